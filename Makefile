@@ -1,0 +1,92 @@
+# The commands of the project. `make help` lists them; everything they need goes into .venv in this folder.
+
+PORT  ?= 8765
+VAULT ?=
+export PORT VAULT
+
+VENV := .venv
+PY   := $(VENV)/bin/python
+
+# The stamps are named after what they were made from, so a changed lock, a changed pyproject.toml or a moved
+# checkout sets up again, and a mere touch does not. They are written last: an interrupted setup starts over.
+RUN_SUM := $(shell { pwd -P; cat requirements.lock pyproject.toml; } | cksum | cut -d' ' -f1)
+DEV_SUM := $(shell { pwd -P; cat requirements.lock pyproject.toml requirements-dev.lock; } | cksum | cut -d' ' -f1)
+READY_TO_RUN  := $(VENV)/ready-to-run-$(RUN_SUM)
+READY_TO_TEST := $(VENV)/ready-to-test-$(DEV_SUM)
+
+# Wheels only: building a source package would fetch build tools that no hash pins.
+INSTALL := $(PY) -m pip install --disable-pip-version-check --quiet --require-hashes --only-binary :all:
+
+# The locks must come out the same on every machine, so the machine's own pip settings stay outside.
+LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG_FILE=/dev/null \
+	CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check format bench soak lock setup setup-dev clean
+
+help: ## List these commands
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+run: $(READY_TO_RUN) ## Serve the demo vault, or VAULT=dir, on PORT=8765
+	@if [ -z "$$VAULT" ]; then \
+	    VAULT=demo-vault; \
+	    if [ ! -d demo-vault ]; then \
+	        rm -rf .cache/demo-vault && mkdir -p .cache && cp -R demo .cache/demo-vault && mv .cache/demo-vault demo-vault; \
+	    fi; \
+	fi; \
+	exec $(VENV)/bin/chyme serve "$$VAULT" --port "$$PORT"
+
+test: $(READY_TO_TEST) ## Run every check and every test
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(PY) -m pytest
+
+check: $(READY_TO_TEST) ## The same without the slow tests, in under a minute
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(PY) -m pytest -m "not slow"
+
+format: $(READY_TO_TEST) ## Format the code and fix what the linter can fix
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+bench: $(READY_TO_TEST) ## Measure against the budgets
+	$(PY) -m bench
+
+soak: $(READY_TO_TEST) ## Kill chyme again and again and see that nothing is lost (long)
+	$(PY) -m bench.crash
+
+lock: $(READY_TO_TEST) ## Pin the newest allowed versions of everything, with hashes
+	$(LOCK) --upgrade --output-file requirements.lock pyproject.toml requirements.in
+	$(LOCK) --upgrade --output-file requirements-dev.lock requirements-dev.in
+	@if grep -nE '://|^-|[ =]/' requirements.lock requirements-dev.lock; then \
+	    echo "The lines above name an index or a place on this machine; the locks must not." >&2; exit 1; \
+	fi
+
+setup: $(READY_TO_RUN) ## Make .venv with what chyme needs to run
+
+setup-dev: $(READY_TO_TEST) ## Make .venv with what the tests need, too
+
+clean: ## Delete .venv and every cache; vaults stay, the demo vault too
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(READY_TO_RUN):
+	@sh .ci/venv $(VENV)
+	@echo "Installing what chyme needs into $(VENV) (half a minute, once)"
+	@rm -f $(VENV)/ready-to-*
+	@$(INSTALL) -r requirements.lock
+	@$(PY) -m pip install --disable-pip-version-check --quiet --no-index --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(READY_TO_TEST): $(READY_TO_RUN)
+	@echo "Installing what the tests need into $(VENV)"
+	@rm -f $(VENV)/ready-to-test-*
+	@$(INSTALL) -r requirements-dev.lock
+	@touch $@

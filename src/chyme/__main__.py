@@ -1,0 +1,5 @@
+"""python -m chyme is the same as chyme."""
+
+from chyme.cli import main
+
+main()

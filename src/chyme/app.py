@@ -1,0 +1,399 @@
+"""The only place that chooses parts and joins them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from chyme import digesters
+from chyme.coordinator import Coordinator, Intake, Rules
+from chyme.coordinator.coordinator import Allowance
+from chyme.coordinator.purging import purge_vanished
+from chyme.coordinator.transitions import apply_wish
+from chyme.decide.judge import Policy
+from chyme.documents import Documents
+from chyme.engines.children.runner import Family, Runner, isolation
+from chyme.engines.vault import STATE, Vault
+from chyme.errors import UsageError, VaultError
+from chyme.model import Digest, File, Wish, iso
+from chyme.search.index import Index
+from chyme.search.sqlite import SqliteIndex
+from chyme.settings import Settings, read_settings
+from chyme.store import digests, files, passages, requests
+from chyme.store.database import FILE_NAME, Database, refuse_network_file_system
+from chyme.supervisor import Supervisor
+from chyme.watcher import Report, Scanner, Watcher
+
+log = logging.getLogger(__name__)
+
+MB = 1024 * 1024
+OLD_SCRATCH_SECONDS = 7 * 86400
+STILL_MOVING_SECONDS = 60.0
+POLL_SECONDS = 0.1
+
+
+@contextlib.contextmanager
+def open_app(root: Path, settings: Settings | None = None, *, create: bool = True) -> Iterator[App]:
+    """An opened vault that is closed again, whatever happens."""
+    app = App(root, settings, create=create)
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a digestion is, for whoever watches."""
+
+    todo: int
+    running: int
+    again: int
+    moving: int
+    work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
+    paused: str | None
+    next_retry: str | None
+
+
+class App:
+    """One vault, opened. Reading needs nothing more; `start` begins to digest. Must be closed."""
+
+    def __init__(self, root: Path, settings: Settings | None = None, *, create: bool = False) -> None:
+        self.vault = Vault(root)
+        inside = self.vault.root / STATE
+        self.settings = settings or read_settings(inside, os.environ)
+        state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else inside
+        if not create and not (state / FILE_NAME).exists():
+            raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
+        self.state = state
+        self._config = _config(self.settings)
+        loaded = digesters.load(self._config)
+        self.problems = loaded.problems
+        self.rules = Rules(loaded.registry, Policy(max_attempts=self.settings.max_attempts))
+        self.database = Database(state)
+        self.documents = Documents(self.database, self.rules.recipes(), now)
+        self.index: Index = SqliteIndex(self.database.read)
+        self.intake = Intake(self.database, self.rules, now)
+        self.scanner = Scanner(self.vault, self.database, self.intake)
+        self._work: Work | None = None
+
+    @property
+    def work(self) -> Work:
+        """What digests; started on first use."""
+        if self._work is None:
+            raise UsageError("digestion has not been started")
+        return self._work
+
+    def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
+        """Begin to digest what is due; with `follow`, whatever happens in the folder as well."""
+        self._prepare()
+        self._work = Work(self, follow, among)
+        return self._work
+
+    def close(self) -> None:
+        if self._work is not None:
+            self._work.close()
+        self.database.close()
+
+    def _prepare(self) -> None:
+        """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared."""
+        for name, recipe in self.rules.recipes():
+            self.database.write(
+                lambda db, name=name, recipe=recipe: digests.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
+            )
+        self.intake.complete_rows()
+        _clear_old(self.state / "scratch")
+
+    def digester_config(self) -> Mapping[str, Any]:
+        return self._config
+
+    def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+        """Take in what is new, changed, moved or gone."""
+        return self.scanner.look(paths) if paths else self.scanner.scan(progress=progress)
+
+    def files_below(self, paths: Sequence[str]) -> list[File]:
+        """The files that a person means by these paths; none means all."""
+        db = self.database.read()
+        if not paths:
+            return files.below(db, "")
+        found: dict[int, File] = {}
+        for path in paths:
+            here = files.below(db, path)
+            if not here and path:
+                raise UsageError(f"{path}: is not a file or folder of this vault; 'chyme digest' takes in what is new")
+            found.update((file.id, file) for file in here)
+        return list(found.values())
+
+    def reset(self, paths: Sequence[str], names: Sequence[str]) -> int:
+        """Have digests made again. Files that are busy get the wish noted. Returns how many files."""
+        return self._wish(paths, Wish(True, self.rules.named(names) or None))
+
+    def retry(self, paths: Sequence[str], names: Sequence[str]) -> int:
+        """Give failed digests their attempts back. Returns how many digests."""
+        wish = Wish(False, self.rules.named(names) or None)
+        count = 0
+        for file in self.files_below(paths):
+            count += self.database.write(
+                lambda db, id_=file.id: apply_wish(db, self.rules, id_, wish, iso(now()))  # type: ignore[misc]
+            )
+        return count
+
+    def _wish(self, paths: Sequence[str], wish: Wish) -> int:
+        found = self.files_below(paths)
+        for file in found:
+            self.database.write(
+                lambda db, id_=file.id: requests.add(db, id_, wish, iso(now()))  # type: ignore[misc]
+            )
+        return len(found)
+
+    def purgeable(self, everything: bool) -> list[File]:
+        """Vanished files whose time has come, or all of them."""
+        return files.vanished_before(self.database.read(), self._purge_before(everything))
+
+    def purge(self, everything: bool, confirmed: bool, progress: Callable[[int, int], None] | None = None) -> int:
+        """Leave nothing of vanished files. Returns how many."""
+        return purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+
+    def _purge_before(self, everything: bool) -> str:
+        return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
+
+    def knows(self, path: str) -> bool:
+        """Whether there is such a file; one that was just put there is taken in first."""
+        if files.by_path(self.database.read(), path) is not None:
+            return True
+        try:
+            inside = self.vault.relative(os.fspath(self.vault.root / path))
+        except UsageError:
+            return False
+        self.scanner.look([inside])
+        return files.by_path(self.database.read(), inside) is not None
+
+    def digest_again(self, path: str, names: Sequence[str]) -> None:
+        """Reset and process a file now; returns when it is done."""
+        wish = Wish(True, self.rules.named(names) or None)
+        with self.database.snapshot() as db:
+            file = self.documents.find(db, path)
+        self.work.coordinator.process_file(file.id, wish, wait=True)
+        self.work.supervisor.wake()
+
+    def request_again(self, path: str, names: Sequence[str]) -> None:
+        """The same, in the background."""
+        self._wish([path], Wish(True, self.rules.named(names) or None))
+        self.work.supervisor.wake()
+
+    def at_work(self) -> dict[str, Any]:
+        """What is being done right now, when this process digests."""
+        if self._work is None:
+            return {}
+        progress, children = self._work.progress(), self._work.runner.snapshot()
+        return {
+            "work": [{"path": path, "digester": name, "fraction": part} for path, name, part in progress.work],
+            "paused": progress.paused,
+            "moving": progress.moving,
+            "watching": self._work.watcher.problem is None,
+            "children": {"alive": len(children.children), "tasks": children.tasks, "restarts": children.restarts},
+        }
+
+    def check_index(self) -> list[str]:
+        return self.database.write(passages.check)
+
+    def rebuild_index(self) -> None:
+        """Make the search indexes again from what the database holds."""
+        self.database.write(passages.rebuild)
+
+    def failures_since(self, moment: str) -> list[Digest]:
+        return self.documents.failures(moment)
+
+
+class Work:
+    """Everything that runs while a vault is being digested."""
+
+    def __init__(self, app: App, follow: bool, among: frozenset[int] | None) -> None:
+        settings = app.settings
+        self._app = app
+        self._among = among
+        families = _families(settings)
+        self.runner = Runner(
+            "chyme.digesters:in_child",
+            app.digester_config(),
+            families,
+            run_as=(settings.child_uid, settings.child_uid),
+            scratch_bytes=settings.scratch_mb * MB,
+        )
+        memory = {name: Allowance(family.memory_bytes) for name, family in families.items()}
+        scratch = app.state / "scratch"
+        scratch.mkdir(parents=True, exist_ok=True)
+        self.coordinator = Coordinator(
+            app.database, app.rules, self.runner, app.vault, scratch, now, lambda f: memory.get(f, memory["parsers"])
+        )
+        self.supervisor = Supervisor(app.database, self.coordinator, settings.concurrency, now, self._look_at, among)
+        self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
+        self._stop = threading.Event()
+        self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)
+        self.coordinator.recover()
+        self.watcher.start(follow)
+        self.supervisor.start()
+        if follow:
+            self._housekeeping.start()
+
+    def close(self) -> None:
+        """Stop at once: running attempts are given back without loss."""
+        self._stop.set()
+        self.watcher.close()
+        self.runner.close()
+        self.supervisor.close()
+        self.coordinator.close()
+        if self._housekeeping.is_alive():
+            self._housekeeping.join()
+
+    def _look_at(self, file_id: int) -> None:
+        file = files.by_id(self._app.database.read(), file_id)
+        if file is not None:
+            disk = self._app.vault.disk_path(file.path, file.escaped)
+            self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
+
+    def _keep_house(self) -> None:
+        """Purge what vanished long ago, once an hour."""
+        while not self._stop.wait(3600):
+            try:
+                self._app.purge(everything=False, confirmed=False)
+            except UsageError as error:
+                log.warning("%s", error)
+
+    def progress(self) -> Progress:
+        db = self._app.database.read()
+        counts = digests.unfinished(db) if self._among is None else digests.unfinished_among(db, self._among)
+        return Progress(
+            *counts,
+            self.watcher.unsettled,
+            tuple(self.coordinator.running.values()),
+            self.supervisor.paused or self.coordinator.paused,
+            digests.next_retry(db),
+        )
+
+    def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
+        """Return when nothing is due any more; with `wait`, retries that come later are waited for."""
+        moving_since = time.monotonic()
+        while True:
+            progress = self.progress()
+            if watch is not None:
+                watch(progress)
+            if not progress.moving:
+                moving_since = time.monotonic()
+            patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
+            if not (progress.todo or progress.running or patient or self.supervisor.in_flight):
+                overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
+                if not progress.again or not (wait or overdue):
+                    return progress
+            self._stop.wait(POLL_SECONDS)
+
+
+def _families(settings: Settings) -> dict[str, Family]:
+    return {
+        "parsers": Family(
+            settings.parser_children or settings.cores,
+            settings.parser_memory_mb * MB,
+            settings.child_idle_seconds,
+            memory_setting="parser_memory_mb",
+        ),
+        "text": Family(
+            settings.text_children or settings.cores,
+            settings.text_memory_mb * MB,
+            settings.child_idle_seconds,
+            memory_setting="text_memory_mb",
+        ),
+    }
+
+
+def _config(settings: Settings) -> dict[str, Any]:
+    return {
+        "conversion": {
+            "document_bytes": settings.document_mb * MB,
+            "archive_ratio": settings.archive_ratio,
+            "archive_entries": settings.archive_entries,
+            "nesting": settings.nesting,
+            "pdf_pages": settings.pdf_pages,
+            "html_bytes": settings.html_mb * MB,
+        },
+        "document_seconds": settings.document_seconds,
+        "index_text_bytes": settings.index_text_mb * 1_000_000,
+    }
+
+
+def _clear_old(scratch: Path) -> None:
+    """Scratch folders are kept for a repeated attempt, but not for ever."""
+    if not scratch.is_dir():
+        return
+    for folder in scratch.iterdir():
+        try:
+            if time.time() - folder.stat().st_mtime > OLD_SCRATCH_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One line of `chyme doctor`."""
+
+    capability: str
+    engine: str
+    ok: bool
+    how: str = ""
+
+
+_ENGINES = (
+    ("PDF", "liteparse"),
+    ("PDF, second", "pypdfium2"),
+    ("office, ODF, RTF, EPUB", "firecrawl-anydoc"),
+    ("PPTX, MSG", "xberg"),
+    ("articles in HTML", "trafilatura"),
+    ("web pages", "html-to-markdown"),
+    ("kinds of file", "puremagic"),
+    ("file system events", "watchfiles"),
+)
+
+
+def doctor(root: Path) -> list[Engine]:
+    """What is installed, what is missing and how to get it; needs no vault."""
+    found = [_installed(capability, package) for capability, package in _ENGINES]
+    sqlite = sqlite3.sqlite_version
+    good = sqlite3.sqlite_version_info >= (3, 37, 0)
+    found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
+    apart = isolation()
+    found.append(
+        Engine("children without network", apart.how, apart.network_off, "" if apart.network_off else _NO_NAMESPACE)
+    )
+    found.append(Engine("children's user", apart.user, bool(apart.user)))
+    try:
+        refuse_network_file_system(root)
+        found.append(Engine("disk", f"{shutil.disk_usage(root).free // MB:,} MB free at {root}", True))
+    except (VaultError, OSError) as error:
+        found.append(Engine("disk", str(root), False, str(error)))
+    found += [Engine("plug-in", "not loaded", False, problem) for problem in digesters.load({}).problems]
+    return found
+
+
+_NO_NAMESPACE = "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run as root"
+
+
+def _installed(capability: str, package: str) -> Engine:
+    try:
+        return Engine(capability, f"{package} {version(package)}", True)
+    except PackageNotFoundError:
+        return Engine(capability, package, False, f"pip install {package}")

@@ -1,0 +1,122 @@
+"""chyme reset, retry, doctor, index, verify and purge: looking after a vault."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from chyme.app import doctor as examine
+from chyme.cli.vaults import chosen, opened, printable, tell, vault_options
+
+_DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@_DIGESTER
+@click.option("--yes", is_flag=True, help="Do not ask before resetting the whole vault.")
+@vault_options
+def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
+    """Have digests made again: of the given files and folders, or of the whole vault."""
+    with opened(vault) as app:
+        if not paths and not yes:
+            click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
+        count = app.reset([app.vault.relative(path) for path in paths], digesters)
+    _told(as_json, "files", count, "files will be digested again by 'chyme digest' or a running 'chyme serve'")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@_DIGESTER
+@vault_options
+def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+    """Give failed digests their attempts back."""
+    with opened(vault) as app:
+        count = app.retry([app.vault.relative(path) for path in paths], digesters)
+    _told(as_json, "digests", count, "digests will be tried again by 'chyme digest' or a running 'chyme serve'")
+
+
+@click.command()
+@vault_options
+@click.pass_context
+def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Tell what is installed, what is missing, and how to get it."""
+    engines = examine(chosen(vault))
+    if as_json:
+        tell({"engines": [vars(engine) for engine in engines]})
+    else:
+        for engine in engines:
+            click.echo(f"{'ok  ' if engine.ok else 'LACK'}  {engine.capability:<24}{engine.engine}")
+            if engine.how:
+                click.echo(f"      {engine.how}")
+    ctx.exit(0 if all(engine.ok for engine in engines) else 1)
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Make the indexes again from what the database holds.")
+@click.option("--check", is_flag=True, help="Compare the indexes with the texts.")
+@vault_options
+@click.pass_context
+def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as_json: bool) -> None:
+    """Look after the search index."""
+    if not rebuild and not check:
+        raise click.UsageError("say --check or --rebuild")
+    with opened(vault) as app:
+        if rebuild:
+            with Console(stderr=True).status("making the indexes again …"):
+                app.rebuild_index()
+        problems = app.check_index()
+    _problems(ctx, as_json, problems, "the index agrees with the texts")
+
+
+@click.command()
+@vault_options
+@click.pass_context
+def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Check that the vault's database agrees with itself."""
+    with opened(vault) as app, Console(stderr=True).status("checking …"):
+        problems = app.documents.problems()
+    _problems(ctx, as_json, problems, "all is well")
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Also files that vanished only recently.")
+@click.option("--yes", is_flag=True, help="Do not ask; also confirms a scan in which many files vanished at once.")
+@vault_options
+def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
+    """Leave nothing of files that vanished."""
+    with opened(vault) as app:
+        found = app.purgeable(everything)
+        if found and not yes:
+            for file in found[:20]:
+                click.echo(printable(file.path), err=True)
+            click.confirm(f"forget {len(found)} vanished files?", abort=True, err=True)
+        console = Console(stderr=True)
+        steps = iter(track(range(len(found)), "purging", console=console, disable=not sys.stderr.isatty()))
+        count = app.purge(everything, confirmed=yes, progress=lambda _done, _all: _step(steps))
+    _told(as_json, "files", count, "vanished files were purged")
+
+
+def _step(steps: Iterator[int]) -> None:
+    next(steps, None)
+
+
+def _told(as_json: bool, name: str, count: int, sentence: str) -> None:
+    if as_json:
+        tell({name: count})
+    else:
+        click.echo(f"{count} {sentence}")
+
+
+def _problems(ctx: click.Context, as_json: bool, problems: list[str], well: str) -> None:
+    if as_json:
+        tell({"problems": problems})
+    else:
+        for line in problems or [well]:
+            click.echo(printable(line))
+    ctx.exit(1 if problems else 0)

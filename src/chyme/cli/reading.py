@@ -1,0 +1,133 @@
+"""chyme search, status and show: answers about what is there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from chyme.cli.vaults import opened, printable, tell, vault_options
+from chyme.decide.snippet import Snippet, to_plain
+from chyme.model import Place
+from chyme.search.result import Hit
+from chyme.search.result import as_json as shape
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
+@click.option("--offset", default=0, type=click.IntRange(0), help="How many hits to leave out first.")
+@vault_options
+def search(query: tuple[str, ...], limit: int, offset: int, vault: Path | None, as_json: bool) -> None:
+    """Search by word. docs/search.md tells what a question may look like."""
+    with opened(vault) as app:
+        result = app.index.search(" ".join(query), limit=limit, offset=offset)
+    if as_json:
+        tell(shape(result))
+        return
+    console = Console()
+    for typed, meant in result.corrected.items():
+        console.print(f"nothing says “{printable(typed)}”; searched for “{printable(meant)}”", markup=False)
+    for hit in result.hits:
+        _print_hit(console, hit)
+    least = "" if result.total_is_exact else "at least "
+    console.print(f"{least}{result.total} found in {result.ms:.0f} ms", style="dim", markup=False)
+    for note in result.notes:
+        console.print(printable(note), style="yellow", markup=False)
+
+
+def _print_hit(console: Console, hit: Hit) -> None:
+    line = Text(printable(hit.path), style="bold")
+    place = where(hit.place)
+    if place:
+        line.append(f"  {place}", style="cyan")
+    if hit.title and hit.title != hit.path.rpartition("/")[2]:
+        line.append(f"  {printable(hit.title)}", style="dim")
+    console.print(line, soft_wrap=True)
+    if hit.snippet.text:
+        console.print(_marked(hit.snippet), soft_wrap=True)
+
+
+def where(place: Place | None) -> str:
+    """A place in words: page 3, 1:05, under a heading."""
+    if place is None:
+        return ""
+    parts = []
+    if place.page is not None:
+        parts.append(f"page {place.page}")
+    if place.seconds is not None:
+        minutes, seconds = divmod(int(place.seconds), 60)
+        parts.append(f"{minutes}:{seconds:02d}")
+    if place.heading:
+        parts.append(f"“{printable(place.heading)}”")
+    return ", ".join(parts)
+
+
+def _marked(snippet: Snippet) -> Text:
+    shift = to_plain(snippet).find(snippet.text)
+    text = Text("    " + "".join(c if c.isprintable() else " " for c in to_plain(snippet)))
+    for start, end in snippet.marks:
+        text.stylize("bold yellow", start + shift + 4, end + shift + 4)
+    return text
+
+
+@click.command()
+@vault_options
+def status(vault: Path | None, as_json: bool) -> None:
+    """Show how many digests wait, run, are completed, skipped or failed."""
+    with opened(vault) as app:
+        told = app.documents.status()
+        failures = app.documents.failures()
+    if as_json:
+        tell(told)
+        return
+    click.echo(f"{'files':<22}{told['files']:>8}")
+    for group in ("digests", "documents"):
+        click.echo(group)
+        for name, count in told[group].items():
+            click.echo(f"  {name:<20}{count:>8}")
+    click.echo(f"{'out of date':<22}{told['outdated']:>8}")
+    if told["vanished"]:
+        click.echo(f"{'vanished':<22}{told['vanished']:>8}")
+    if told["purge_waits"]:
+        click.echo(told["purge_waits"])
+    for digest in failures:
+        click.echo(f"{digest.error_category}: {printable(digest.error or '')}")
+
+
+@click.command()
+@click.argument("path")
+@vault_options
+def show(path: str, vault: Path | None, as_json: bool) -> None:
+    """Show everything about one file."""
+    with opened(vault) as app:
+        told = app.documents.show(app.vault.relative(path))
+    if as_json:
+        tell(told)
+        return
+    file, document = told["file"], told["document"]
+    click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
+    if document:
+        click.echo(f"{printable(document['title'])}: {document['state']}")
+        if document["reason"]:
+            click.echo(f"  {printable(document['reason'])}")
+    for digest in told["digests"]:
+        took = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
+        click.echo(f"\n{digest['digester']}: {digest['status']}{took}")
+        if digest["error"]:
+            again = f" (again at {digest['retry_at']})" if digest["retry_at"] else ""
+            category = f"{digest['error_category']}: " if digest["error_category"] else ""
+            click.echo(f"  {category}{printable(digest['error'])}{again}")
+        if digest["content"]:
+            _print_content(digest["content"])
+
+
+def _print_content(content: str) -> None:
+    lines = content.splitlines()
+    for line in lines if not sys.stdout.isatty() else lines[:40]:
+        click.echo("  " + printable(line))
+    if sys.stdout.isatty() and len(lines) > 40:
+        click.echo(f"  … {len(lines) - 40} more lines; --json shows all")

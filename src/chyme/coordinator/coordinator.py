@@ -1,0 +1,247 @@
+"""Carries one file through the ordered digesters."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Protocol
+
+from chyme.coordinator import transitions
+from chyme.coordinator.leases import LEASE, Leases
+from chyme.coordinator.owner import is_dead, this_process
+from chyme.coordinator.recovery import recover
+from chyme.coordinator.rules import Rules
+from chyme.coordinator.transitions import Attempt, Pass, Prepared, prepare
+from chyme.coordinator.upstream import inputs_of
+from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
+from chyme.engines.children.task import Task
+from chyme.engines.vault import Vault, stamp_of
+from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
+from chyme.store import dictionary, digests, locks, requests
+from chyme.store.database import Database
+
+log = logging.getLogger(__name__)
+
+FULL_DISK_PAUSE = 5.0
+LITTLE_ROOM = 4 * 1024 * 1024
+
+
+class Handled(Enum):
+    """How a pass over a file ended."""
+
+    DONE = "done"
+    BUSY = "busy"  # somebody else has it
+    CHANGED = "changed"  # the file is not what it was; look at it again before the next pass
+    STOPPED = "stopped"  # chyme is shutting down, or there is no room to work
+
+
+class Runs(Protocol):
+    """Whatever runs a digester on a task: a pool of children, or a thread."""
+
+    def run(
+        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+    ) -> list[Output]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an attempt may use besides its time."""
+
+    memory_bytes: int
+    cpu_factor: float = 1.0  # CPU seconds per second of its time limit
+
+
+class Coordinator:
+    """Takes a file, runs what is pending in order, records each verdict, lets the file go."""
+
+    def __init__(
+        self,
+        database: Database,
+        rules: Rules,
+        runner: Runs,
+        vault: Vault,
+        scratch: Path,
+        clock: Callable[[], datetime],
+        allowance: Callable[[str], Allowance],
+    ) -> None:
+        self._database = database
+        self._rules = rules
+        self._runner = runner
+        self._vault = vault
+        self._scratch = scratch
+        self._clock = clock
+        self._allowance = allowance
+        self._owner = this_process()
+        self._leases = Leases(database, clock)
+        self._stop = threading.Event()
+        self.paused: str | None = None  # why digestion stands still, for people
+        self.running: dict[int, tuple[str, str, float]] = {}  # file → path, digester, fraction
+
+    def close(self) -> None:
+        """Stop waiting for anything. Running passes end with their attempt."""
+        self._stop.set()
+        self._leases.close()
+
+    def recover(self) -> int:
+        """Give back what vanished workers left behind. Returns how many digests."""
+        return recover(self._database, self._rules, self._clock())
+
+    def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
+        """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
+        taken = self._claim(file_id, wish)
+        if taken is None:
+            return Handled.BUSY
+        if isinstance(taken, int):
+            return self._await(file_id, taken) if wait else Handled.BUSY
+        lease, attempt, turn = taken
+        try:
+            while attempt is not None:
+                outcome, so_far = self._attempt(attempt)
+                attempt, turn = self._record(attempt, outcome, turn)
+                if so_far is not Handled.DONE:
+                    return so_far
+            return Handled.DONE
+        finally:
+            self._leases.drop(lease)
+
+    def _claim(self, file_id: int, wish: Wish | None) -> tuple[Lease, Attempt | None, Pass] | int | None:
+        now = self._clock()
+        owner = locks.owner_of(self._database.read(), file_id)
+        if owner is not None and owner != self._owner and is_dead(owner):
+            recover(self._database, self._rules, now)
+        return self._database.write(lambda db: transitions.claim(db, self._rules, file_id, self._owner, wish, now))
+
+    def _await(self, file_id: int, request_id: int) -> Handled:
+        """Wait until whoever holds the file has fulfilled the wish, or let us do it."""
+        while not self._stop.is_set():
+            db = self._database.read()
+            noted = any(id_ == request_id for id_, _ in requests.of_file(db, file_id))
+            if not noted and locks.owner_of(db, file_id) is None:
+                return Handled.DONE
+            if noted and file_id in requests.waiting_files(db, iso(self._clock())):
+                self.process_file(file_id)
+            time.sleep(0.05)
+        return Handled.BUSY
+
+    def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
+        """Run the digester under its limits; whatever happens becomes an outcome."""
+        file, digester = attempt.file, attempt.digester
+        self._leases.keep(attempt.lease, attempt.started + timedelta(seconds=attempt.seconds))
+        self.running[file.id] = (file.path, digester.name, 0.0)
+        try:
+            with self._opened(file) as fd:
+                scratch = self._folder(attempt)
+                scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+                inputs = inputs_of(self._database.read(), file, digester)
+                task = Task(digester.name, file, fd, inputs, scratch)
+                allowance = self._allowance(digester.family)
+                limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
+                made = self._runner.run(task, digester.family, limits, lambda f: self._progress(file, digester.name, f))
+                self._still(file, fd)
+            return Produced(tuple(made)), Handled.DONE
+        except FileChanged:
+            return Interrupted(), Handled.CHANGED
+        except DigestError as error:
+            if self._out_of_room():  # a child that died on a full disk is not the file's fault
+                return Interrupted(), Handled.STOPPED
+            return Failed(error.category, str(error), error.retry_after), Handled.DONE
+        except ChymeError:
+            return Interrupted(), Handled.STOPPED
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                return Interrupted(), Handled.STOPPED
+            return Unreadable(error.strerror or str(error)), Handled.DONE
+        finally:
+            self.running.pop(file.id, None)
+
+    def _progress(self, file: File, digester: str, fraction: float) -> None:
+        self.running[file.id] = (file.path, digester, fraction)
+
+    @contextlib.contextmanager
+    def _opened(self, file: File) -> Iterator[int]:
+        try:
+            fd = self._vault.open(file)
+        except FileNotFoundError:
+            raise FileChanged(f"{file.path}: is not there any more") from None
+        try:
+            if stamp_of(os.fstat(fd)) != file.stamp:
+                raise FileChanged(f"{file.path}: is not what it was when it was last looked at")
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _still(self, file: File, fd: int) -> None:
+        """What was read must be what is there; a result from anything else is worth nothing."""
+        if stamp_of(os.fstat(fd)) != file.stamp:
+            raise FileChanged(f"{file.path}: changed while it was read")
+
+    def _folder(self, attempt: Attempt) -> Path:
+        return self._scratch / f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"
+
+    def _record(self, attempt: Attempt, outcome: Outcome, turn: Pass) -> tuple[Attempt | None, Pass]:
+        """Write the verdict, and wait for room on the disk if there is none: the work is done, it must not be lost."""
+        verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]
+        size = sum(prepared.size for _, _, prepared in verdicts if prepared)
+        put_down = isinstance(outcome, Interrupted)
+
+        def write(db: Connection) -> tuple[Attempt | None, Pass]:
+            if put_down:
+                transitions.put_down(db, self._rules, attempt, verdicts, self._clock())
+                return None, turn
+            return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock())
+
+        while True:
+            try:
+                following = self._database.write(write, size)
+                break
+            except DiskFull as error:
+                self._pause(attempt, str(error))
+        self.paused = None
+        if all(verdict.settled for _, verdict, _ in verdicts):
+            shutil.rmtree(self._folder(attempt), ignore_errors=True)
+        return following
+
+    def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:
+        policy = self._rules.policy
+        verdict = judge(outcome, name, attempt.attempts[name], self._clock(), policy, random.random())
+        if verdict.output is None:
+            if verdict.status is Status.SKIPPED:
+                log.warning("%s: %s did not produce %s", attempt.file.path, attempt.digester.name, name)
+            return verdict, None
+        forgotten: frozenset[str] = frozenset()
+        if name == "search-keyword":
+            db = self._database.read()
+            forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
+        return verdict, prepare(attempt.file, verdict.output, forgotten)
+
+    def _pause(self, attempt: Attempt, reason: str) -> None:
+        if self._stop.is_set():
+            raise VaultError(reason)
+        if self.paused is None:
+            log.error("digestion is paused: %s", reason)
+        self.paused = reason
+        self._leases.keep(attempt.lease, self._clock() + LEASE)
+        self._stop.wait(FULL_DISK_PAUSE)
+
+    def _out_of_room(self) -> bool:
+        try:
+            return shutil.disk_usage(self._scratch).free < LITTLE_ROOM
+        except OSError:
+            return False
+
+    def unfinished(self) -> tuple[int, int, int]:
+        """todo, in progress, to be tried again."""
+        return digests.unfinished(self._database.read())

@@ -1,0 +1,162 @@
+"""How files come, change, move and go, each in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.coordinator import transitions
+from chyme.coordinator.rules import Rules
+from chyme.decide.moves import Move, displaced
+from chyme.model import File, Seen, Stamp, iso
+from chyme.store import dictionary, digests, documents, events, files, locks, passages, places, sqlar
+from chyme.store.database import Database
+
+
+class Intake:
+    """The door through which the scan tells what it found."""
+
+    def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._rules = rules
+        self._clock = clock
+
+    def arrive(self, found: Sequence[Seen]) -> None:
+        """New files, or new content at known paths."""
+        now = iso(self._clock())
+
+        def arrive_all(db: Connection) -> None:
+            for seen in found:
+                self._arrive(db, seen, now)
+
+        self._database.write(arrive_all)
+
+    def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
+        known = files.by_path(db, seen.path)
+        if known is None:
+            file = _file(files.insert(db, seen, now), seen)
+            documents.register(db, file.id, now)
+            transitions.write_names(db, file, None, (), None)
+        elif known.hash == seen.hash and known.kind is seen.kind:
+            files.update_stamp(db, known.id, seen.stamp, now)
+            digests.hold(db, known.id, False)
+            return
+        else:
+            files.update_content(db, known.id, seen, now)
+            file = _file(known.id, seen, known.generation + 1)
+            self._forget_digests(db, known)
+            documents.forget_findings(db, file.id, now)
+            transitions.write_names(db, file, None, (), None)
+        transitions.register(db, self._rules, file, now)
+        transitions.project(db, self._rules, file, digests.of_file(db, file.id), now)
+        events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
+
+    def _forget_digests(self, db: Connection, file: File) -> None:
+        for name in digests.of_file(db, file.id):
+            sqlar.remove(db, file.path, name)
+            passages.remove(db, file.id, name)
+            places.remove(db, file.id, name)
+        digests.forget_kind(db, file.id)
+
+    def touch(self, file_id: int, stamp: Stamp) -> None:
+        """Same content under another stamp (touched, restored, mounted elsewhere)."""
+        now = iso(self._clock())
+
+        def touched(db: Connection) -> None:
+            files.update_stamp(db, file_id, stamp, now)
+            digests.hold(db, file_id, False)
+
+        self._database.write(touched)
+
+    def move(self, moves: Sequence[Move]) -> None:
+        """Files that are elsewhere now keep everything."""
+        now = iso(self._clock())
+
+        def move_all(db: Connection) -> None:
+            for move in moves:
+                file = files.by_id(db, move.file_id)
+                if file is not None:
+                    self._move(db, file, move.seen, now)
+
+        self._database.write(move_all)
+
+    def _move(self, db: Connection, file: File, seen: Seen, now: str) -> None:
+        holder = files.by_path(db, seen.path)
+        if holder is not None and holder.id != file.id:
+            self._rename(db, holder, displaced(holder), holder.escaped, now)
+            self._hide(db, holder, now)  # until it turns up elsewhere: two files may have exchanged their names
+        self._rename(db, file, seen.path, seen.escaped, now)
+        files.update_stamp(db, file.id, seen.stamp, now)
+        digests.hold(db, file.id, False)
+        moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
+        if moved is not None and document is not None:
+            transitions.write_names(db, moved, document.title, document.tags, document.summary)
+        events.tell(db, now, "file", file.id, seen.path, None, "moved")
+
+    def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
+        files.move(db, file.id, path, escaped, now)
+        sqlar.move(db, file.path, path)
+        digests.move(db, file.id, sqlar.path_hash(file.path), sqlar.path_hash(path))
+
+    def _hide(self, db: Connection, file: File, now: str) -> bool:
+        hidden = files.vanish(db, file.id, now)
+        if hidden:
+            digests.hold(db, file.id, True)
+            events.tell(db, now, "file", file.id, file.path, None, "vanished")
+        return hidden
+
+    def vanish(self, file_ids: Sequence[int]) -> int:
+        """Hide files that are not there any more. Returns how many were there before."""
+        now = iso(self._clock())
+
+        def vanish_all(db: Connection) -> int:
+            found = [file for file_id in file_ids if (file := files.by_id(db, file_id)) is not None]
+            return sum(self._hide(db, file, now) for file in found)
+
+        return self._database.write(vanish_all)
+
+    def purge(self, file: File) -> bool:
+        """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""
+        words = dictionary.words_only_here(self._database.read(), file.id)
+        now = iso(self._clock())
+
+        def purge_one(db: Connection) -> bool:
+            present = files.by_id(db, file.id)
+            if present is None or present.vanished_at is None or locks.owner_of(db, file.id) is not None:
+                return False
+            self._purge(db, present)
+            dictionary.forget(db, words)
+            events.tell(db, now, "vault", detail="purged a vanished file")
+            return True
+
+        return self._database.write(purge_one)
+
+    def _purge(self, db: Connection, file: File) -> None:
+        for name in digests.of_file(db, file.id):
+            passages.remove(db, file.id, name)
+        passages.remove_names(db, file.id)
+        sqlar.remove(db, file.path)
+        events.forget_file(db, file.id)
+        files.delete(db, file.id)
+
+    def complete_rows(self) -> int:
+        """Give files the rows of digesters that were added since. Returns how many files."""
+        total = 0
+        while missing := digests.files_missing(self._database.read(), self._rules.outputs):
+            now = iso(self._clock())
+
+            def add_rows(db: Connection, ids: Sequence[int] = tuple(missing), now: str = now) -> None:
+                for file_id in ids:
+                    file = files.by_id(db, file_id)
+                    if file is not None:
+                        transitions.register(db, self._rules, file, now)
+                        digests.hold(db, file.id, file.vanished_at is not None)
+
+            self._database.write(add_rows)
+            total += len(missing)
+        return total
+
+
+def _file(file_id: int, seen: Seen, generation: int = 1) -> File:
+    return File(file_id, seen.path, seen.name, seen.kind, seen.mime, seen.stamp, seen.hash, generation, seen.escaped)

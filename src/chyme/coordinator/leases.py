@@ -1,0 +1,65 @@
+"""Keeps the leases of running attempts alive, but never beyond their deadline."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.errors import VaultError
+from chyme.model import Lease, iso
+from chyme.store import locks
+from chyme.store.database import Database
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=30)
+RENEW_SECONDS = 10.0
+
+
+class Leases:
+    """One thread renews all leases of this process. A hung attempt loses its lease 30 s after its deadline."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self._kept: dict[Lease, datetime] = {}
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chyme-leases", daemon=True)
+        self._thread.start()
+
+    def keep(self, lease: Lease, deadline: datetime) -> None:
+        with self._guard:
+            self._kept[lease] = deadline
+
+    def drop(self, lease: Lease) -> None:
+        with self._guard:
+            self._kept.pop(lease, None)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def renew(self) -> None:
+        """Extend every lease whose attempt may still be running."""
+        now = self._clock()
+        with self._guard:
+            untils = [(lease, min(now, deadline) + LEASE) for lease, deadline in self._kept.items()]
+        if not untils:
+            return
+
+        def extend_all(db: Connection) -> None:
+            for lease, until in untils:
+                locks.extend(db, lease, iso(until))
+
+        self._database.write(extend_all)
+
+    def _run(self) -> None:
+        while not self._stop.wait(RENEW_SECONDS):
+            try:
+                self.renew()
+            except VaultError as error:
+                log.warning("leases could not be renewed: %s", error)

@@ -1,0 +1,54 @@
+"""Forgets vanished files without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sqlite3 import Connection
+
+from chyme.coordinator.intake import Intake
+from chyme.errors import UsageError
+from chyme.store import files, marks, passages
+from chyme.store.database import Database
+
+PURGE_WAITS = "purge-waits"
+
+
+def purge_vanished(
+    database: Database,
+    intake: Intake,
+    before: str,
+    confirmed: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Forget the files that vanished at or before this moment. Returns how many.
+
+    After a suspicious scan nothing is purged until a person confirms it.
+    """
+    waits = marks.value_of(database.read(), PURGE_WAITS)
+    if waits and not confirmed:
+        raise UsageError(waits)
+    found = files.vanished_before(database.read(), before)
+    if found:
+        database.write(_secure)
+    count = 0
+    for number, file in enumerate(found):
+        count += intake.purge(file)
+        if progress is not None:
+            progress(number + 1, len(found))
+    if count:
+        while database.write(passages.sweep):
+            pass
+        database.checkpoint()
+        database.write(_quick)
+    if confirmed:
+        database.write(lambda db: marks.remove(db, PURGE_WAITS))
+    return count
+
+
+def _secure(db: Connection) -> None:
+    """What is deleted from now on is overwritten on disk, too."""
+    db.execute("PRAGMA secure_delete = ON")
+
+
+def _quick(db: Connection) -> None:
+    db.execute("PRAGMA secure_delete = OFF")

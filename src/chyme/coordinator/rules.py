@@ -1,0 +1,53 @@
+"""What the registry implies, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chyme.decide.judge import Policy
+from chyme.decide.plan import misordered, readers_of
+from chyme.digester import Digester
+from chyme.errors import UsageError
+from chyme.model import File
+
+CLASSIFIERS = frozenset({"classify-document", "classify-image"})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The registered digesters in order, and the retry policy."""
+
+    registry: tuple[Digester, ...]
+    policy: Policy = field(default_factory=Policy)
+    readers: dict[str, tuple[str, ...]] = field(init=False)
+    outputs: tuple[str, ...] = field(init=False)
+    uncounted: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        problems = misordered(self.registry)
+        if problems:
+            raise UsageError("the digesters do not fit together: " + "; ".join(problems))
+        object.__setattr__(self, "readers", readers_of(self.registry))
+        object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
+        object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
+
+    def applying(self, file: File) -> list[tuple[str, bool]]:
+        """Every output, and whether it applies to this file."""
+        return [(name, digester.can_digest(file)) for digester in self.registry for name in digester.outputs]
+
+    def expects_title(self, file: File) -> bool:
+        """Whether a classifier is at work on files like this one."""
+        return any(d.can_digest(file) for d in self.registry if CLASSIFIERS.intersection(d.outputs))
+
+    def recipes(self) -> list[tuple[str, str]]:
+        """Today's recipe of each output."""
+        return [(name, digester.recipe) for digester in self.registry for name in digester.outputs]
+
+    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Check digester or output names given by a person."""
+        known = {d.name for d in self.registry} | set(self.outputs)
+        for name in names:
+            if name not in known:
+                raise UsageError(f"there is no digester called {name!r}; there are: {', '.join(sorted(known))}")
+        return tuple(names)

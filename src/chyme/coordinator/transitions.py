@@ -1,0 +1,357 @@
+"""Everything that changes a digest, each as part of one transaction on the writer thread."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.coordinator.rules import Rules
+from chyme.coordinator.upstream import StoredSource
+from chyme.decide.documents import heading_title, standing
+from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
+from chyme.decide.names import name_terms
+from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
+from chyme.digester import Digester
+from chyme.model import Digest, File, Kind, Lease, Output, Status, Wish, iso
+from chyme.store import digests, documents, events, files, locks, passages, places, requests, sqlar
+
+TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One digester at work on one file."""
+
+    lease: Lease
+    file: File
+    digester: Digester
+    outputs: tuple[str, ...]
+    run_id: str
+    attempts: dict[str, int]
+    input_hash: str
+    seconds: float
+    started: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An output made ready for the database, outside the writer thread."""
+
+    output: Output
+    content_hash: str | None
+    artifacts: tuple[sqlar.Packed, ...]
+    title: str | None
+    forgotten: frozenset[str] = frozenset()
+
+    @property
+    def size(self) -> int:
+        text = len(self.output.content or "") + sum(len(p.text) for p in self.output.passages)
+        return text + sum(len(a.data) for a in self.artifacts)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass over a file: what was asked for and when it began."""
+
+    began: datetime
+    asked: bool = False  # by a person, who wants it made, not copied
+    wanted: frozenset[str] | None = None
+
+
+def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> Prepared:
+    """Hash, compress and read the title."""
+    title = None
+    if output.name == "doc-to-markdown":
+        title = heading_title(output.content)
+    elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
+        title = heading_title(output.passages[0].text)
+    return Prepared(output, content_hash(output), tuple(map(sqlar.pack, output.artifacts)), title, forgotten)
+
+
+def content_hash(output: Output) -> str | None:
+    """Covers content, artifacts and places; None for nothing at all."""
+    if output.content is None and not output.artifacts:
+        return None
+    told = hashlib.sha256((output.content or "").encode("utf-8", "surrogatepass"))
+    for artifact in output.artifacts:
+        told.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
+        told.update(artifact.data)
+    if output.places:
+        told.update(json.dumps([asdict(place) for place in output.places]).encode())
+    return told.hexdigest()
+
+
+def claim(
+    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime
+) -> tuple[Lease, Attempt | None, Pass] | int | None:
+    """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
+    lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + timedelta(seconds=30)))
+    if lease is None:
+        return None if wish is None else requests.add(db, file_id, wish, iso(now))
+    turn = Pass(now)
+    if wish is not None:
+        apply_wish(db, rules, file_id, wish, iso(now))
+        turn = Pass(now, asked=True, wanted=with_siblings(rules.registry, wish.only) if wish.only else None)
+    attempt, turn = advance(db, rules, lease, turn, now)
+    return lease, attempt, turn
+
+
+def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str) -> int:
+    """What a person asked for: reset the chosen digests, or give failed ones their attempts back. Returns how many."""
+    file = files.by_id(db, file_id)
+    if file is None:
+        return 0
+    chosen = with_siblings(rules.registry, wish.only) if wish.only else frozenset(rules.outputs)
+    if wish.reset:
+        changed = len(reset(db, file, chosen, digests.PERSON, now))
+    else:
+        changed = digests.retry_failed(db, [file_id], chosen, now)
+    if changed:
+        project(db, rules, file, digests.of_file(db, file_id), now)
+    return changed
+
+
+def reset(db: Connection, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
+    """Back to todo, with all that was made gone."""
+    changed = digests.reset(db, file.id, outputs, priority, now)
+    for name in changed:
+        sqlar.remove(db, file.path, name)
+        places.remove(db, file.id, name)
+        passages.remove(db, file.id, name)
+        events.tell(db, now, "digest", file.id, file.path, name, "todo")
+    return changed
+
+
+def advance(db: Connection, rules: Rules, lease: Lease, turn: Pass, now: datetime) -> tuple[Attempt | None, Pass]:
+    """Settle what needs no work, then begin the next digester; without one, release the file."""
+    moved = False
+    while True:
+        file = files.by_id(db, lease.file_id)
+        if file is None or file.vanished_at is not None:
+            locks.release(db, lease)
+            return None, turn
+        for request_id, wish in requests.of_file(db, file.id):
+            apply_wish(db, rules, file.id, wish, iso(now))
+            requests.remove(db, request_id)
+            turn = Pass(now, asked=True)
+        rows = digests.of_file(db, file.id)
+        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts)
+        if isinstance(step, Start) and now - turn.began > TURN:
+            digests.push_back(db, file.id)
+            step = None
+        match step:
+            case None:
+                if moved:
+                    project(db, rules, file, rows, iso(now))
+                locks.release(db, lease)
+                return None, turn
+            case Skip(_, outputs) | Wait(_, outputs, _):
+                outcome = Waiting(step.upstream) if isinstance(step, Wait) else NotApplicable()
+                for name in outputs:
+                    attempts = rows[name].attempts if name in rows else 0
+                    verdict = judge(outcome, name, attempts, now, rules.policy)
+                    _register_missing(db, rules, file, rows, iso(now))
+                    settle(db, rules, file, name, verdict, None, rows.get(name), None, iso(now))
+                moved = True
+            case Start(digester, outputs, input_hash):
+                if not turn.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
+                    moved = True
+                    continue
+                _register_missing(db, rules, file, rows, iso(now))
+                return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
+
+
+def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
+    if any(name not in rows for name in rules.outputs):
+        register(db, rules, file, now)
+
+
+def register(db: Connection, rules: Rules, file: File, now: str) -> None:
+    """Write all rows a file should have: todo or skipped, by its kind alone."""
+    weight = file.size.bit_length()
+    digests.register(db, file.id, file.path, rules.applying(file), weight, "not applicable", now)
+
+
+def _start(
+    db: Connection,
+    lease: Lease,
+    file: File,
+    digester: Digester,
+    outputs: tuple[str, ...],
+    input_hash: str,
+    rows: dict[str, Digest],
+    now: datetime,
+) -> Attempt:
+    seconds = digester.time_limit(StoredSource(db, file, digester))
+    deadline = iso(now + timedelta(seconds=seconds))
+    run_id = uuid.uuid4().hex
+    digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
+    locks.extend(db, lease, iso(now + timedelta(seconds=30)))
+    attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
+    for name in outputs:
+        events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
+    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, seconds, now)
+
+
+def record(
+    db: Connection,
+    rules: Rules,
+    attempt: Attempt,
+    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
+    turn: Pass,
+    now: datetime,
+) -> tuple[Attempt | None, Pass]:
+    """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
+
+    A worker that lost its lease, or whose file has changed meanwhile, changes nothing.
+    """
+    if not locks.held(db, attempt.lease):
+        return None, turn
+    file = files.by_id(db, attempt.file.id)
+    if file is not None and file.generation == attempt.file.generation:
+        rows = digests.of_file(db, file.id)
+        duration = max(0, round((now - attempt.started).total_seconds() * 1000))
+        for name, verdict, prepared in verdicts:
+            row = rows.get(name)
+            if row is not None and row.run_id == attempt.run_id:
+                settle(db, rules, file, name, verdict, prepared, row, duration, iso(now), attempt)
+        project(db, rules, file, digests.of_file(db, file.id), iso(now))
+    return advance(db, rules, attempt.lease, turn, now)
+
+
+def settle(
+    db: Connection,
+    rules: Rules,
+    file: File,
+    name: str,
+    verdict: Verdict,
+    prepared: Prepared | None,
+    before: Digest | None,
+    duration: int | None,
+    now: str,
+    attempt: Attempt | None = None,
+) -> None:
+    """One output takes its new state, with its content, and its readers learn of it."""
+    old_hash = before.content_hash if before else None
+    new_hash = None
+    if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
+        new_hash = prepared.content_hash
+        _complete(db, file, name, prepared, attempt, duration, now)
+    else:
+        digests.settle_otherwise(
+            db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
+            verdict.category, verdict.retry_at, duration, now,
+        )  # fmt: skip
+    events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
+    if verdict.settled:
+        tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
+
+
+def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed: bool, now: str) -> None:
+    readers = rules.readers.get(name, ())
+    if not readers:
+        return
+    if changed:
+        digests.cascade(db, file_id, readers, now)
+    else:
+        digests.wake(db, file_id, readers, now)
+
+
+def _complete(
+    db: Connection, file: File, name: str, prepared: Prepared, attempt: Attempt, duration: int | None, now: str
+) -> None:
+    output = prepared.output
+    sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
+    places.replace(db, file.id, name, output.places)
+    if output.passages or output.words or name.startswith("search-"):
+        passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
+    digests.complete(
+        db, file.id, name, output.content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
+        attempt.input_hash, duration, now,
+    )  # fmt: skip
+    _entitle(db, file, name, prepared.title)
+
+
+def _entitle(db: Connection, file: File, name: str, title: str | None) -> None:
+    """The text itself gives the title until a classifier does."""
+    speaks = name == "doc-to-markdown" or (name == "search-keyword" and file.kind is Kind.TEXT)
+    if not speaks:
+        return
+    before = documents.of_file(db, file.id)
+    if before is not None and before.title != title:
+        documents.entitle(db, file.id, title)
+        write_names(db, file, title, before.tags, before.summary)
+
+
+def write_names(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
+    """Make the file findable by what it is called. These texts are short, so they are cut here."""
+    terms = name_terms(file.name, title, tags, summary)
+    passages.write_names(db, file.id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+
+
+def reuse(
+    db: Connection,
+    rules: Rules,
+    file: File,
+    digester: Digester,
+    outputs: tuple[str, ...],
+    input_hash: str,
+    rows: dict[str, Digest],
+    now: str,
+) -> bool:
+    """Fill all these outputs from another file's with the same input and recipe. Copies cost nothing."""
+    if not digester.reusable:
+        return False
+    donors = [digests.donor(db, file.id, name, input_hash, digester.recipe) for name in outputs]
+    found = [donor for donor in donors if donor is not None]
+    if len(found) < len(outputs):
+        return False
+    for donor in found:
+        name = donor.digester
+        sqlar_name = sqlar.copy(db, donor.file_path, file.path, name)
+        places.copy(db, donor.file_id, file.id, name)
+        passages.copy(db, donor.file_id, file.id, name)
+        digests.copy_from(db, donor, file.id, sqlar_name, now)
+        _copy_title(db, file, donor)
+        events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
+        before = rows[name].content_hash if name in rows else None
+        tell_readers(db, rules, file.id, name, before != donor.content_hash, now)
+    return True
+
+
+def _copy_title(db: Connection, file: File, donor: Digest) -> None:
+    theirs = documents.of_file(db, donor.file_id)
+    if theirs is not None:
+        _entitle(db, file, donor.digester, theirs.title)
+
+
+def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
+    """Bring the document's row in line with its digests."""
+    document = documents.of_file(db, file.id)
+    titled = document is not None and document.title is not None
+    stand = standing(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
+    if documents.stand(db, file.id, stand.state, stand.reason, now):
+        events.tell(db, now, "document", file.id, file.path, None, stand.state, stand.reason)
+
+
+def put_down(
+    db: Connection,
+    rules: Rules,
+    attempt: Attempt,
+    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
+    now: datetime,
+) -> None:
+    """Give an attempt back and let the file go: it must be looked at again first."""
+    if not locks.held(db, attempt.lease):
+        return
+    rows = digests.of_file(db, attempt.file.id)
+    for name, verdict, _ in verdicts:
+        row = rows.get(name)
+        if row is not None and row.run_id == attempt.run_id:
+            settle(db, rules, attempt.file, name, verdict, None, row, None, iso(now))
+    locks.release(db, attempt.lease)

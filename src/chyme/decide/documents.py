@@ -1,0 +1,58 @@
+"""What a person is told about a file: one state and the reason for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chyme.errors import Category
+from chyme.model import Digest, Kind, Status
+
+PRIMARY: dict[Kind, tuple[str, ...]] = {
+    Kind.URL: ("url-crawl-content",),
+    Kind.DOCUMENT: ("doc-to-markdown",),
+    Kind.IMAGE: ("image-preview",),
+    Kind.AUDIO: ("media-preview",),
+    Kind.VIDEO: ("media-preview",),
+    Kind.TEXT: ("search-keyword",),
+    Kind.OTHER: (),
+}
+STALE_SECONDS = 600
+_HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
+_MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
+TITLE_WITHIN = 4000
+TITLE_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A document's state and why it is not completed."""
+
+    state: str  # processing, completed, needs-classification, failed
+    reason: str | None = None
+
+
+def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]) -> Standing:
+    """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
+    counted = [row for row in rows if row.digester not in uncounted]
+    for row in counted:
+        hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
+        soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
+        if hard and row.error_category not in soft:
+            return Standing("failed", row.error)
+    unsettled = [row.digester for row in counted if not row.settled]
+    if unsettled:
+        return Standing("processing", "waiting for " + ", ".join(unsettled))
+    if classified and not titled and kind is not Kind.OTHER:
+        return Standing("needs-classification", "no title was found")
+    return Standing("completed")
+
+
+def heading_title(markdown: str | None) -> str | None:
+    """The first heading near the top of a text, without its markup."""
+    found = _HEADING.search(markdown[:TITLE_WITHIN]) if markdown else None
+    if found is None:
+        return None
+    title = _MARKUP.sub(lambda m: m[1] or "", found[1])
+    return " ".join(title.split())[:TITLE_LENGTH] or None

@@ -1,0 +1,138 @@
+"""The state machine of a digest: what follows from what happened.
+
+todo ─► in-progress ─► completed            terminal
+                    ─► skipped              terminal: "not applicable" or "output not produced"
+                    ─► failed ─► (retry_at reached, attempts < 3) ─► in-progress
+                              ─► terminal after 3 attempts, or a category that retrying cannot cure
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from chyme.errors import Category
+from chyme.model import Output, Status, iso
+
+NOT_APPLICABLE = "not applicable"
+NOT_PRODUCED = "output not produced"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How often and how soon a failure is tried again."""
+
+    max_attempts: int = 3
+    max_delay: float = 600.0
+    jitter: float = 0.1  # a fraction of the delay
+    delays: dict[Category, float] = field(
+        default_factory=lambda: {
+            Category.AI_QUOTA: 60.0,
+            Category.RATE_LIMIT: 30.0,
+            Category.TIMEOUT: 5.0,
+            Category.NETWORK: 5.0,
+            Category.CRASH: 5.0,
+        }
+    )
+
+
+FREE = frozenset({Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET})  # woken by an event, cost nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """The digester returned these outputs."""
+
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The digester, its child or its provider failed."""
+
+    category: Category
+    message: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An upstream is not settled yet."""
+
+    upstream: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The file cannot be opened now. It is taken when it can."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """This kind of file never has this output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Nobody's fault: chyme stopped, or the file changed while it was read."""
+
+
+Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state a digest takes."""
+
+    status: Status
+    settled: bool
+    attempts: int
+    error: str | None = None
+    category: Category | None = None
+    retry_at: str | None = None
+    output: Output | None = None
+
+
+def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Policy, chance: float = 0.5) -> Verdict:
+    """The verdict on output `name`. `attempts` counts the one just made; `chance` in 0..1 spreads retries."""
+    match outcome:
+        case Produced(outputs):
+            made = next((output for output in outputs if output.name == name), None)
+            if made is None:
+                return Verdict(Status.SKIPPED, True, attempts, error=NOT_PRODUCED)
+            return Verdict(Status.COMPLETED, True, attempts, output=made)
+        case NotApplicable():
+            return Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
+        case Waiting(upstream):
+            return Verdict(Status.FAILED, False, attempts, f"waiting for {upstream}", Category.DEPENDENCY)
+        case Unreadable(cause):
+            message = f"waiting for the file to be readable: {cause}"
+            return Verdict(Status.FAILED, False, max(0, attempts - 1), message, Category.DEPENDENCY)
+        case Interrupted():
+            return Verdict(Status.TODO, False, max(0, attempts - 1))
+        case Failed(category, message, retry_after):
+            return _failed(category, message, retry_after, attempts, now, policy, chance)
+
+
+def _failed(
+    category: Category,
+    message: str,
+    retry_after: float | None,
+    attempts: int,
+    now: datetime,
+    policy: Policy,
+    chance: float,
+) -> Verdict:
+    if category in FREE:
+        settled = category is not Category.DEPENDENCY
+        return Verdict(Status.FAILED, settled, max(0, attempts - 1), message, category)
+    delay = policy.delays.get(category)
+    if delay is None or attempts >= policy.max_attempts:
+        return Verdict(Status.FAILED, True, attempts, message, category)
+    delay = min(policy.max_delay, delay * 2 ** max(0, attempts - 1))
+    delay *= 1 + policy.jitter * (2 * chance - 1)
+    if retry_after is not None:
+        delay = max(delay, retry_after)
+    return Verdict(Status.FAILED, False, attempts, message, category, retry_at=iso(now + timedelta(seconds=delay)))

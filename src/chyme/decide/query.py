@@ -1,0 +1,158 @@
+"""Understand what a person typed into the search box. Every string is a question; none is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from chyme.decide.segment import RUNS, as_asked, pairs
+from chyme.decide.stem import fold
+from chyme.decide.stop_words import STOP_WORDS
+
+LONGEST_QUESTION, MOST_TERMS = 2000, 40
+_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts count, not only the whole
+
+FIELDS = {
+    "kind": "kind", "type": "kind", "tag": "tag", "folder": "folder", "in": "folder", "name": "name", "title": "title",
+    "date": "date", "status": "status", "ext": "ext", "person": "person",
+}  # fmt: skip
+
+_PARTS = re.compile(
+    r"""(?P<not>-)?
+        (?:(?P<field>[A-Za-z]+):(?=\S))?
+        (?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"()]+))""",
+    re.VERBOSE,
+)
+_TOKEN = re.compile(r"[^\W_]")
+_LAST_RUN = re.compile(RUNS.pattern + r"\Z")
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+_UNTYPABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, or several that must stand together; as a prefix, its last word may go on."""
+
+    text: str
+    phrase: bool = False
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on the file itself."""
+
+    field: str
+    value: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, understood."""
+
+    terms: tuple[Term, ...] = ()
+    excluded: tuple[Term, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.terms or self.excluded or self.filters)
+
+
+def parse(text: str, *, typing: bool = False) -> Query:
+    """Words, "phrases", -not, field:value. While somebody is typing, the last word may be unfinished."""
+    notes: list[str] = []
+    clean = _UNTYPABLE.sub(" ", text)
+    if len(clean) > LONGEST_QUESTION:
+        clean = clean[:LONGEST_QUESTION]
+        notes.append(f"only the first {LONGEST_QUESTION} characters of the question were read")
+    unfinished = typing and clean[-1:] not in (" ", '"', ")")
+    if unfinished and clean.count('"') % 2:
+        clean += '"'  # a phrase being typed; afterwards a single quote means nothing
+    terms: list[Term] = []
+    excluded: list[Term] = []
+    filters: list[Filter] = []
+    not_next = last_is_term = False
+    for part in _PARTS.finditer(clean):
+        negated = bool(part["not"]) or not_next
+        not_next = last_is_term = False
+        field = FIELDS.get((part["field"] or "").lower())
+        if field:
+            value = (part["quoted"] if part["word"] is None else part["word"]).strip()
+            if _TOKEN.search(value) or (value and field not in ("name", "title")):
+                filters.append(Filter(field, value, negated))
+            continue
+        if part["word"] in ("AND", "OR", "NOT") and not part["field"]:
+            not_next = part["word"] == "NOT"
+            continue
+        term = _term(part)
+        if term is not None:
+            (excluded if negated else terms).append(term)
+            last_is_term = not negated
+    if unfinished and terms and last_is_term:
+        terms[-1] = replace(terms[-1], prefix=True)
+    terms = _without_stop_words(terms)
+    if len(terms) + len(excluded) > MOST_TERMS:
+        terms, excluded = terms[:MOST_TERMS], excluded[: max(0, MOST_TERMS - len(terms))]
+        notes.append(f"only the first {MOST_TERMS} words of the question were used")
+    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes))
+
+
+def _term(part: re.Match[str]) -> Term | None:
+    if part["word"] is None:
+        text = f"{part['field'] or ''} {part['quoted']}".strip()
+        return Term(text, phrase=True) if _TOKEN.search(text) else None
+    text = f"{part['field']}:{part['word']}" if part["field"] else part["word"]
+    prefix = text.endswith("*")
+    text = text.strip("*")
+    return Term(text, prefix=prefix) if _TOKEN.search(text) else None
+
+
+def _without_stop_words(terms: Sequence[Term]) -> list[Term]:
+    kept = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in STOP_WORDS]
+    return kept or list(terms)
+
+
+def expression(terms: Iterable[Term], columns: str = "") -> str:
+    """The terms in FTS5's language, any of them may match; '' when there is none. All user text stands in quotes."""
+    phrases = [phrase for term in terms for phrase in _phrases(term)]
+    joined = " OR ".join(phrases)
+    return f"{{{columns}}} : ({joined})" if columns and joined else joined
+
+
+def _phrases(term: Term) -> list[str]:
+    last = _LAST_RUN.search(term.text)
+    single = last is not None and len(pairs(last[0])) == 1  # in the index, pairs begin with it
+    whole = _quoted(as_asked(term.text), term.prefix or single)
+    if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _PHRASE_RUN:
+        return [whole]
+    return [whole, *(_quoted(pair, False) for pair in pairs(term.text)[:-1])]
+
+
+def _quoted(text: str, prefix: bool) -> str:
+    return '"' + text.replace('"', '""') + '"' + (" *" if prefix else "")
+
+
+def corrected(query: Query, instead: dict[str, str]) -> Query:
+    """The question with mistyped words replaced."""
+    terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
+    return replace(query, terms=terms)
+
+
+def plain_word(term: Term) -> str | None:
+    """The folded word of a term that is one word, else None."""
+    word = fold(term.text)
+    return word if not term.phrase and word.isalpha() else None
+
+
+def date_range(value: str) -> tuple[str, str] | None:
+    """`2024`, `2024-03`, `2023..2024`, `..2024-05-31`, `2024..` as text to compare ISO dates with, both inclusive."""
+    first, dots, last = value.partition("..")
+    if not dots:
+        last = first
+    if not (first or last) or not all(_DATE.fullmatch(part) for part in (first, last) if part):
+        return None
+    return first, last + "~"  # sorts after every day that begins so

@@ -1,0 +1,108 @@
+"""Cut everything readable about a file into passages and hand them to the keyword index."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from chyme.decide.chunk import WINDOW, cut, markdown_headings
+from chyme.decide.readable import Readable, readable, writable
+from chyme.decide.segment import segment
+from chyme.decide.spelling import words_of
+from chyme.digester import Digester, Source
+from chyme.engines.text import read_text
+from chyme.model import File, Kind, Output, Passage
+
+TEXT_LIMIT = 5_000_000
+MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
+
+# Texts that become passages, and texts that are indexed with the file's name: of these only the words are learnt.
+_PASSAGES_FROM = (
+    "url-crawl-content",
+    "doc-to-markdown",
+    "image-ocr",
+    "image-captioning",
+    "image-objects",
+    "speech-recognition-cleanup",
+    "speech-recognition",
+    "speech-recognition-summary",
+    "url-crawl-summary",
+)
+_WORDS_FROM = ("tags", "classify-document", "classify-image")
+_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
+
+
+class SearchKeyword(Digester):
+    """Every file has this: one without text is found by its name."""
+
+    name = "search-keyword"
+    label = "Keyword search"
+    description = "The passages by which the file is found word for word."
+    reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_WORDS_FROM)
+    family = "text"
+    reusable = False
+
+    def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
+        self._text_limit = text_limit
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{WINDOW} tokens, {self._text_limit} characters"
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        passages: list[Passage] = []
+        sources: list[str] = []
+        notes: list[str] = []
+        room = self._text_limit
+        for name, text in self._texts(source, notes):
+            cut_off = Readable(text.text[:room], text.places)
+            if len(cut_off.text) < len(text.text):
+                notes.append(f"first {self._text_limit:,} characters indexed; the limit ended in {name}")
+            room -= len(cut_off.text)
+            found = _passages(name, cut_off, len(passages))
+            if found:
+                sources.append(name)
+                passages += found
+        described = [readable(told) for name in _WORDS_FROM if (told := source.output(name))]
+        words = words_of([*(passage.text for passage in passages), *(text.text for text in described)])
+        content = {"indexed": True, "passages": len(passages), "words": len(words), "sources": sources}
+        if notes:
+            content["note"] = "; ".join(notes)
+        return [
+            Output(
+                self.name,
+                json.dumps(content, ensure_ascii=False),
+                passages=tuple(passages),
+                words=tuple(sorted(words, key=lambda word: (len(word), word))[:MOST_WORDS]),
+            )
+        ]
+
+    def _texts(self, source: Source, notes: list[str]) -> list[tuple[str, Readable]]:
+        texts: list[tuple[str, Readable]] = []
+        if source.file.kind is Kind.TEXT:
+            decoded = read_text(source, self._text_limit)
+            text = writable(decoded.text)
+            if decoded.truncated:
+                notes.append(f"first {self._text_limit:,} bytes of the file indexed")
+            markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
+            texts.append(("file", Readable(text, markdown_headings(text) if markdown else ())))
+        for name in _PASSAGES_FROM:
+            output = source.output(name)
+            if output is None or not output.content:
+                continue
+            if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
+                continue  # the corrected transcript says the same at the same seconds
+            texts.append((name, readable(output)))
+        return texts
+
+
+def _passages(name: str, text: Readable, ordinal: int) -> list[Passage]:
+    spans = cut(text.text, text.places, window=WINDOW)
+    bits = [text.text[span.start : span.end] for span in spans]
+    return [
+        Passage(name, number, bit, span, segment(bit))
+        for number, (span, bit) in enumerate(zip(spans, bits, strict=True), ordinal)
+    ]

@@ -1,0 +1,113 @@
+"""What people ask about a vault: how it stands, what a file holds, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+from typing import Any
+
+from chyme.decide.documents import STALE_SECONDS
+from chyme.errors import UsageError
+from chyme.model import Digest, File, iso
+from chyme.store import digests, documents, files, marks, places, sqlar, verify
+from chyme.store.database import Database
+
+PROCESSING_STATUS = {
+    "processing": "pending",
+    "stale": "pending",
+    "completed": "completed",
+    "needs-classification": "failed",
+    "failed": "failed",
+}
+
+
+class Documents:
+    """Read-only answers in the shapes that the command line and HTTP promise."""
+
+    def __init__(self, database: Database, recipes: Sequence[tuple[str, str]], clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._recipes = recipes
+        self._clock = clock
+
+    def status(self) -> dict[str, Any]:
+        """Counts of files, digests and documents."""
+        with self._database.snapshot() as db:
+            present, vanished = files.counts(db)
+            return {
+                "files": present,
+                "digests": digests.counts(db),
+                "documents": documents.counts(db, self._stale_before()),
+                "outdated": digests.outdated(db, self._recipes),
+                "vanished": vanished,
+                "next_retry": digests.next_retry(db),
+                "purge_waits": marks.value_of(db, "purge-waits"),
+            }
+
+    def show(self, path: str) -> dict[str, Any]:
+        """Everything about one file."""
+        with self._database.snapshot() as db:
+            file = self.find(db, path)
+            rows = digests.of_file(db, file.id)
+            return {
+                "file": self._file(file),
+                "document": self._document(db, file),
+                "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
+            }
+
+    def find(self, db: Connection, path: str) -> File:
+        """The file at this path, or the sentence that says why not."""
+        file = files.by_path(db, path)
+        if file is None:
+            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
+        return file
+
+    def failures(self, since: str = "") -> list[Digest]:
+        return digests.failures(self._database.read(), since=since)
+
+    def problems(self) -> list[str]:
+        """Where the database contradicts itself; empty when all is well."""
+        return self._database.write(verify.problems)
+
+    def _ordered(self, rows: dict[str, Digest]) -> list[str]:
+        order = {name: at for at, (name, _) in enumerate(self._recipes)}
+        return sorted(rows, key=lambda name: (order.get(name, len(order)), name))
+
+    def _file(self, file: File) -> dict[str, Any]:
+        told = asdict(file)
+        stamp = told.pop("stamp")
+        told.pop("id")
+        return {**told, "size": stamp["size"], "mtime_ns": stamp["mtime_ns"]}
+
+    def _document(self, db: Connection, file: File) -> dict[str, Any] | None:
+        row = documents.of_file(db, file.id)
+        if row is None:
+            return None
+        state = "stale" if row.state == "processing" and row.moved_at < self._stale_before() else row.state
+        return {
+            "title": row.title or file.name,
+            "summary": row.summary,
+            "date": row.date,
+            "language": row.language,
+            "tags": list(row.tags),
+            "state": state,
+            "processing_status": PROCESSING_STATUS[state],
+            "reason": row.reason,
+            "degraded": row.degraded,
+        }
+
+    def _digest(self, db: Connection, file: File, row: Digest) -> dict[str, Any]:
+        told = asdict(row)
+        for private in ("id", "file_id", "file_path", "run_id", "input_hash"):
+            told.pop(private)
+        told["content"] = digests.content(db, file.id, row.digester)
+        told["places"] = [
+            {name: value for name, value in asdict(place).items() if value is not None}
+            for place in places.of_digest(db, file.id, row.digester)
+        ]
+        told["artifacts"] = sorted(sqlar.of_digest(db, file.path, row.digester))
+        return told
+
+    def _stale_before(self) -> str:
+        return iso(self._clock() - timedelta(seconds=STALE_SECONDS))

@@ -1,0 +1,163 @@
+"""Tell which legacy encoding a text was written in, from the letters it would then hold."""
+
+from __future__ import annotations
+
+from functools import cache
+
+SAMPLE_BYTES = 16_384
+FREQUENT, FITTING, STRANGE = 3.0, 1.0, -3.0
+
+_SIMPLIFIED = (
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学"
+    "如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日月元号京世界今明记录议预算表间"
+)
+_TRADITIONAL = (
+    "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡用道行所然家種事成方多經麼去法學"
+    "如都同現當沒動面起看定天分還進好小部其些主樣理心她本前開但因只從想實日月元號台北世界今明記錄議預算表間"
+)
+_JAPANESE = (
+    "日一国会人年大十二本中長出三同時政事自行社見月分議後前民生連五発間対上部東者党地合市業内相方四定今回新場金員九入選立開手米力学問高代明実円"
+    "関決子動京全目表戦経通外最言氏現理調体化田当八六約主題下首意法不来作性的要用制治度務強気小七成期公野書物都道府県文字買牛乳卵庁"
+)
+_KOREAN = (
+    "이다는을의에가고하지를은로한사서기도어나시정인대자수리라과일보부국해들공그"
+    "전주장만상구제원여있계조스동유니안세요회록예산것아와"
+)
+_CYRILLIC = "оеаинтсрвлкмдпуяызьбгчйхжшюцщэф"
+_GREEK = "αοιετσνηυρπκμλςωόίάέήύώθδγχφβξζψ"
+_HEBREW = "יולהאתרבשמנכעדחקפגםסצטזןץךף"
+_ARABIC = "اليمنرتبةعدسفهكقحجشطصخزضذثغظئءأإآؤىو"
+_WESTERN = "äöüßéèàáçñóíúêâôîïëãõåøæœùûÄÖÜÉÀÅØÆÇÑÁÍÓÚ’‘“”„–—…€°§«»·ªº©®£´½¿¡"
+_CENTRAL = "ąćęłńśźżčďěňřšťůžýőűăţşĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰáéíóúöüäôâîÁÉÍÓÚÖÜ„”“’–—…€§°"
+
+# First come wins a draw, so the order is by how often the encodings are met.
+_SCRIPTS: dict[str, str] = {
+    "cp1252": _WESTERN,
+    "cp932": _JAPANESE,
+    "gb18030": _SIMPLIFIED,
+    "big5": _TRADITIONAL,
+    "cp1251": _CYRILLIC + "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЭЮЯёЁіїєґІЇЄҐ№«»–—“”„’…",
+    "euc_jp": _JAPANESE,
+    "cp949": _KOREAN,
+    "cp1250": _CENTRAL,
+    "koi8_r": _CYRILLIC + "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЭЮЯёЁ",
+    "cp1253": _GREEK + "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΆΈΉΊΌΎΏ«»–—’…€",
+    "cp1255": _HEBREW + "–—’“”…₪",
+    "cp1256": _ARABIC + "،؛؟–—’“”«»…",
+    "cp866": _CYRILLIC + "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЭЮЯёЁ№",
+}
+_MULTIBYTE = frozenset({"cp932", "gb18030", "big5", "euc_jp", "cp949"})
+_UNCASED = frozenset({"cp1255", "cp1256"})
+
+
+@cache
+def _frequent(encoding: str) -> frozenset[str]:
+    return frozenset(_SCRIPTS[encoding])
+
+
+def detect_legacy(data: bytes) -> str:
+    """The likeliest encoding of text that is neither UTF-8 nor marked; cp1252 when nothing speaks for another."""
+    sample = _telling_part(data)
+    if b"\x1b$" in sample and _decoded(sample, "iso2022_jp") is not None:
+        return "iso2022_jp"
+    best, best_score = "cp1252", STRANGE
+    for encoding in _SCRIPTS:
+        text = _decoded(sample, encoding)
+        if text is None:
+            continue
+        score = _score(text, encoding)
+        if score > best_score + 1e-9:
+            best, best_score = encoding, score
+    return best
+
+
+def _telling_part(data: bytes) -> bytes:
+    """The first lines that hold anything beyond ASCII; the rest would only cost time."""
+    if len(data) <= SAMPLE_BYTES:
+        return data
+    found: list[bytes] = []
+    room = SAMPLE_BYTES
+    for line in data[: 64 * SAMPLE_BYTES].split(b"\n"):
+        if not line.isascii() or b"\x1b$" in line:
+            found.append(line[:room])
+            room -= len(line)
+            if room <= 0:
+                break
+    return b"\n".join(found) or data[:SAMPLE_BYTES]
+
+
+def _decoded(sample: bytes, encoding: str) -> str | None:
+    for cut in (0, 1, 2, 3):  # the sample may end inside a character
+        try:
+            return sample[: len(sample) - cut].decode(encoding)
+        except UnicodeDecodeError as error:
+            if error.start < len(sample) - 4:
+                return None
+    return None
+
+
+def _score(text: str, encoding: str) -> float:
+    """How much the text looks like the language, per byte it was written with."""
+    frequent = _frequent(encoding)
+    wide = encoding in _MULTIBYTE
+    total, weight = 0.0, 0.0
+    before = " "
+    for char in text:
+        if not char.isascii():
+            weight += 2.0 if wide else 1.0
+            if wide:
+                total += 2.0 * _wide_mark(char, encoding, frequent)
+            else:
+                total += _narrow_mark(char, before, encoding, frequent)
+        before = char
+    return total / weight if weight else 0.0
+
+
+def _wide_mark(char: str, encoding: str, frequent: frozenset[str]) -> float:
+    code = ord(char)
+    if char in frequent:
+        return FREQUENT
+    if 0x3040 <= code <= 0x30FF:
+        return FREQUENT if encoding in ("cp932", "euc_jp") else STRANGE
+    if 0x3000 <= code <= 0x303F or 0xFF01 <= code <= 0xFF5E:
+        return FITTING
+    if 0xAC00 <= code <= 0xD7A3:
+        return FITTING if encoding == "cp949" and _is_first_level(char, encoding) else STRANGE
+    if 0x4E00 <= code <= 0x9FFF:
+        return FITTING if encoding != "cp949" and _is_first_level(char, encoding) else -1.0
+    if 0x2010 <= code <= 0x2026:
+        return FITTING
+    return STRANGE
+
+
+# The standards sort the characters of daily use before the rare ones.
+_FIRST_LEVEL = {
+    "cp932": (0x88, 0x98),
+    "gb18030": (0xB0, 0xD7),
+    "big5": (0xA4, 0xC6),
+    "euc_jp": (0xB0, 0xCF),
+    "cp949": (0xB0, 0xC8),
+}
+
+
+def _is_first_level(char: str, encoding: str) -> bool:
+    first, last = _FIRST_LEVEL[encoding]
+    coded = char.encode(encoding)
+    return first <= coded[0] <= last and (encoding != "cp949" or coded[1] >= 0xA1)
+
+
+def _narrow_mark(char: str, before: str, encoding: str, frequent: frozenset[str]) -> float:
+    if not char.isalpha():
+        inside_word = before.isalpha() and char not in "’‘“”„–—…»°§ªº"
+        return STRANGE if inside_word or char not in frequent else FITTING
+    if encoding not in _UNCASED and char.isupper() and before.isalpha() and before.islower():
+        return STRANGE
+    if char not in frequent:
+        return -1.0
+    if encoding in ("cp1252", "cp1250"):
+        return 2.5  # a few accents in a Latin text say less than a whole word of one script
+    if before.isalpha() and before.isascii():
+        return -2.0  # scripts do not mix inside a word
+    if char.isupper():
+        return FITTING
+    return FREQUENT if char in _SCRIPTS[encoding][:10] else 2.0

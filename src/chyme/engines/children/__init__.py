@@ -1,0 +1,1 @@
+"""Child processes that do the heavy work and may be killed at any moment."""

@@ -1,0 +1,250 @@
+"""One child and the conversation with it: what it is told, what it answers, what that means."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import pwd
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from chyme.engines.children import deaths, spill
+from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, pack
+from chyme.engines.children.isolation import Isolation
+from chyme.engines.children.process import Process
+from chyme.engines.children.task import Task
+from chyme.engines.children.wire import InlineBulk, file_out, input_out, outputs_in
+from chyme.errors import ChymeError, DiskFull, EngineUnavailable
+from chyme.model import Limits, Output
+
+PROGRESS_SECONDS = 0.05
+NEARLY_FULL = 32 << 20
+MAX_LOGGED = 8000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Upbringing:
+    """What every child is told when it starts, and what it may send back."""
+
+    entry: str  # "module:function", imported in the child alone
+    config: Mapping[str, object]
+    import_from: tuple[str, ...]
+    run_as: tuple[int, int]  # user and group, where chyme itself is root
+    scratch_bytes: int
+    answer_bytes: int
+    start_seconds: float
+
+
+class NotStarted(Exception):
+    """The child never became ready."""
+
+    def __init__(self, cause: str, *, hopeless: bool) -> None:
+        super().__init__(cause)
+        self.hopeless = hopeless  # its own code says so; a second try would end the same way
+
+
+class NeverTaken(Exception):
+    """The child was gone before it had the task: the task is innocent."""
+
+
+class Child(Process):
+    """A process that digests one task after the other."""
+
+    def __init__(self, upbringing: Upbringing, memory_setting: str) -> None:
+        super().__init__("chyme.engines.children.main")
+        self._upbringing = upbringing
+        self._memory_setting = memory_setting
+        self._number = 0
+        self._owner: tuple[int, int] | None = None
+        self._outputs: dict[str, tuple[str, ...]] = {}
+        self.isolation = Isolation(False, "", "")
+        self.tasks = 0
+        self.leanest: int | None = None  # the least memory it held after a task
+
+    def greet(self) -> None:
+        """Wait until it is ready, or NotStarted."""
+        told = self._upbringing
+        hello: dict[str, object] = {
+            "entry": told.entry,
+            "config": dict(told.config),
+            "import_from": list(told.import_from),
+            "run_as": list(told.run_as),
+            "scratch_bytes": told.scratch_bytes,
+            "parent": os.getpid(),
+        }
+        deadline = time.monotonic() + told.start_seconds
+        try:
+            self.send(pack(hello), (), deadline)
+            frame = self.receive(deadline)
+        except TimeoutError as error:
+            raise NotStarted(f"not ready after {told.start_seconds:g} s", hopeless=False) from error
+        except (ConnectionError, BadFrame):
+            frame = None
+        if frame is None:
+            ending = deaths.ending(self.end())
+            log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_words())
+            raise NotStarted(ending, hopeless=False)
+        # No file has been seen yet, so this one frame may be believed.
+        header = cast("dict[str, Any]", frame.header)
+        if header["kind"] != "ready":
+            log.debug("children cannot start:\n%s", header["stack"])
+            raise NotStarted(f"{told.entry}: {header['cause']}", hopeless=True)
+        self._outputs = {name: tuple(names) for name, names in header["outputs"].items()}
+        self._owner = None if header["uid"] == os.geteuid() else (header["uid"], header["gid"])
+        self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
+
+    def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
+        """The task's outputs, a DigestError, or NeverTaken. A child that cannot be trusted any more is ended."""
+        declared = self._outputs.get(task.digester)
+        if declared is None:
+            raise EngineUnavailable(f"{task.file.path}: {self._upbringing.entry} has no digester {task.digester}")
+        scratch = os.open(task.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if self._owner and os.fstat(scratch).st_uid != self._owner[0]:
+                os.fchown(scratch, *self._owner)
+            spill.clear(scratch, spill.ANSWER)
+            frame = self._exchange(task, limits, scratch, on_progress)
+            return self._judge(frame, task, limits, declared, scratch)
+        finally:
+            os.close(scratch)
+            self.tasks += 1
+
+    def _exchange(self, task: Task, limits: Limits, scratch: int, on_progress: Callable[[float], None] | None) -> Frame:
+        """Hand over the task and wait for the frame that answers it."""
+        self._number += 1
+        taken, heard_at = False, 0.0
+        try:
+            self._hand_over(task, limits, scratch)
+            deadline = time.monotonic() + limits.wall_seconds
+            while (frame := self.receive(deadline)) is not None:
+                kind, same = frame.header.get("kind"), frame.header.get("id") == self._number
+                if kind == "progress":
+                    now = time.monotonic()
+                    if same and on_progress and now - heard_at > PROGRESS_SECONDS:
+                        heard_at = now
+                        _pass_on(frame.header.get("fraction"), on_progress)
+                elif kind == "taken" and same and not taken:
+                    taken, deadline = True, time.monotonic() + limits.wall_seconds
+                elif taken and same:
+                    return frame
+                else:
+                    raise BadFrame("a message nobody waits for")
+        except TimeoutError as error:
+            self._give_up(task)
+            raise deaths.too_slow(task, limits) from error
+        except BadFrame as error:
+            self._give_up(task)
+            raise deaths.misbehaved(task, str(error)) from error
+        except ConnectionError:
+            pass  # gone, as when the stream ends
+        if not taken:
+            raise NeverTaken
+        raise deaths.died(self._give_up(task), task, limits, self._memory_setting)
+
+    def _hand_over(self, task: Task, limits: Limits, scratch: int) -> None:
+        bulk: list[bytes] = []
+        inputs = [input_out(upstream, bulk) for upstream in task.inputs]
+        size = sum(map(len, bulk))
+        fds = [scratch] if task.fd is None else [scratch, task.fd]
+        header: dict[str, object] = {
+            "id": self._number,
+            "digester": task.digester,
+            "file": file_out(task.file),
+            "limits": [limits.wall_seconds, limits.cpu_seconds, limits.memory_bytes],
+            "fd": task.fd is not None,
+            "inputs": inputs,
+            "spilled": None if size <= MAX_INLINE else size,
+        }
+        deadline = time.monotonic() + limits.wall_seconds
+        if size <= MAX_INLINE:
+            self.send(pack(header, b"".join(bulk)), fds, deadline)
+            return
+        spilled = _laid_down(bulk, task, scratch)
+        try:
+            self.send(pack(header), [*fds, spilled], deadline)
+        finally:
+            os.close(spilled)
+
+    def _judge(self, frame: Frame, task: Task, limits: Limits, declared: tuple[str, ...], scratch: int) -> list[Output]:
+        header = frame.header
+        match header.get("kind"):
+            case "result":
+                return self._result(frame, task, declared, scratch)
+            case "error":
+                raise deaths.reported(task, header)
+            case "exception":
+                log.debug("%s: %s raised\n%s", task.file.path, task.digester, str(header.get("stack"))[:MAX_LOGGED])
+                raise deaths.raised(task, header.get("type"))
+            case "memory":
+                self._give_up(task)
+                raise deaths.too_hungry(task, limits, self._memory_setting)
+            case "wrote too much":
+                raise deaths.wrote_too_much(task, self._upbringing.scratch_bytes)
+            case "full":
+                raise _full(task, scratch)
+            case _:
+                self._give_up(task)
+                raise deaths.misbehaved(task, "an unknown kind of message")
+
+    def _result(self, frame: Frame, task: Task, declared: tuple[str, ...], scratch: int) -> list[Output]:
+        outputs, spilled = frame.header.get("outputs"), frame.header.get("spilled")
+        try:
+            if spilled is None:
+                return outputs_in(outputs, declared, InlineBulk(frame.bulk))
+            allowed = self._upbringing.answer_bytes
+            if type(spilled) is not int or not 0 <= spilled <= allowed:
+                raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
+            with spill.picked_up(scratch, spilled) as bulk:
+                return outputs_in(outputs, declared, bulk)
+        except BadFrame as error:
+            self._give_up(task)
+            raise deaths.misbehaved(task, str(error)) from error
+        except OSError as error:
+            self._give_up(task)
+            raise deaths.misbehaved(task, f"it cannot be read ({error.strerror})") from error
+
+    def _give_up(self, task: Task) -> int:
+        code = self.end()
+        log.debug("%s: the child running %s was ended:\n%s", task.file.path, task.digester, self.last_words())
+        return code
+
+
+def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
+    """An open file without a name: nothing of the inputs stays behind."""
+    spill.clear(scratch, spill.INPUT)
+    try:
+        fd = spill.lay_down(bulk, scratch, spill.INPUT)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{task.file.path}: no room left in {task.scratch}; free some space") from error
+        raise
+    spill.clear(scratch, spill.INPUT)
+    return fd
+
+
+def _full(task: Task, scratch: int) -> ChymeError:
+    """A child's word that the disk is full counts only if it is."""
+    room = os.fstatvfs(scratch)
+    if room.f_bavail * room.f_frsize < NEARLY_FULL:
+        return DiskFull(f"{task.file.path}: no room left for {task.digester} in {task.scratch}; free some space")
+    return deaths.raised(task, "OSError")
+
+
+def _pass_on(fraction: object, on_progress: Callable[[float], None]) -> None:
+    if isinstance(fraction, int | float) and 0 <= fraction <= 1:
+        try:
+            on_progress(float(fraction))
+        except Exception:
+            log.warning("whoever watches progress failed", exc_info=True)
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

@@ -1,0 +1,116 @@
+"""How a child gives up what it does not need: network, privileges, and life without its parent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+PR_SET_KEEPCAPS = 8
+PR_SET_NO_NEW_PRIVS = 38
+CAP_DAC_READ_SEARCH = 2
+CAPABILITY_VERSION_3 = 0x20080522
+OPEN_FILES = 512
+SACRIFICE = "500"  # when memory runs out, the kernel should end a child before it ends chyme
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """How far children are kept apart from the rest of the machine."""
+
+    network_off: bool
+    user: str
+    how: str
+
+
+def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int) -> Isolation:
+    """Give up, for good, all that a parser does not need. Call before any thread starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    root = os.geteuid() == 0
+    _volunteer()
+    # The order matters: namespaces need the privileges, and every change of user forgets the parent's death.
+    network_off, network = _leave_network(libc, root)
+    user = _become(libc, *run_as) if root else _as_before(libc)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _bound(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _bound(resource.RLIMIT_FSIZE, scratch_bytes)
+    return Isolation(network_off, str(os.geteuid()), f"{network}; {user}")
+
+
+def _needed_by_python() -> list[str]:
+    folders = {sys.prefix, sys.base_prefix, str(Path(__file__).parent), *sys.path}
+    return [folder for folder in folders if Path(folder).is_dir()]
+
+
+def _volunteer() -> None:
+    try:
+        Path("/proc/self/oom_score_adj").write_text(SACRIFICE, encoding="ascii")
+    except OSError:
+        return
+
+
+def _leave_network(libc: ctypes.CDLL, root: bool) -> tuple[bool, str]:
+    uid, gid = os.geteuid(), os.getegid()
+    if libc.unshare(CLONE_NEWNET if root else CLONE_NEWUSER | CLONE_NEWNET) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        return False, f"the network could not be switched off ({reason}); the system forbids new namespaces"
+    if not root:
+        _keep_names(uid, gid)
+    return True, "network off"
+
+
+def _keep_names(uid: int, gid: int) -> None:
+    """Be the same user inside the new namespace, so that files keep their owners' names."""
+    try:
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1", encoding="ascii")
+    except OSError:
+        return  # the kernel still checks access with the real ids
+
+
+def _become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
+    needed = _needed_by_python()
+    libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    try:
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    except OSError as error:
+        _keep_capabilities(libc, 1 << CAP_DAC_READ_SEARCH)
+        return f"children stay root without capabilities: becoming user {uid} failed ({error.strerror})"
+    if all(os.access(folder, os.R_OK | os.X_OK) for folder in needed):  # asks for the user, capabilities left aside
+        _keep_capabilities(libc, 0)
+        return f"children run as user {uid}"
+    _keep_capabilities(libc, 1 << CAP_DAC_READ_SEARCH)
+    return f"children run as user {uid} but may read every file, because Python lives where that user cannot reach it"
+
+
+def _as_before(libc: ctypes.CDLL) -> str:
+    _keep_capabilities(libc, 0)  # a new user namespace hands out all of them
+    return "children run as the user chyme runs as"
+
+
+def _keep_capabilities(libc: ctypes.CDLL, kept: int) -> None:
+    """Keep these capabilities (a set of bits below 32) and no others."""
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    data = (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)
+    if libc.capset(header, data) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def _bound(limit: int, wanted: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(limit, (value, value))

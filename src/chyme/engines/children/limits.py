@@ -1,0 +1,38 @@
+"""What one task may use, set inside the child for the time of the task."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from chyme.model import Limits
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def within(limits: Limits) -> Iterator[None]:
+    """Memory on top of what the child already holds, and CPU time on top of what it already used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_seconds)
+    before = {limit: resource.getrlimit(limit) for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU)}
+    _lower(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
+    _lower(resource.RLIMIT_CPU, cpu)
+    try:
+        yield
+    finally:
+        for limit, value in before.items():
+            resource.setrlimit(limit, value)
+
+
+def _lower(limit: int, wanted: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _address_space() -> int:
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * PAGE

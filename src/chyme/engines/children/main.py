@@ -1,0 +1,196 @@
+"""The child itself: takes one task after the other until its parent hangs up."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from chyme.digester import Digester
+from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pack
+from chyme.engines.children.isolation import confine
+from chyme.engines.children.limits import within
+from chyme.engines.children.spill import ANSWER, lay_down
+from chyme.engines.children.task import Task
+from chyme.engines.children.wire import FileBulk, InlineBulk, file_in, input_in, output_out
+from chyme.errors import DigestError
+from chyme.model import Limits
+
+MAX_DESCRIPTORS = 3
+PROGRESS_SECONDS = 0.1
+MAX_STACK = 8000
+CHUNK = 256 << 10
+
+
+@dataclass(frozen=True)
+class WatchedTask(Task):
+    """A task whose progress somebody hears of."""
+
+    report: Callable[[float], None]
+
+    def progress(self, fraction: float) -> None:
+        self.report(fraction)
+
+
+class Line:
+    """The child's end of the socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._inbox = Inbox()
+        self._sending = threading.Lock()
+
+    def send(self, header: dict[str, object], bulk: bytes = b"") -> None:
+        data = pack(header, bulk)
+        with self._sending:
+            self._sock.sendall(data)
+
+    def receive(self) -> tuple[Frame, list[int]] | None:
+        """The next frame and the descriptors that came with it; None when the parent hung up."""
+        fds: list[int] = []
+        while (frame := self._inbox.next()) is None:
+            data, more, _, _ = socket.recv_fds(self._sock, CHUNK, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            fds += more
+            if not data:
+                return None
+            self._inbox.feed(data)
+        return frame, fds
+
+
+def main() -> None:
+    line = Line(socket.socket(fileno=int(sys.argv[1])))
+    hello = line.receive()
+    if hello is None:
+        return
+    digesters = _start(line, cast("dict[str, Any]", hello[0].header))
+    while digesters is not None and (received := line.receive()) is not None:
+        frame, fds = received
+        try:
+            fit = _serve(line, digesters, frame, fds)
+        finally:
+            os.chdir("/")
+            for fd in fds:
+                os.close(fd)
+        if not fit:
+            return
+
+
+def _start(line: Line, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
+    sys.path[:0] = hello["import_from"]
+    try:
+        isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"])
+        os.chdir("/")
+        module, _, function = hello["entry"].partition(":")
+        digesters = getattr(importlib.import_module(module), function)(hello["config"])
+        outputs = {name: list(digester.outputs) for name, digester in digesters.items()}
+    except Exception as error:
+        line.send({"kind": "broken", "cause": f"{type(error).__name__}: {error}", "stack": _stack()})
+        return None
+    line.send(
+        {
+            "kind": "ready",
+            "outputs": outputs,
+            "network_off": isolation.network_off,
+            "how": isolation.how,
+            "uid": os.geteuid(),
+            "gid": os.getegid(),
+        }
+    )
+    return cast("Mapping[str, Digester]", digesters)
+
+
+def nothing(_config: dict[str, object]) -> dict[str, Digester]:
+    """An entry without digesters, for those who only want to know how children are isolated."""
+    return {}
+
+
+def _serve(line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: list[int]) -> bool:
+    """Answer one task. False when this process should not be trusted with another."""
+    header = cast("dict[str, Any]", frame.header)
+    number = header["id"]
+    line.send({"kind": "taken", "id": number})
+    scratch = fds[0]
+    os.fchdir(scratch)
+    if "tempfile" in sys.modules:
+        # It looks only once; before the first task it may have found another folder.
+        vars(sys.modules["tempfile"])["tempdir"] = os.environ["TMPDIR"]
+    try:
+        with within(Limits(*header["limits"])):
+            task = _task(line, header, frame, fds)
+            bulk: list[bytes] = []
+            outputs = [output_out(output, bulk) for output in digesters[header["digester"]].digest(task)]
+            answer: dict[str, object] = {"kind": "result", "id": number, "outputs": outputs}
+            inline = _lay_down(answer, bulk, scratch)
+    except BaseException as error:
+        told = _failure(error)
+        line.send({"id": number, **told})
+        return isinstance(error, Exception) and not isinstance(error, MemoryError)
+    try:
+        line.send(answer, inline)
+    except BadFrame:
+        line.send({"kind": "exception", "id": number, "type": "BadFrame", "stack": "an answer with too many parts"})
+    return True
+
+
+def _task(line: Line, header: dict[str, Any], frame: Frame, fds: list[int]) -> Task:
+    descriptors = iter(fds[1:])
+    fd = next(descriptors) if header["fd"] else None
+    spilled = header["spilled"]
+    bulk = InlineBulk(frame.bulk) if spilled is None else FileBulk(next(descriptors), spilled)
+    inputs = tuple(input_in(row, bulk) for row in header["inputs"])
+    return WatchedTask(
+        *(header["digester"], file_in(header["file"]), fd, inputs, Path()), _reporter(line, header["id"])
+    )
+
+
+def _reporter(line: Line, number: int) -> Callable[[float], None]:
+    last = [0.0]
+
+    def report(fraction: float) -> None:
+        now = time.monotonic()
+        if now - last[0] >= PROGRESS_SECONDS:
+            last[0] = now
+            line.send({"kind": "progress", "id": number, "fraction": min(1.0, max(0.0, float(fraction)))})
+
+    return report
+
+
+def _lay_down(answer: dict[str, object], bulk: list[bytes], scratch: int) -> bytes:
+    """Small bulk goes along with the answer; large bulk into a file beside it."""
+    size = sum(map(len, bulk))
+    if size <= MAX_INLINE:
+        answer["spilled"] = None
+        return b"".join(bulk)
+    os.close(lay_down(bulk, scratch, ANSWER))
+    answer["spilled"] = size
+    return b""
+
+
+def _failure(error: BaseException) -> dict[str, object]:
+    if isinstance(error, DigestError):
+        message = str(error)
+        return {"kind": "error", "category": error.category, "message": message, "retry_after": error.retry_after}
+    if isinstance(error, MemoryError):
+        return {"kind": "memory"}
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return {"kind": "full"}
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return {"kind": "wrote too much"}
+    return {"kind": "exception", "type": type(error).__name__, "stack": _stack()}
+
+
+def _stack() -> str:
+    return traceback.format_exc()[-MAX_STACK:]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Choose the converter for a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chyme.engines.converted import MB, ConversionLimits, Converted
+from chyme.engines.extensions import DOCUMENTS, EML, HTML, MSG, PDF
+from chyme.errors import LimitReached, UnreadableFile
+
+
+def convert(
+    name: str,
+    data: bytes,
+    mime: str,
+    limits: ConversionLimits,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Converted:
+    """The document as markdown, or an error that says what is wrong with the file."""
+    if not data:
+        raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
+    if len(data) > limits.document_bytes:
+        raise LimitReached(
+            f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
+        )
+    if mime == PDF:
+        from chyme.engines.pdf import convert_pdf
+
+        return convert_pdf(name, data, limits, progress)
+    if mime in (HTML, DOCUMENTS["xhtml"]):
+        from chyme.engines.html import convert_html
+
+        return convert_html(name, data, limits)
+    if mime == EML:
+        from chyme.engines.mail import convert_eml
+
+        return convert_eml(name, data, limits)
+    if mime == MSG:
+        from chyme.engines.mail import convert_msg
+
+        return convert_msg(name, data, mime)
+    from chyme.engines.office import convert_office
+
+    return convert_office(name, data, mime, limits)

@@ -1,0 +1,119 @@
+"""What every converter returns and the limits every converter keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chyme.errors import UnreadableFile
+from chyme.model import Place
+
+MB = 1024 * 1024
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
+_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]+")
+_WORD = re.compile(r"\w+")
+HEADING_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionLimits:
+    """How far a document may go; each field is the name of its setting."""
+
+    document_bytes: int = 500 * MB
+    archive_ratio: int = 100
+    archive_entries: int = 10_000
+    nesting: int = 100
+    pdf_pages: int = 2_000
+    html_bytes: int = 50 * MB
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A document as markdown, where its parts stand, and what was left out."""
+
+    markdown: str
+    places: tuple[Place, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Converted:
+    """One document from numbered pages; each place knows its page and the heading above it."""
+    parts: list[str] = []
+    starts: list[tuple[int, int]] = []
+    length = 0
+    for number, page in pages:
+        markdown = page.strip()
+        if not markdown:
+            continue
+        if parts:
+            length += 2
+        starts.append((length, number))
+        parts.append(markdown)
+        length += len(markdown)
+    text = "\n\n".join(parts)
+    return Converted(text, places_in(text, starts), tuple(notes))
+
+
+def whole(markdown: str, notes: Iterable[str] = ()) -> Converted:
+    """One document without pages; each place knows the heading above it."""
+    text = markdown.strip()
+    return Converted(text, places_in(text), tuple(notes))
+
+
+def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Place, ...]:
+    """Cut the text where a page or a heading begins. `pages` holds (start, number), in order."""
+    if not markdown:
+        return ()
+    changes: dict[int, tuple[int | None, str | None]] = {}
+    for start, heading in headings_in(markdown):
+        changes[start] = (None, heading)
+    for start, number in pages:
+        changes[start] = (number, changes.get(start, (None, None))[1])
+    page: int | None = None
+    heading_above: str | None = None
+    starts = sorted(changes)
+    places: list[Place] = []
+    for at, start in enumerate(starts):
+        number_here, heading_here = changes[start]
+        page = number_here if number_here is not None else page
+        heading_above = heading_here or heading_above
+        end = starts[at + 1] if at + 1 < len(starts) else len(markdown)
+        places.append(Place(start, end, page=page, heading=heading_above))
+    return tuple(places)
+
+
+def headings_in(markdown: str) -> list[tuple[int, str]]:
+    """Where headings begin and what they say; `#` lines inside code are none."""
+    fences = [fence.start() for fence in _FENCE.finditer(markdown)]
+    code = list(zip(fences[::2], [*fences[1::2], len(markdown)][: len(fences[::2])], strict=False))
+    found: list[tuple[int, str]] = []
+    block = 0
+    for heading in _HEADING.finditer(markdown):
+        while block < len(code) and code[block][1] < heading.start():
+            block += 1
+        if block < len(code) and code[block][0] < heading.start():
+            continue
+        title = _MARKUP.sub(r"\1", heading[2]).strip()
+        if title:
+            found.append((heading.start(), title[:HEADING_LENGTH]))
+    return found
+
+
+def count_words(text: str) -> int:
+    """How many words a text holds; the measure by which converters are compared."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def broken(name: str, what: str, cause: str = "") -> UnreadableFile:
+    """The error for a file that no reader here can make sense of."""
+    because = f" ({cause})" if cause else ""
+    return UnreadableFile(
+        f"{name}: {what} is broken or incomplete{because}; open it in its own program and save it anew"
+    )
+
+
+def encrypted(name: str, what: str) -> UnreadableFile:
+    """The error for a file that asks for a password."""
+    return UnreadableFile(f"{name}: {what} is encrypted; save a copy without password")

@@ -1,0 +1,48 @@
+"""Read office documents and Outlook messages with xberg, offline and without OCR."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from chyme.engines.converted import Converted, broken, joined, whole
+from chyme.engines.text import clean
+
+if TYPE_CHECKING:
+    from xberg import ExtractInput, ExtractionConfig, ExtractionResult
+
+
+def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
+    """The document as markdown, by pages where the format has them."""
+    import xberg
+
+    config = xberg.ExtractionConfig(
+        use_cache=False,
+        disable_ocr=True,
+        enable_quality_processing=False,
+        output_format="markdown",
+        escape_markdown=False,
+        pages=xberg.PageConfig(extract_pages=True),
+    )
+    document = xberg.ExtractInput(kind="bytes", bytes=data, mime_type=mime)
+    try:
+        result = asyncio.run(_extracted(document, config))
+    except (RuntimeError, ValueError, OSError) as error:  # its own classes never reach Python
+        raise broken(name, what) from error
+    if not result.results:
+        raise broken(name, what)
+    found = result.results[0]
+    if found.pages and not any(page.sheet_name for page in found.pages):
+        return joined([(page.page_number, _tidy(page.content)) for page in found.pages])
+    return whole(_tidy(found.content))
+
+
+async def _extracted(document: ExtractInput, config: ExtractionConfig) -> ExtractionResult:
+    import xberg
+
+    return await xberg.extract(document, config)
+
+
+def _tidy(markdown: str) -> str:
+    """xberg escapes marks that mean nothing where it puts them."""
+    return clean(markdown.replace("\\!", "!").replace("\\<", "<").replace("\\>", ">"))

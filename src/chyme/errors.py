@@ -1,0 +1,161 @@
+"""Every way in which chyme can fail, and what each means for the digest.
+
+ChymeError
+├── VaultError             the vault cannot be opened or used; the command ends with this sentence
+│   └── DiskFull           digestion pauses until there is room; burns no attempt
+├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
+└── DigestError            one attempt at one digest failed; `category` decides what follows
+    ├── UnreadableFile     validation: broken or locked; trying again cannot help
+    ├── LimitReached       validation: larger than a configured limit
+    ├── UnsupportedFile    unsupported_file_type: nobody here reads this
+    ├── EngineUnavailable  unavailable: an engine is missing; says how to get it
+    ├── ChildCrashed       crash: the parser died
+    ├── TimedOut           timeout
+    ├── NetworkFailed      network
+    ├── RateLimited        rate_limit, with the provider's Retry-After
+    ├── QuotaSpent         ai_quota
+    ├── ContentBlocked     ai_content_blocked
+    ├── BudgetSpent        budget
+    ├── UpstreamMissing    validation: what this digest reads settled without content
+    └── FileChanged        nobody's fault: the file changed while it was read; burns nothing
+
+A class exists only if somebody treats it differently. Messages name the file, the cause and,
+where there is one, the way out; they carry no secret and no stack.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Category(StrEnum):
+    """Why a digest failed. The retry rules hang on this, never on message text."""
+
+    AI_CONTENT_BLOCKED = "ai_content_blocked"
+    AI_QUOTA = "ai_quota"
+    RATE_LIMIT = "rate_limit"
+    TIMEOUT = "timeout"
+    NETWORK = "network"
+    VALIDATION = "validation"
+    UNSUPPORTED_FILE_TYPE = "unsupported_file_type"
+    DEPENDENCY = "dependency"
+    CRASH = "crash"
+    UNAVAILABLE = "unavailable"
+    BUDGET = "budget"
+
+
+class ChymeError(Exception):
+    """The root of everything chyme raises on purpose."""
+
+
+class VaultError(ChymeError):
+    """The vault cannot be opened or used."""
+
+
+class DiskFull(VaultError):
+    """There is no room left where the vault's database lives."""
+
+
+class UsageError(ChymeError):
+    """What was asked for makes no sense; the message says what would."""
+
+
+class DigestError(ChymeError):
+    """One attempt at one digest failed."""
+
+    category: ClassVar[Category] = Category.CRASH
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class UnreadableFile(DigestError):
+    """The file is broken or locked. Trying again cannot help."""
+
+    category = Category.VALIDATION
+
+
+class LimitReached(DigestError):
+    """The file is larger than a limit allows. The message names the limit and its setting."""
+
+    category = Category.VALIDATION
+
+
+class UnsupportedFile(DigestError):
+    """No engine here reads this type of file."""
+
+    category = Category.UNSUPPORTED_FILE_TYPE
+
+
+class EngineUnavailable(DigestError):
+    """An engine is not installed or not configured. The message says how to get it."""
+
+    category = Category.UNAVAILABLE
+
+
+class ChildCrashed(DigestError):
+    """The child process died or was killed for its memory."""
+
+    category = Category.CRASH
+
+
+class TimedOut(DigestError):
+    """The attempt used up its time and was stopped."""
+
+    category = Category.TIMEOUT
+
+
+class NetworkFailed(DigestError):
+    """Connection refused, name not found, or a server error."""
+
+    category = Category.NETWORK
+
+
+class RateLimited(DigestError):
+    """The provider asked us to slow down."""
+
+    category = Category.RATE_LIMIT
+
+
+class QuotaSpent(DigestError):
+    """The provider's quota is spent or its model is overloaded."""
+
+    category = Category.AI_QUOTA
+
+
+class ContentBlocked(DigestError):
+    """The provider's safety filter refused."""
+
+    category = Category.AI_CONTENT_BLOCKED
+
+
+class BudgetSpent(DigestError):
+    """The day's budget for this provider is spent."""
+
+    category = Category.BUDGET
+
+
+class UpstreamMissing(DigestError):
+    """An upstream output this digester cannot do without settled without content."""
+
+    category = Category.VALIDATION
+
+
+class FileChanged(DigestError):
+    """The file changed while it was read. Costs nothing; the file is looked at again."""
+
+
+BY_CATEGORY: dict[Category, type[DigestError]] = {
+    Category.AI_CONTENT_BLOCKED: ContentBlocked,
+    Category.AI_QUOTA: QuotaSpent,
+    Category.RATE_LIMIT: RateLimited,
+    Category.TIMEOUT: TimedOut,
+    Category.NETWORK: NetworkFailed,
+    Category.VALIDATION: UnreadableFile,
+    Category.UNSUPPORTED_FILE_TYPE: UnsupportedFile,
+    Category.CRASH: ChildCrashed,
+    Category.UNAVAILABLE: EngineUnavailable,
+    Category.BUDGET: BudgetSpent,
+}

@@ -1,0 +1,195 @@
+"""Our words as values: what travels between the parts of chyme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+Box = tuple[float, float, float, float]
+
+
+def iso(at: datetime) -> str:
+    """A moment as the database keeps it: ISO 8601 in UTC, of one width, so that text compares like time."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Kind(StrEnum):
+    """What sort of thing a file is. It alone decides which digests the file gets."""
+
+    URL = "url"
+    DOCUMENT = "document"
+    IMAGE = "image"
+    AUDIO = "audio"
+    VIDEO = "video"
+    TEXT = "text"
+    OTHER = "other"
+
+
+class Status(StrEnum):
+    """The state of one digest."""
+
+    TODO = "todo"
+    IN_PROGRESS = "in-progress"
+    COMPLETED = "completed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells that a file on disk is still the one we looked at."""
+
+    dev: str
+    inode: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file of the vault. `path` is relative to the vault, with forward slashes."""
+
+    id: int
+    path: str
+    name: str
+    kind: Kind
+    mime: str
+    stamp: Stamp
+    hash: str
+    generation: int
+    escaped: bool = False  # the name on disk is not UTF-8; `path` holds it percent-escaped
+    vanished_at: str | None = None
+    created_at: str = ""
+    updated_at: str = ""
+
+    @property
+    def size(self) -> int:
+        return self.stamp.size
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a span of an output's text stands in the file: page, heading, seconds and speaker, or box."""
+
+    start: int  # characters into the output's content
+    end: int
+    page: int | None = None  # counted from 1
+    heading: str | None = None
+    seconds: float | None = None
+    until: float | None = None
+    speaker: str | None = None
+    box: Box | None = None  # x1, y1, x2, y2 in 0..1
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A searchable piece of text with its place."""
+
+    source: str  # the output it was cut from, or "file" for the file's own text
+    ordinal: int
+    text: str
+    place: Place
+    segmented: str | None = None  # what the index reads, where that differs from the text (CJK)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Bytes that belong to an output."""
+
+    filename: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a digester made. `content` is None when it looked and found nothing."""
+
+    name: str
+    content: str | None
+    artifacts: tuple[Artifact, ...] = ()
+    places: tuple[Place, ...] = ()
+    passages: tuple[Passage, ...] = ()  # only the search digesters return these
+    words: tuple[str, ...] = ()  # distinct words, for typo correction; search-keyword only
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A completed output as the digesters that read it see it."""
+
+    name: str
+    content: str | None
+    places: tuple[Place, ...] = ()
+    artifacts: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one attempt may use."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """One row per file and output."""
+
+    id: str
+    file_id: int
+    file_path: str
+    digester: str  # the output's name
+    status: Status
+    error: str | None
+    error_category: str | None
+    attempts: int
+    interruptions: int
+    settled: bool
+    retry_at: str | None
+    recipe: str | None
+    input_hash: str | None
+    content_hash: str | None
+    run_id: str | None
+    sqlar_name: str | None
+    duration_ms: int | None
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to work on one file, for a while."""
+
+    file_id: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants done with a file."""
+
+    reset: bool = False
+    only: tuple[str, ...] | None = None  # output names; None means all
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file as the scan found it, before it has an identity of its own."""
+
+    path: str
+    escaped: bool
+    kind: Kind
+    mime: str
+    stamp: Stamp
+    hash: str
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]

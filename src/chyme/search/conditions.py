@@ -1,0 +1,96 @@
+"""Turn the filters of a question into conditions on files, and say so where one cannot be met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from chyme.decide.query import Filter, Query, Term, date_range, expression
+from chyme.model import Kind
+from chyme.store import matches
+from chyme.store.matches import Condition
+
+_Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
+
+_KINDS = {
+    "picture": "image", "photo": "image", "images": "image", "link": "url", "links": "url", "web": "url",
+    "note": "text", "notes": "text", "documents": "document", "videos": "video", "movie": "video", "sound": "audio",
+}  # fmt: skip
+_STATES = {
+    "processing": "processing", "pending": "processing", "stale": "processing", "completed": "completed",
+    "done": "completed", "failed": "failed", "needs-classification": "needs-classification",
+}  # fmt: skip
+
+
+def conditions_of(query: Query) -> tuple[Condition, tuple[str, ...]]:
+    """One condition for all filters, required phrases and excluded words; and notes for the person who asked."""
+    wanted: list[Condition] = []
+    notes: list[str] = []
+    for number, filter_ in enumerate(query.filters):
+        condition, note = _condition(number, filter_)
+        if condition is not None:
+            wanted.append(matches.negated(condition) if filter_.negated else condition)
+        if note:
+            notes.append(note)
+    for number, term in enumerate(_required(query.terms), 1000):
+        wanted.append(matches.has_words(number, expression([term])))
+    if query.excluded:
+        wanted.append(matches.negated(matches.has_words(2000, expression(query.excluded))))
+    return matches.all_of(wanted), tuple(notes)
+
+
+def selective(query: Query) -> bool:
+    """Whether few files are likely to meet the conditions, so that it pays to look up which before scoring."""
+    return any(not filter_.negated for filter_ in query.filters) or bool(_required(query.terms))
+
+
+def _required(terms: Sequence[Term]) -> list[Term]:
+    """Quoted phrases must stand in the file; when one is all that was asked, the match says it already."""
+    return [term for term in terms if term.phrase] if len(terms) > 1 else []
+
+
+def _condition(number: int, filter_: Filter) -> _Answer:
+    ask = _BY_FIELD.get(filter_.field)
+    if ask is None:
+        return None, f"{filter_.field}: cannot be searched by yet; it was left out"
+    return ask(number, filter_.value)
+
+
+def _kind(number: int, value: str) -> _Answer:
+    asked = value.lower()
+    kind = _KINDS.get(asked, asked)
+    if kind in tuple(Kind):
+        return matches.has_kind(number, kind), None
+    return matches.has_ending(number, asked), f"{asked} is no kind of file; searched for names ending in .{asked}"
+
+
+def _date(number: int, value: str) -> _Answer:
+    span = date_range(value)
+    if span is None:
+        return None, f"date:{value} is no date; write date:2024, date:2024-03 or date:2023..2024"
+    return matches.dated(number, *span), None
+
+
+def _state(number: int, value: str) -> _Answer:
+    state = _STATES.get(value.lower())
+    if state is None:
+        return None, f"status:{value} is unknown; known are {', '.join(sorted(set(_STATES.values())))}"
+    note = "stale documents are found under status:processing" if value.lower() == "stale" else None
+    return matches.in_state(number, state), note
+
+
+def _named(column: str, number: int, value: str) -> _Answer:
+    term = Term(value.strip("*"), phrase=True, prefix=value.endswith("*"))
+    return matches.is_named(number, expression([term], column)), None
+
+
+_BY_FIELD: dict[str, Callable[[int, str], _Answer]] = {
+    "kind": _kind,
+    "date": _date,
+    "status": _state,
+    "ext": lambda number, value: (matches.has_ending(number, value.lstrip(".")), None),
+    "tag": lambda number, value: (matches.has_tag(number, value), None),
+    "folder": lambda number, value: (matches.in_folder(number, value), None),
+    "name": partial(_named, "name"),
+    "title": partial(_named, "title"),
+}

@@ -1,0 +1,194 @@
+"""Open a vault's database: connections, migrations, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from chyme.errors import VaultError
+from chyme.store.writer import Writer
+
+T = TypeVar("T")
+
+FILE_NAME = "vault.db"
+BUSY_SECONDS = 30.0
+UNSAFE_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
+)
+UNSAFE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.davfs", "fuse.glusterfs", "fuse.cephfs", "fuse.gcsfuse")
+
+
+class Database:
+    """One vault's database: many readers, one writer thread."""
+
+    def __init__(self, folder: Path, on_commit: Callable[[], None] | None = None) -> None:
+        self.path = folder / FILE_NAME
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_network_file_system(folder)
+        _migrate(self.path)
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._writer = Writer(lambda: connect(self.path), on_commit)
+
+    def read(self) -> sqlite3.Connection:
+        """This thread's read-only connection."""
+        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = connect(self.path)
+            db.execute("PRAGMA query_only = ON")
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+            self._local.db = db
+            with self._guard:
+                self._readers.append(db)
+        return db
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one and the same state."""
+        db = self.read()
+        db.execute("BEGIN")
+        try:
+            yield db
+        finally:
+            db.execute("COMMIT")
+
+    def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
+        """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
+        return self._writer.write(work, size)
+
+    def checkpoint(self) -> None:
+        """Move everything from the write-ahead log into the database and empty the log."""
+        self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def copy_to(self, path: Path) -> None:
+        """A whole and consistent copy, made while others work."""
+        self.read().execute("VACUUM INTO ?", (os.fspath(path),))
+
+    @property
+    def commits(self) -> int:
+        return self._writer.commits
+
+    def close(self) -> None:
+        self._writer.close()
+        with self._guard:
+            for db in self._readers:
+                db.close()
+            self._readers.clear()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection as every part of chyme expects it."""
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA cache_size = -8000")
+    db.execute("PRAGMA temp_store = MEMORY")
+    return db
+
+
+def refuse_network_file_system(folder: Path) -> None:
+    """WAL needs shared memory, which network file systems do not give."""
+    kind = file_system_of(folder, _mounts())
+    if kind in UNSAFE_FILE_SYSTEMS or kind.startswith(UNSAFE_FUSE):
+        raise VaultError(
+            f"{folder} is on a network file system ({kind}), where SQLite can lose data; "
+            "keep the database on a local disk: set state_dir (CHYME_STATE_DIR) to a local folder"
+        )
+
+
+def file_system_of(folder: Path, mounts: list[tuple[str, str]]) -> str:
+    """The type of the file system that holds `folder`, or ''."""
+    best, kind = "", ""
+    target = str(folder.resolve())
+    for point, type_ in mounts:
+        inside = target == point or target.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, type_
+    return kind
+
+
+def _mounts() -> list[tuple[str, str]]:
+    try:
+        lines = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    fields = [line.split(" ") for line in lines]
+    return [(_unescaped(f[1]), f[2]) for f in fields if len(f) > 2]
+
+
+def _unescaped(point: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), point)
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """All migrations as (number, name, script), in order."""
+    folder = resources.files("chyme.store") / "migrations"
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
+
+
+def _migrate(path: Path) -> None:
+    """Bring the database to today's schema, one dated copy before each step of an existing vault."""
+    steps = migrations()
+    newest = steps[-1][0]
+    db = connect(path)
+    try:
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if version > newest:
+            raise VaultError(
+                f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
+            )
+        for number, name, script in steps:
+            if number <= version:
+                continue
+            if version > 0:
+                _copy_aside(db, path, version)
+            _apply(db, number, name, script)
+    except sqlite3.DatabaseError as error:
+        raise VaultError(f"{path} cannot be opened as a vault's database: {error}") from error
+    finally:
+        db.close()
+
+
+def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
+    db.execute("VACUUM INTO ?", (os.fspath(copy),))
+
+
+def _apply(db: sqlite3.Connection, number: int, name: str, script: str) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        current: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if current < number:  # another process may have been quicker
+            for statement in _statements(script):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number:d}")
+        db.execute("COMMIT")
+    except BaseException as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise VaultError(f"migration {name} failed and was undone: {error}") from error
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Whole statements, so that a script runs inside our transaction (executescript would commit it)."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            if statement.strip():
+                yield statement
+            statement = ""

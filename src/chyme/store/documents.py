@@ -1,0 +1,89 @@
+"""What people see of a file, as a projection of its digests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One document as the table keeps it."""
+
+    file_id: int
+    title: str | None
+    summary: str | None
+    date: str | None
+    language: str | None
+    tags: tuple[str, ...]
+    state: str
+    reason: str | None
+    degraded: bool
+    moved_at: str
+
+
+def of_file(db: Connection, file_id: int) -> DocumentRow | None:
+    row = db.execute(
+        """
+        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at
+          FROM documents WHERE file_id = ?
+        """,
+        (file_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    id_, title, summary, date, language, tags, state, reason, degraded, moved_at = row
+    return DocumentRow(
+        id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at
+    )
+
+
+def register(db: Connection, file_id: int, now: str) -> None:
+    """A new file is a document at once."""
+    db.execute(
+        "INSERT OR IGNORE INTO documents (file_id, state, reason, moved_at) VALUES (?, 'processing', 'new', ?)",
+        (file_id, now),
+    )
+
+
+def stand(db: Connection, file_id: int, state: str, reason: str | None, now: str) -> bool:
+    """Note the state and that something moved. True when the state is another one than before."""
+    before = db.execute("SELECT state FROM documents WHERE file_id = ?", (file_id,)).fetchone()
+    db.execute(
+        "UPDATE documents SET state = ?, reason = ?, moved_at = ? WHERE file_id = ?", (state, reason, now, file_id)
+    )
+    return before is None or before[0] != state
+
+
+def entitle(db: Connection, file_id: int, title: str | None) -> None:
+    db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (title, file_id))
+
+
+def forget_findings(db: Connection, file_id: int, now: str) -> None:
+    """The file has other content: what was found in the old one is no longer true."""
+    db.execute(
+        """
+        UPDATE documents
+           SET title = NULL, summary = NULL, date = NULL, language = NULL, tags = '[]', state = 'processing',
+               reason = 'content changed', degraded = 0, moved_at = ?
+         WHERE file_id = ?
+        """,
+        (now, file_id),
+    )
+
+
+def counts(db: Connection, stale_before: str) -> dict[str, int]:
+    """How many documents of files on disk are in each state; stale means that nothing moved for a while."""
+    rows = db.execute(
+        """
+        SELECT CASE WHEN d.state = 'processing' AND d.moved_at < ? THEN 'stale' ELSE d.state END AS shown, count(*)
+          FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE f.vanished_at IS NULL GROUP BY shown
+        """,
+        (stale_before,),
+    )
+    found = dict(rows.fetchall())
+    return {
+        state: found.get(state, 0) for state in ("processing", "stale", "completed", "needs-classification", "failed")
+    }

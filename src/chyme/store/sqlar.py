@@ -1,0 +1,101 @@
+"""Artifacts, in SQLite's own archive table: `sqlite3 vault.db -A -t` lists them."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.model import Artifact
+
+MODE = 0o100644
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An artifact as the archive keeps it, made outside the writer thread."""
+
+    filename: str
+    size: int
+    data: bytes
+
+
+def pack(artifact: Artifact) -> Packed:
+    """Compress where that makes it smaller; SQLite tells by the size which of the two it is."""
+    squeezed = zlib.compress(artifact.data, 6)
+    data = squeezed if len(squeezed) < len(artifact.data) else artifact.data
+    return Packed(artifact.filename, len(artifact.data), data)
+
+
+def path_hash(path: str) -> str:
+    return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def name_of(path: str, digester: str, filename: str) -> str:
+    return f"{path_hash(path)}/{digester}/{filename}"
+
+
+def replace(db: Connection, path: str, digester: str, packed: Iterable[Packed], mtime: int) -> str | None:
+    """Put these in place of the digest's artifacts; returns the name of the first."""
+    remove(db, path, digester)
+    first = None
+    for item in packed:
+        name = name_of(path, digester, item.filename)
+        db.execute(
+            "INSERT INTO sqlar (name, mode, mtime, sz, data) VALUES (?, ?, ?, ?, ?)",
+            (name, MODE, mtime, item.size, item.data),
+        )
+        first = first or name
+    return first
+
+
+def remove(db: Connection, path: str, digester: str | None = None) -> None:
+    """Delete the artifacts of one digest, or of the whole file."""
+    prefix = f"{path_hash(path)}/" + (f"{digester}/" if digester else "")
+    db.execute("DELETE FROM sqlar WHERE name >= ? AND name < ?", (prefix, prefix[:-1] + "0"))
+
+
+def move(db: Connection, old: str, new: str) -> None:
+    """A renamed file takes its artifacts along. Nothing may be left under the new name."""
+    was, becomes = path_hash(old), path_hash(new)
+    db.execute(
+        "UPDATE sqlar SET name = ? || substr(name, 17) WHERE name >= ? AND name < ?", (becomes, was + "/", was + "0")
+    )
+
+
+def copy(db: Connection, old: str, new: str, digester: str) -> str | None:
+    """Copy a digest's artifacts to another file; returns the name of the first."""
+    remove(db, new, digester)
+    was, becomes = path_hash(old), path_hash(new)
+    db.execute(
+        """
+        INSERT INTO sqlar (name, mode, mtime, sz, data)
+        SELECT ? || substr(name, 17), mode, mtime, sz, data FROM sqlar WHERE name >= ? AND name < ? ORDER BY rowid
+        """,
+        (becomes, f"{was}/{digester}/", f"{was}/{digester}0"),
+    )
+    row = db.execute(
+        "SELECT name FROM sqlar WHERE name >= ? AND name < ? ORDER BY rowid LIMIT 1",
+        (f"{becomes}/{digester}/", f"{becomes}/{digester}0"),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
+    """filename → bytes of one digest's artifacts."""
+    prefix = f"{path_hash(path)}/{digester}/"
+    rows = db.execute("SELECT name, sz, data FROM sqlar WHERE name >= ? AND name < ?", (prefix, prefix[:-1] + "0"))
+    return {name[len(prefix) :]: unpacked(size, data) for name, size, data in rows}
+
+
+def unpacked(size: int, data: bytes) -> bytes:
+    return data if len(data) == size else zlib.decompress(data)
+
+
+def orphans(db: Connection, known: Iterable[tuple[str, str]]) -> list[str]:
+    """Artifacts that belong to none of these (path, digester)."""
+    prefixes = {f"{path_hash(path)}/{digester}" for path, digester in known}
+    names = (row[0] for row in db.execute("SELECT name FROM sqlar"))
+    return [name for name in names if name.rpartition("/")[0] not in prefixes]

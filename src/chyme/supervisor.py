@@ -1,0 +1,150 @@
+"""Decides which file is next, and keeps up to `concurrency` of them in flight."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.coordinator import Coordinator, Handled
+from chyme.errors import ChymeError, DiskFull
+from chyme.model import iso
+from chyme.store import digests, requests
+from chyme.store.database import Database
+
+log = logging.getLogger(__name__)
+
+WAKE_SECONDS = 1.0
+SWEEP_SECONDS = 60.0
+REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
+FULL_DISK_SECONDS = 5.0
+
+
+class Supervisor:
+    """One thread that picks, and a few that carry files. Wakes on events, and at the latest every second."""
+
+    def __init__(
+        self,
+        database: Database,
+        coordinator: Coordinator,
+        concurrency: int,
+        clock: Callable[[], datetime],
+        look_at: Callable[[int], None],
+        among: frozenset[int] | None = None,
+    ) -> None:
+        self._database = database
+        self._coordinator = coordinator
+        self._concurrency = concurrency
+        self._clock = clock
+        self._look_at = look_at
+        self._among = among  # only these files; None means all
+        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chyme-file")
+        self._in_flight: set[int] = set()
+        self._resting: dict[int, float] = {}
+        self._guard = threading.Lock()
+        self._woken = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chyme-supervisor", daemon=True)
+        self.paused: str | None = None
+        self.passes = 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Start nothing more and wait for what is under way (the runner must be closed first to cut it short)."""
+        self._stop.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    @property
+    def in_flight(self) -> int:
+        with self._guard:
+            return len(self._in_flight)
+
+    def _run(self) -> None:
+        swept = time.monotonic()
+        while not self._stop.is_set():
+            self._woken.clear()
+            try:
+                if time.monotonic() - swept >= SWEEP_SECONDS:
+                    swept = time.monotonic()
+                    self._coordinator.recover()
+                self._fill()
+                self.paused = None
+            except DiskFull as error:
+                self._pause(str(error))
+                continue
+            except ChymeError as error:
+                log.warning("the queue could not be read: %s", error)
+            self._woken.wait(WAKE_SECONDS)
+
+    def _pause(self, reason: str) -> None:
+        if self.paused is None:
+            log.error("digestion is paused: %s", reason)
+        self.paused = reason
+        self._stop.wait(FULL_DISK_SECONDS)
+
+    def _fill(self) -> None:
+        """Take the next files, as many as there are free places."""
+        with self._guard:
+            busy = set(self._in_flight)
+        moment = time.monotonic()
+        self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
+        free = self._concurrency - len(busy)
+        if free <= 0:
+            return
+        db, now = self._database.read(), iso(self._clock())
+        passed_over = busy | set(self._resting)
+        for file_id in requests.waiting_files(db, now):
+            if file_id not in passed_over and free > 0:
+                self._launch(file_id)
+                free -= 1
+        for due in self._due(db, now, free, passed_over):
+            with self._guard:
+                crowded = due.file_id in self._in_flight or (due.alone and self._in_flight)
+            if crowded:
+                break  # it was there when chyme died: it waits until it can have the house for itself
+            self._launch(due.file_id)
+            if due.alone:
+                break
+
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int]) -> list[digests.Due]:
+        if self._among is None:
+            return digests.due(db, now, limit, busy)
+        return digests.due_among(db, now, self._among, limit, busy)
+
+    def _launch(self, file_id: int) -> None:
+        with self._guard:
+            self._in_flight.add(file_id)
+        self._pool.submit(self._carry, file_id)
+
+    def _carry(self, file_id: int) -> None:
+        handled = Handled.DONE
+        try:
+            handled = self._coordinator.process_file(file_id)
+        except ChymeError as error:
+            log.warning("a file could not be worked on: %s", error)
+            handled = Handled.STOPPED
+        except Exception:
+            log.exception("a file could not be worked on")
+            handled = Handled.STOPPED
+        finally:
+            with self._guard:
+                self._in_flight.discard(file_id)
+                self.passes += 1
+                if handled is not Handled.DONE:
+                    self._resting[file_id] = time.monotonic() + REST_SECONDS
+            if handled is Handled.CHANGED:
+                self._look_at(file_id)
+            self._woken.set()

@@ -1,0 +1,1 @@
+"""HTTP: the same functions as the command line, answered as JSON."""

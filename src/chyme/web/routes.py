@@ -1,0 +1,109 @@
+"""The routes of the HTTP API."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from chyme import __version__
+from chyme.app import App
+from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.search.result import as_json
+
+WAITERS = 8
+
+
+class NotFound(UsageError):
+    """There is no such file."""
+
+
+def create(app: App) -> FastAPI:
+    """The HTTP face of an opened vault."""
+    api = FastAPI(title="chyme", version=__version__, docs_url=None, redoc_url=None)
+    waiters = threading.BoundedSemaphore(WAITERS)
+
+    @api.middleware("http")
+    async def local_only(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+        if not _local(request.headers.get("host", "")) or not _own(request):
+            return JSONResponse({"detail": "requests must come from this machine, addressed to it by name"}, 403)
+        answer = await call(request)
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    @api.exception_handler(ChymeError)
+    def sentence(_request: Request, error: ChymeError) -> JSONResponse:
+        code = 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400
+        return JSONResponse({"detail": str(error)}, code)
+
+    @api.get("/healthz")
+    def healthz() -> dict[str, str]:
+        """The vault is open."""
+        return {"status": "ok"}
+
+    @api.get("/api/status")
+    def status() -> dict[str, Any]:
+        """Counts, and what is being worked on."""
+        return {**app.documents.status(), **app.at_work()}
+
+    @api.get("/api/search")
+    def search(
+        q: str,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        typing: bool = False,
+    ) -> dict[str, Any]:
+        """Search by word."""
+        return as_json(app.index.search(q, limit=limit, offset=offset, typing=typing))
+
+    @api.get("/api/digest/{path:path}")
+    def show(path: str) -> dict[str, Any]:
+        """Everything about one file."""
+        _known(app, path)
+        return app.documents.show(path)
+
+    @api.post("/api/digest/{path:path}", response_model=None)
+    def digest(
+        path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
+    ) -> dict[str, Any] | JSONResponse:
+        """Reset and process a file; with wait=false, or when many wait already, in the background."""
+        _known(app, path)
+        if not wait or not waiters.acquire(blocking=False):
+            app.request_again(path, digester or ())
+            return JSONResponse({"path": path, "queued": True}, 202)
+        try:
+            app.digest_again(path, digester or ())
+        finally:
+            waiters.release()
+        return app.documents.show(path)
+
+    return api
+
+
+def _known(app: App, path: str) -> None:
+    if not app.knows(path):
+        raise NotFound(f"{path}: is not a file of this vault")
+
+
+def _local(host: str) -> bool:
+    """Only names of this machine: a page elsewhere cannot make its own name lead here."""
+    name = host.rsplit(":", 1)[0] if host.count(":") == 1 or (host.startswith("[") and "]:" in host) else host
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _own(request: Request) -> bool:
+    """Nothing that changes the vault may be sent by another site's page."""
+    origin = request.headers.get("origin")
+    if request.method in ("GET", "HEAD", "OPTIONS") or origin is None:
+        return True
+    return origin.split("://", 1)[-1] == request.headers.get("host", "")

@@ -1,0 +1,140 @@
+"""A vault in a temporary folder, a clock that moves when told, and digesters that do as they are told."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from chyme.coordinator import Coordinator, Handled, Intake, Rules
+from chyme.coordinator.coordinator import Allowance
+from chyme.decide.judge import Policy
+from chyme.digester import Digester, Source
+from chyme.engines.children.task import Task
+from chyme.engines.vault import Vault
+from chyme.errors import DigestError
+from chyme.model import File, Limits, Output, Wish
+from chyme.store import digests, documents, files
+from chyme.store.database import Database
+from chyme.watcher import Scanner
+
+Made = Callable[[Source], list[Output]]
+
+
+class Clock:
+    """Stands still until told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+class Told(Digester):
+    """A digester that does what the test says, and remembers how often it was asked."""
+
+    label = "told"
+    description = "for tests"
+    name = "told"
+
+    def __init__(
+        self,
+        name: str,
+        make: Made | None = None,
+        reads: tuple[str, ...] = (),
+        outputs: tuple[str, ...] = (),
+        applies: Callable[[File], bool] = lambda _file: True,
+        reusable: bool = True,
+    ) -> None:
+        self.name = name  # type: ignore[misc]
+        self.outputs = outputs or (name,)  # type: ignore[misc]
+        self.reads = reads  # type: ignore[misc]
+        self.reusable = reusable  # type: ignore[misc]
+        self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])
+        self.applies = applies
+        self.calls = 0
+
+    def can_digest(self, file: File) -> bool:
+        return self.applies(file)
+
+    def digest(self, source: Source) -> list[Output]:
+        self.calls += 1
+        return self.make(source)
+
+
+class InThread:
+    """Runs a digester where it is called: the runner's contract without its processes."""
+
+    def __init__(self, registry: tuple[Digester, ...]) -> None:
+        self._registry = {digester.name: digester for digester in registry}
+
+    def run(
+        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+    ) -> list[Output]:
+        return self._registry[task.digester].digest(task)
+
+
+class Bench:
+    """A vault with all its parts, and short ways to ask about it."""
+
+    def __init__(self, root: Path, clock: Clock, *registry: Digester, policy: Policy | None = None) -> None:
+        self.root = root
+        self.clock = clock
+        self.vault = Vault(root)
+        self.database = Database(root / ".chyme")
+        self.rules = Rules(registry, policy or Policy(jitter=0))
+        self.intake = Intake(self.database, self.rules, clock)
+        self.scanner = Scanner(self.vault, self.database, self.intake, wall=lambda: 4e9)
+        scratch = root / ".chyme/scratch"
+        scratch.mkdir(exist_ok=True)
+        self.coordinator = Coordinator(
+            self.database, self.rules, InThread(registry), self.vault, scratch, clock, lambda _: Allowance(1 << 30)
+        )
+
+    def close(self) -> None:
+        self.coordinator.close()
+        self.database.close()
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.database.read()
+
+    def drop(self, name: str, text: str | bytes = "hello") -> int:
+        """Put a file into the vault and take it in."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        self.scanner.scan()
+        return self.file(name).id
+
+    def file(self, name: str) -> File:
+        found = files.by_path(self.db, name)
+        assert found is not None, f"{name} is not known"
+        return found
+
+    def process(self, file_id: int, wish: Wish | None = None) -> Handled:
+        return self.coordinator.process_file(file_id, wish)
+
+    def digest(self, file_id: int, name: str) -> tuple[str, str | None, int]:
+        row = digests.of_file(self.db, file_id)[name]
+        return str(row.status), row.error_category, row.attempts
+
+    def content(self, file_id: int, name: str) -> str | None:
+        return digests.content(self.db, file_id, name)
+
+    def state(self, file_id: int) -> str:
+        row = documents.of_file(self.db, file_id)
+        assert row is not None
+        return row.state
+
+
+def fails(error: DigestError) -> Made:
+    def make(_source: Source) -> list[Output]:
+        raise error
+
+    return make

@@ -1,0 +1,362 @@
+"""One file through the ordered digesters: what is run, what waits, what is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.coordinator import Handled
+from chyme.coordinator.owner import this_process
+from chyme.digester import Source
+from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
+from chyme.model import Artifact, Output, Wish, iso
+from chyme.store import digests, events, locks, requests, sqlar, verify
+
+Open = Callable[..., Bench]
+
+
+def test_registering_writes_all_rows_todo_or_skipped_at_once(bench: Open) -> None:
+    vault = bench(Told("words"), Told("faces", applies=lambda _: False))
+    note = vault.drop("note.txt")
+
+    assert vault.digest(note, "words") == ("todo", None, 0)
+    assert vault.digest(note, "faces") == ("skipped", None, 0)
+
+
+def test_digesters_run_in_order_and_each_sees_only_what_it_reads(bench: Open) -> None:
+    seen: list[tuple[str, str | None, str | None]] = []
+
+    def look(source: Source) -> list[Output]:
+        first, second = source.output("first"), source.output("second")
+        seen.append((source.file.path, first and first.content, second and second.content))
+        return [Output("third", "3")]
+
+    vault = bench(Told("first"), Told("second"), Told("third", look, reads=("second",)))
+    note = vault.drop("note.txt")
+    assert vault.process(note) is Handled.DONE
+
+    assert seen == [("note.txt", None, vault.content(note, "second"))]
+    assert vault.state(note) == "completed"
+    assert locks.owner_of(vault.db, note) is None
+
+
+def test_nothing_found_is_completed_with_null(bench: Open) -> None:
+    vault = bench(Told("words", lambda _: [Output("words", None)]))
+    note = vault.drop("note.txt")
+    vault.process(note)
+
+    assert vault.digest(note, "words") == ("completed", None, 1)
+    assert vault.content(note, "words") is None
+
+
+def test_a_declared_output_that_is_missing_is_skipped(bench: Open) -> None:
+    vault = bench(Told("crawl", lambda _: [Output("page", "p")], outputs=("page", "picture")))
+    note = vault.drop("note.txt")
+    vault.process(note)
+
+    assert vault.digest(note, "page")[0] == "completed"
+    assert digests.of_file(vault.db, note)["picture"].error == "output not produced"
+    assert vault.digest(note, "picture")[0] == "skipped"
+
+
+def test_one_failure_stops_only_those_who_read_it(bench: Open) -> None:
+    vault = bench(
+        Told("text", fails(NetworkFailed("down"))), Told("summary", reads=("text",)), Told("picture"), Told("tags")
+    )
+    note = vault.drop("note.txt")
+    vault.process(note)
+
+    assert vault.digest(note, "text") == ("failed", "network", 1)
+    assert vault.digest(note, "summary") == ("failed", "dependency", 0)
+    assert digests.of_file(vault.db, note)["summary"].error == "waiting for text"
+    assert vault.digest(note, "picture")[0] == "completed"
+    assert vault.digest(note, "tags")[0] == "completed"
+    assert vault.state(note) == "processing"
+
+
+def test_waiting_burns_no_attempt_and_ends_when_the_upstream_settles(bench: Open, clock: Clock) -> None:
+    answers = [fails(NetworkFailed("down")), fails(NetworkFailed("down")), lambda _: [Output("text", "at last")]]
+    vault = bench(Told("text", lambda source: answers.pop(0)(source)), Told("summary", reads=("text",)))
+    note = vault.drop("note.txt")
+    for _ in range(3):
+        vault.process(note)
+        clock.forward(60)
+
+    assert vault.digest(note, "text") == ("completed", None, 3)
+    assert vault.digest(note, "summary") == ("completed", None, 1)
+
+
+def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("words", fails(ChildCrashed("dead"))))
+    note = vault.drop("note.txt")
+    waits = []
+    for _ in range(5):
+        vault.process(note)
+        retry_at = digests.of_file(vault.db, note)["words"].retry_at
+        waits.append(retry_at)
+        vault.process(note)  # too early: nothing happens
+        clock.forward(3600)
+
+    assert [bool(wait) for wait in waits] == [True, True, False, False, False]
+    assert vault.digest(note, "words") == ("failed", "crash", 3)
+    assert not digests.due(vault.db, iso(clock()), 10)
+
+
+@pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
+def test_what_retrying_cannot_cure_is_settled_at_once(bench: Open, clock: Clock, error: Exception) -> None:
+    words = Told("words", fails(error))  # type: ignore[arg-type]
+    vault = bench(words, Told("search", reads=("words",)))
+    note = vault.drop("note.txt")
+    vault.process(note)
+    clock.forward(3600)
+    vault.process(note)
+
+    assert words.calls == 1
+    assert digests.of_file(vault.db, note)["words"].settled
+    assert vault.digest(note, "search")[0] == "completed"
+
+
+def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(bench: Open, clock: Clock) -> None:
+    words = Told("words", fails(EngineUnavailable("install it")))
+    vault = bench(words)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    assert vault.digest(note, "words") == ("failed", "unavailable", 0)
+
+    assert vault.database.write(lambda db: digests.wake_unavailable(db, "words", words.recipe, iso(clock()))) == 0
+    assert vault.database.write(lambda db: digests.wake_unavailable(db, "words", "another", iso(clock()))) == 1
+    assert vault.digest(note, "words") == ("todo", None, 0)
+
+
+def test_a_changed_output_makes_its_readers_run_again_and_an_equal_one_does_not(bench: Open) -> None:
+    said = ["one", "one", "two", None]
+    text = Told("text", lambda _: [Output("text", said.pop(0))])
+    tags = Told("tags", reads=("text",))
+    vault = bench(text, tags)
+    note = vault.drop("note.txt")
+    calls = []
+    for wish in (None, Wish(True, ("text",)), Wish(True, ("text",)), Wish(True, ("text",))):
+        vault.process(note, wish)
+        vault.process(note)
+        calls.append(tags.calls)
+
+    assert calls == [1, 1, 2, 3]
+    assert vault.content(note, "text") is None
+    assert vault.digest(note, "tags")[0] == "completed"
+
+
+def test_a_terminal_failure_is_a_change_for_those_who_had_the_content(bench: Open) -> None:
+    text = Told("text")
+    tags = Told("tags", reads=("text",))
+    vault = bench(text, tags)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    text.make = fails(UnreadableFile("broken now"))
+    vault.process(note, Wish(True, ("text",)))
+    vault.process(note)
+
+    assert tags.calls == 2
+
+
+def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> None:
+    said = ["one", "two"]
+    text = Told("text", lambda _: [Output("text", said.pop(0))])
+    vault = bench(text, Told("tags", reads=("text",)))
+    note = vault.drop("note.txt")
+    vault.process(note)
+    before = vault.content(note, "tags")
+    vault.process(note, Wish(True, ("text",)))
+
+    assert vault.digest(note, "tags")[0] == "todo"
+    assert vault.content(note, "tags") == before
+
+
+def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: Open) -> None:
+    def make(_source: Source) -> list[Output]:
+        return [Output("page", "p", artifacts=(Artifact("a.bin", b"x"),)), Output("meta", "m")]
+
+    crawl = Told("crawl", make, outputs=("page", "meta"))
+    vault = bench(crawl)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    crawl.make = fails(NetworkFailed("down"))
+    vault.process(note, Wish(True, ("meta",)))
+
+    assert vault.digest(note, "page") == ("failed", "network", 1)
+    assert vault.content(note, "page") is None
+    assert sqlar.of_digest(vault.db, "note.txt", "page") == {}
+
+
+def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open, clock: Clock) -> None:
+    text = Told("text")
+    vault = bench(text)
+    note = vault.drop("note.txt")
+    inside: list[Handled] = []
+
+    def ask_while_busy(source: Source) -> list[Output]:
+        if not inside:
+            inside.append(vault.process(note, Wish(True)))
+        return [Output("text", f"call {text.calls}")]
+
+    text.make = ask_while_busy
+    vault.process(note)
+
+    assert inside == [Handled.BUSY]
+    assert text.calls == 2
+    assert vault.content(note, "text") == "call 2"
+    assert requests.of_file(vault.db, note) == []
+
+
+def test_a_worker_that_lost_its_lease_changes_nothing(bench: Open, clock: Clock) -> None:
+    text = Told("text")
+    vault = bench(text)
+    note = vault.drop("note.txt")
+
+    def lose(_source: Source) -> list[Output]:
+        clock.forward(7200)
+        vault.coordinator.recover()
+        return [Output("text", "too late")]
+
+    text.make = lose
+    vault.process(note)
+
+    assert vault.digest(note, "text") == ("todo", None, 0)
+    assert vault.content(note, "text") is None
+
+
+def test_a_file_rewritten_while_it_is_read_costs_nothing_and_ends_with_its_last_content(bench: Open) -> None:
+    text = Told("text")
+    vault = bench(text)
+    note = vault.drop("note.txt", "first")
+
+    def rewrite(source: Source) -> list[Output]:
+        if text.calls == 1:
+            (vault.root / "note.txt").write_text("second version")
+        with source.open() as stream:
+            return [Output("text", stream.read().decode())]
+
+    text.make = rewrite
+    assert vault.process(note) is Handled.CHANGED
+    assert vault.digest(note, "text") == ("todo", None, 0)
+    vault.scanner.scan()
+    vault.process(note)
+
+    assert vault.content(note, "text") == "second version"
+
+
+def test_a_late_result_for_older_content_is_dropped(bench: Open) -> None:
+    text = Told("text")
+    vault = bench(text)
+    note = vault.drop("note.txt", "first")
+
+    def swap(source: Source) -> list[Output]:
+        if text.calls == 1:  # replaced, seen by the scan, while the descriptor still reads the old content
+            other = vault.root / "other.tmp~"
+            other.write_text("second")
+            os.replace(other, vault.root / "note.txt")
+            vault.scanner.scan()
+        return [Output("text", f"of generation {source.file.generation}")]
+
+    text.make = swap
+    vault.process(note)
+
+    assert vault.file("note.txt").generation == 2
+    assert vault.content(note, "text") == "of generation 2"
+
+
+def test_an_unreadable_file_waits_without_burning_attempts(bench: Open) -> None:
+    text = Told("text", fails(PermissionError(13, "Permission denied")))  # type: ignore[arg-type]
+    vault = bench(text)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    assert vault.digest(note, "text") == ("failed", "dependency", 0)
+
+    text.make = lambda _: [Output("text", "readable")]
+    vault.scanner.scan()
+    vault.process(note)
+    assert vault.content(note, "text") == "readable"
+
+
+def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
+    text = Told("text", lambda _: [Output("text", "t", artifacts=(Artifact("a.txt", b"art" * 100),))])
+    tags = Told("tags", reads=("text",), reusable=False)
+    vault = bench(text, tags)
+    first, second = vault.drop("one.txt", "same"), vault.drop("sub/two.txt", "same")
+    vault.process(first)
+    vault.process(second)
+
+    assert (text.calls, tags.calls) == (1, 2)
+    assert vault.content(second, "text") == "t"
+    assert sqlar.of_digest(vault.db, "sub/two.txt", "text") == {"a.txt": b"art" * 100}
+    vault.process(second, Wish(True))
+    assert text.calls == 2
+
+
+def test_our_own_death_costs_no_attempt_until_a_file_has_taken_us_along_twice(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("text"), Told("search", reads=("text",)))
+    note = vault.drop("note.txt")
+    attempts = []
+    for _ in range(5):
+        vault.database.write(
+            lambda db: digests.start(db, note, ["text"], "run", "r", "i", iso(clock()), iso(clock()))
+        )
+        vault.coordinator.recover()
+        attempts.append(vault.digest(note, "text"))
+
+    assert [a for _, _, a in attempts] == [0, 0, 1, 2, 3]
+    assert attempts[-1] == ("failed", "crash", 3)
+    vault.process(note)
+    assert vault.digest(note, "search")[0] == "completed"
+
+
+def test_a_dead_owner_is_freed_at_once_and_a_live_one_is_not(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("text"))
+    note = vault.drop("note.txt")
+    mine = this_process()
+    dead = mine.rsplit("|", 2)[0] + "|999999999|1"
+    until = iso(clock().replace(year=2030))
+
+    vault.database.write(lambda db: locks.take(db, note, mine.replace("|", "-other|", 1), "t", iso(clock()), until))
+    assert vault.process(note) is Handled.BUSY
+    vault.database.write(lambda db: locks.free_owner(db, mine.replace("|", "-other|", 1)))
+
+    vault.database.write(lambda db: locks.take(db, note, dead, "t", iso(clock()), until))
+    assert vault.process(note) is Handled.DONE
+
+
+def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clock: Clock) -> None:
+    def slow(_source: Source) -> list[Output]:
+        clock.forward(601)
+        return [Output("text", "t")]
+
+    vault = bench(Told("text", slow), Told("tags"))
+    note = vault.drop("note.txt", "long " * 1000)
+    vault.process(note)
+    other = vault.drop("other.txt", "longer " * 100_000)
+
+    assert vault.digest(note, "tags")[0] == "todo"
+    assert [due.file_id for due in digests.due(vault.db, iso(clock()), 10)] == [other, note]
+
+
+def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("text"))
+    large, small = vault.drop("large.txt", "x" * 100_000), vault.drop("small.txt", "x")
+    asked = vault.drop("asked.txt", "x" * 200_000)
+    vault.database.write(lambda db: digests.reset(db, asked, ["text"], digests.PERSON, iso(clock())))
+
+    assert [due.file_id for due in digests.due(vault.db, iso(clock()), 10)] == [asked, small, large]
+
+
+def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(bench: Open) -> None:
+    vault = bench(Told("text"), Told("tags", reads=("text",)))
+    note = vault.drop("note.txt")
+    vault.process(note)
+    told = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.after(vault.db, 0)]
+
+    assert ("digest", "text", "in-progress") in told
+    assert ("digest", "tags", "completed") in told
+    assert told[-1] == ("document", None, "completed") or ("document", None, "completed") in told
+    assert vault.database.write(verify.problems) == []

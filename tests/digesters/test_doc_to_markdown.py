@@ -1,0 +1,112 @@
+"""The digester that turns documents into markdown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from chyme.digesters.doc_to_markdown import DocToMarkdown
+from chyme.engines.converted import ConversionLimits
+from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.errors import DigestError, LimitReached
+from chyme.model import File, Kind, Stamp, Upstream
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "tests" / "samples"
+HOSTILE = ROOT / "../shared/corpus/hostile"
+
+
+@dataclass(frozen=True)
+class DiskSource:
+    path: Path
+    file: File
+    scratch: Path
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb")
+
+    def output(self, name: str) -> Upstream | None:
+        return None
+
+    def progress(self, fraction: float) -> None:
+        assert 0 <= fraction <= 1
+
+
+def source_of(path: Path, scratch: Path) -> DiskSource:
+    data = path.read_bytes()
+    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
+    return DiskSource(path, File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1), scratch)
+
+
+def test_only_documents_are_digested(tmp_path: Path) -> None:
+    file = source_of(SAMPLES / "contract.pdf", tmp_path).file
+    assert DocToMarkdown().can_digest(file)
+    assert not any(DocToMarkdown().can_digest(replace(file, kind=kind)) for kind in Kind if kind is not Kind.DOCUMENT)
+
+
+def test_content_and_places_come_out_and_notes_stand_at_the_end(tmp_path: Path) -> None:
+    (output,) = DocToMarkdown().digest(source_of(SAMPLES / "half_scanned.pdf", tmp_path))
+    assert output.name == "doc-to-markdown"
+    assert output.content == "Only this page can be read.\n\n> note: pages 2–3 have no text layer"
+    assert [place.page for place in output.places] == [1]
+
+
+def test_a_scan_completes_without_content(tmp_path: Path) -> None:
+    (output,) = DocToMarkdown().digest(source_of(SAMPLES / "scanned.pdf", tmp_path))
+    assert output.content is None
+    assert output.places == ()
+
+
+def test_limits_come_by_the_constructor_and_count_in_the_recipe(tmp_path: Path) -> None:
+    small = DocToMarkdown(ConversionLimits(document_bytes=100))
+    with pytest.raises(LimitReached):
+        small.digest(source_of(SAMPLES / "contract.pdf", tmp_path))
+    assert small.recipe != DocToMarkdown().recipe
+
+
+def test_the_parent_process_loads_no_reader() -> None:
+    readers = "('liteparse', 'pypdfium2', 'anydoc', 'xberg', 'trafilatura', 'html_to_markdown', 'lxml', 'puremagic')"
+    code = (
+        "import sys; from chyme.digesters.doc_to_markdown import DocToMarkdown; import chyme.engines.kinds;"
+        f"DocToMarkdown().recipe; print([name for name in {readers} if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "[]"
+
+
+@pytest.mark.skipif(not HOSTILE.is_dir(), reason=f"the shared corpus is not at {HOSTILE}")
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("aes256_password_secret.pdf", "encrypted"),
+        ("tika__protected_normal_case.docx", "encrypted"),
+        ("tika__protect.xlsx", "encrypted"),
+        ("tika__password.xls", "encrypted"),
+        ("tika__testODTEncrypted.odt", "encrypted"),
+        ("bomb_10GiB.docx", "archive_ratio"),
+        ("bomb_1GiB.xlsx", "archive_ratio"),
+        ("laughs.docx", "entities"),
+        ("xxe.docx", "entities"),
+        ("trunc_pdf.pdf", "broken"),
+        ("trunc_xlsx.xlsx", "broken"),
+        ("zero.docx", "empty"),
+    ],
+)
+def test_hostile_documents_fail_with_their_name_the_cause_and_a_way_out(name: str, cause: str, tmp_path: Path) -> None:
+    with pytest.raises(DigestError) as caught:
+        DocToMarkdown().digest(source_of(HOSTILE / name, tmp_path))
+    assert str(caught.value).startswith(f"{name}: ")
+    assert cause in str(caught.value)
+    assert ";" in str(caught.value)
+
+
+@pytest.mark.skipif(not HOSTILE.is_dir(), reason=f"the shared corpus is not at {HOSTILE}")
+@pytest.mark.parametrize("name", ["aes128_owner_only.pdf", "pdf_named.docx", "docx_named.pdf", "qpdf__bad10.pdf"])
+def test_odd_documents_are_read_all_the_same(name: str, tmp_path: Path) -> None:
+    (output,) = DocToMarkdown().digest(source_of(HOSTILE / name, tmp_path))
+    assert output.content

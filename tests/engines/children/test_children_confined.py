@@ -1,0 +1,130 @@
+"""Children have no network, no privileges, and no life without their parent."""
+
+# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+from children_world import AMPLE, HERE, MakeRunner, MakeTask, gone, make_runner, make_task, runner, wait_until
+
+from chyme.engines.children.runner import NOBODY, Runner, isolation
+
+READ_EVERYTHING = 1 << 2
+
+OWNER = """
+import os, sys, threading
+from pathlib import Path
+from typing import cast
+from chyme.engines.children.runner import Family, Runner
+from chyme.engines.children.task import Task
+from chyme.model import File, Kind, Limits, Stamp
+
+file = File(1, "a", "a", Kind.TEXT, "", Stamp("1", "2", 3, 4), "", 1)
+runner = Runner("children_digesters:digesters", {}, {"p": Family(2, 1 << 30)}, import_from=[Path(sys.argv[1])])
+for number, digester in enumerate(("burn", "hang")):
+    scratch = Path(sys.argv[2], str(number))
+    scratch.mkdir()
+    task = Task(digester, file, None, (), scratch)
+    threading.Thread(target=runner.run, args=(task, "p", Limits(60, 60, 1 << 29)), daemon=True).start()
+while len(pids := [child.pid for child in runner.snapshot().children if child.resident_bytes]) < 2 or not all(
+    "chyme.engines" in Path(f"/proc/{pid}/cmdline").read_text() and len(os.listdir(f"/proc/{pid}/cwd/")) == 0
+    for pid in pids
+):
+    pass
+print(*pids, flush=True)
+sys.stdin.read()
+"""
+
+
+def surroundings(runner: Runner, make_task: MakeTask) -> dict[str, object]:
+    told: dict[str, object] = json.loads(runner.run(make_task("surroundings"), "parsers", AMPLE)[0].content or "")
+    return told
+
+
+def test_children_have_no_network(runner: Runner, make_task: MakeTask) -> None:
+    (output,) = runner.run(make_task("network"), "parsers", AMPLE)
+    told = runner.snapshot().isolation
+    assert told is not None
+    if not told.network_off:
+        pytest.skip(told.how)
+
+    assert json.loads(output.content or "") == ["Network is unreachable"] * 2
+
+
+def test_doctor_hears_how_children_are_isolated(runner: Runner, make_task: MakeTask) -> None:
+    runner.run(make_task("pid"), "parsers", AMPLE)
+
+    assert isolation() == runner.snapshot().isolation
+    assert ("network off" in isolation().how) is isolation().network_off
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has privileges to drop")
+def test_root_runs_children_as_nobody(runner: Runner, make_task: MakeTask) -> None:
+    told = surroundings(runner, make_task)
+
+    assert told["uid"] == [NOBODY[0]] * 3
+    assert told["gid"] == [NOBODY[1]] * 3
+    assert told["groups"] == []
+    assert told["capabilities"] in (0, READ_EVERYTHING)
+    state = runner.snapshot().isolation
+    assert state is not None
+    assert ("may read every file" in state.how) == (told["capabilities"] == READ_EVERYTHING)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root's children become somebody else")
+def test_a_persons_children_stay_that_person(runner: Runner, make_task: MakeTask) -> None:
+    told = surroundings(runner, make_task)
+
+    assert told["uid"] == [os.geteuid()] * 3
+    assert told["capabilities"] == 0
+
+
+def test_children_get_nothing_they_do_not_need(
+    make_runner: MakeRunner, make_task: MakeTask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.chdir(tmp_path)
+
+    told = surroundings(make_runner(), make_task)
+
+    assert "OPENAI_API_KEY" not in str(told["environment"])
+    assert told["no_new_privs"] == "1"
+    assert told["core"] == [0, 0]
+    assert told["session"] is True
+    assert told["stdin"] == "/dev/null"
+    assert told["temporary_in_scratch"] is True
+    assert set(cast("list[str]", told["imports_from"])).isdisjoint({"", ".", str(tmp_path)})
+
+
+def test_children_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(HERE), str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with owner:
+        assert owner.stdout is not None
+        pids = [int(pid) for pid in owner.stdout.readline().split()]
+        assert len(pids) == 2
+        assert not any(gone(pid) for pid in pids)
+
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+
+        wait_until(lambda: all(gone(pid) for pid in pids))
+
+
+def test_ctrl_c_does_not_reach_children(runner: Runner, make_task: MakeTask) -> None:
+    pid = int(runner.run(make_task("pid"), "parsers", AMPLE)[0].content or "")
+
+    assert os.getpgid(pid) == pid != os.getpgid(0)
+    assert os.getsid(pid) != os.getsid(0)

@@ -1,0 +1,258 @@
+"""Documents become markdown with all their words, and dangerous ones are refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from chyme.engines.containers import OLE_MARK
+from chyme.engines.convert import convert
+from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in
+from chyme.engines.extensions import DOCUMENTS
+from chyme.engines.pdf import ranges
+from chyme.errors import LimitReached, UnreadableFile
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
+
+
+def converted(sample: str, limits: ConversionLimits | None = None) -> Converted:
+    return of_bytes(sample, (SAMPLES / sample).read_bytes(), limits)
+
+
+def of_bytes(name: str, data: bytes, limits: ConversionLimits | None = None) -> Converted:
+    return convert(name, data, DOCUMENTS[name.rpartition(".")[2]], limits or ConversionLimits())
+
+
+def with_part(sample: str, part: str, content: bytes) -> bytes:
+    """The sample with one of its parts replaced or added."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(SAMPLES / sample) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            if entry.filename != part:
+                new.writestr(entry, old.read(entry))
+        new.writestr(part, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        ("contract.pdf", ["lighthouse", "three hundred crowns", "Pets other than gulls"]),
+        (
+            "minutes.docx",
+            ["# Meeting minutes", "boathouse", "turpentine", "Ada Winter: I have two cans of varnish left."],
+        ),
+        ("budget.xlsx", ["## Income", "| Regatta | 1250 |", "## Costs", "96.5"]),
+        ("filtered.xlsx", ["Alder", "Birch", "Cedar"]),
+        ("slides.pptx", ["## Season review", "Nine regattas", "Thank the pilots first.", "A new jetty"]),
+        ("letter.odt", ["# To the harbour master", "buoy"]),
+        ("story.epub", ["# Dawn", "left early", "# Dusk", "came back empty"]),
+        ("letter.rtf", ["Dear neighbour", "grows über the wall"]),
+        ("page.html", ["Tide tables", "# Harbour notes", "noon", "Monday", "3.4 m"]),
+        (
+            "mail.eml",
+            ["**From:** Jürgen Brandt", "Rechnung für die Fenster", "Thursday. Schöne Grüße", "- invoice.pdf"],
+        ),
+    ],
+)
+def test_samples_keep_their_words(sample: str, words: list[str]) -> None:
+    markdown = converted(sample).markdown
+    assert [word for word in words if word not in markdown] == []
+    assert "navy" not in markdown
+
+
+@pytest.mark.parametrize(
+    ("sample", "word", "page", "heading"),
+    [
+        ("contract.pdf", "lighthouse", 1, "Rental contract"),
+        ("contract.pdf", "gulls", 2, "Second page"),
+        ("contract.pdf", "harbour office", 3, "Third page"),
+        ("slides.pptx", "Thank the pilots", 1, "Season review"),
+        ("slides.pptx", "new jetty", 2, "Next season"),
+        ("minutes.docx", "turpentine", None, "Open points"),
+        ("budget.xlsx", "Varnish", None, "Costs"),
+        ("story.epub", "empty", None, "Dusk"),
+    ],
+)
+def test_a_word_leads_to_its_page_and_heading(sample: str, word: str, page: int | None, heading: str) -> None:
+    found = converted(sample)
+    at = found.markdown.index(word)
+    place = next(place for place in found.places if place.start <= at < place.end)
+    assert (place.page, place.heading) == (page, heading)
+
+
+def test_places_cover_the_text_without_overlap() -> None:
+    found = converted("contract.pdf")
+    assert found.places[0].start == 0
+    assert found.places[-1].end == len(found.markdown)
+    assert all(one.end == two.start for one, two in zip(found.places, found.places[1:], strict=False))
+
+
+def test_a_heading_reaches_over_the_page_that_follows() -> None:
+    found = joined([(1, "# One\n\nword"), (2, "more"), (3, ""), (4, "# Two")])
+    assert [(place.page, place.heading) for place in found.places] == [(1, "One"), (2, "One"), (4, "Two")]
+
+
+def test_hashes_inside_code_are_no_headings() -> None:
+    text = "# Real **one**\n\n```sh\n# comment\n```\n\n## [Linked](http://x)\n"
+    assert [title for _, title in headings_in(text)] == ["Real one", "Linked"]
+    assert places_in("") == ()
+
+
+def test_pages_without_a_text_layer_are_named() -> None:
+    assert converted("half_scanned.pdf").notes == ("pages 2–3 have no text layer",)
+    assert converted("scanned.pdf").markdown == ""
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
+
+
+def test_pages_beyond_the_limit_are_left_out_and_said() -> None:
+    found = converted("contract.pdf", ConversionLimits(pdf_pages=2))
+    assert "gulls" in found.markdown
+    assert "harbour office" not in found.markdown
+    assert found.notes == ("first 2 of 3 pages read (limit pdf_pages)",)
+
+
+def test_a_pdf_after_rubbish_is_read_all_the_same() -> None:
+    assert "gulls" in of_bytes("late.pdf", b"rubbish\n" + (SAMPLES / "contract.pdf").read_bytes()).markdown
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.eml", "a.html"])
+def test_an_empty_document_is_said_to_be_empty(name: str) -> None:
+    with pytest.raises(UnreadableFile, match=rf"{name}: file is empty \(0 bytes\)"):
+        of_bytes(name, b"")
+
+
+@pytest.mark.parametrize(
+    "sample", ["contract.pdf", "minutes.docx", "budget.xlsx", "slides.pptx", "letter.odt", "story.epub"]
+)
+def test_half_a_file_is_said_to_be_broken(sample: str) -> None:
+    data = (SAMPLES / sample).read_bytes()
+    with pytest.raises(UnreadableFile, match=rf"{sample}: .* is broken or incomplete.*; open it"):
+        of_bytes(sample, data[:150] if sample.endswith("pdf") else data[: len(data) // 2])
+
+
+def test_a_file_beyond_the_size_limit_is_refused_by_the_name_of_the_setting() -> None:
+    with pytest.raises(LimitReached, match=r"contract\.pdf: .*document_bytes"):
+        converted("contract.pdf", ConversionLimits(document_bytes=1000))
+
+
+@pytest.mark.parametrize("sample", ["minutes.docx", "budget.xlsx", "slides.pptx", "letter.odt", "story.epub"])
+def test_a_bomb_is_refused_before_any_reader_sees_it(sample: str) -> None:
+    bomb = with_part(sample, "filler.xml", b"<x>" + b" " * 70_000_000 + b"</x>")
+    with pytest.raises(LimitReached, match=r"100 times its size.*archive_ratio"):
+        of_bytes(sample, bomb)
+
+
+def test_a_bomb_that_lies_about_its_size_is_refused() -> None:
+    data = bytearray(with_part("minutes.docx", "word/document.xml", b"<x>" + b" " * 70_000_000 + b"</x>"))
+    true_size = struct.pack("<I", 70_000_007)
+    assert data.count(true_size) == 2
+    with pytest.raises(LimitReached, match="archive_ratio"):
+        of_bytes("minutes.docx", bytes(data).replace(true_size, struct.pack("<I", 900)))
+
+
+def test_too_many_entries_are_refused() -> None:
+    with pytest.raises(LimitReached, match=r"holds \d+ entries, more than 3; raise archive_entries"):
+        converted("minutes.docx", ConversionLimits(archive_entries=3))
+
+
+@pytest.mark.parametrize(
+    ("sample", "part"),
+    [
+        ("minutes.docx", "word/document.xml"),
+        ("budget.xlsx", "xl/worksheets/sheet1.xml"),
+        ("slides.pptx", "ppt/slides/slide1.xml"),
+        ("letter.odt", "content.xml"),
+        ("story.epub", "c1.xhtml"),
+        ("minutes.docx", "_rels/.rels"),
+    ],
+)
+@pytest.mark.parametrize("pad", ["", "<!-- <x -->", "<!--" + "x" * 400_000 + "-->"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_xml_entities_are_refused_wherever_they_hide(sample: str, part: str, pad: str, encoding: str) -> None:
+    with pytest.raises(UnreadableFile, match=f"{part} declares XML entities"):
+        of_bytes(sample, with_part(sample, part, ENTITIES.format(pad=pad).encode(encoding)))
+
+
+def test_a_document_type_is_refused_in_office_files_and_usual_in_books() -> None:
+    plain = b'<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "x.dtd"><html><body><p>kept</p></body></html>'
+    with pytest.raises(UnreadableFile, match="declares XML entities"):
+        of_bytes("minutes.docx", with_part("minutes.docx", "word/document.xml", plain))
+    assert "kept" in of_bytes("story.epub", with_part("story.epub", "c1.xhtml", plain)).markdown
+
+
+def test_an_encrypted_office_file_says_so_and_what_to_do() -> None:
+    header = bytearray(OLE_MARK + bytes(504))
+    struct.pack_into("<HHHHH", header, 24, 0x3E, 3, 0xFFFE, 9, 6)
+    struct.pack_into("<I", header, 48, 0)
+    struct.pack_into("<109I", header, 76, *([0xFFFFFFFF] * 109))
+    root, stream = bytearray(128), bytearray(128)
+    struct.pack_into("<I", root, 76, 1)
+    name = "EncryptedPackage".encode("utf-16-le")
+    stream[: len(name)] = name
+    struct.pack_into("<HBBIII", stream, 64, len(name) + 2, 2, 1, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF)
+    with pytest.raises(UnreadableFile, match=r"^plan\.docx: Word document is encrypted; save a copy without password$"):
+        of_bytes("plan.docx", bytes(header + root + stream + bytes(256)))
+
+
+def test_an_encrypted_zip_entry_says_so() -> None:
+    data = bytearray((SAMPLES / "letter.odt").read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + offset] |= 1
+            at = data.find(mark, at + 4)
+    with pytest.raises(UnreadableFile, match=r"letter\.odt: OpenDocument text is encrypted"):
+        of_bytes("letter.odt", bytes(data))
+
+
+def test_a_page_with_navigation_yields_its_article() -> None:
+    links = "".join(f'<li><a href="/{n}">Menu entry {n}</a></li>' for n in range(40))
+    prose = "".join(f"<p>The keeper wrote sentence {n} of the long report about the sea.</p>" for n in range(30))
+    found = of_bytes(
+        "a.html", f"<html><body><nav><ul>{links}</ul></nav><article>{prose}</article></body></html>".encode()
+    )
+    assert "sentence 29" in found.markdown
+    assert "Menu entry" not in found.markdown
+
+
+def test_a_page_nested_beyond_measure_still_yields_its_words() -> None:
+    page = (
+        "<html><body>" + "<div>" * 50_000 + "<script>alert(1)</script>deep words" + "</div>" * 50_000 + "</body></html>"
+    )
+    assert of_bytes("deep.html", page.encode()).markdown == "deep words"
+
+
+def test_a_page_in_a_legacy_encoding_is_read_by_what_it_says_of_itself() -> None:
+    page = '<html><head><meta charset="windows-1251"></head><body><p>Привет, мир</p></body></html>'
+    assert of_bytes("a.html", page.encode("cp1251")).markdown == "Привет, мир"
+
+
+def test_a_mail_inside_a_mail_is_read_too_and_endless_nesting_is_refused() -> None:
+    inner = b"From: inner@example.org\nSubject: inside\n\nhidden harbour\n"
+    outer = (
+        b'MIME-Version: 1.0\nFrom: o@example.org\nContent-Type: multipart/mixed; boundary="b"\n\n'
+        b"--b\nContent-Type: message/rfc822\n\n"
+    )
+    assert "hidden harbour" in of_bytes("a.eml", outer + inner + b"\n--b--\n").markdown
+    deep = b"Subject: x\n\nend"
+    for _ in range(150):
+        deep = b"Subject: x\nContent-Type: message/rfc822\n\n" + deep
+    with pytest.raises(LimitReached, match=r"a\.eml: .*raise nesting"):
+        of_bytes("a.eml", deep)
+
+
+def test_the_richer_body_of_a_mail_is_taken() -> None:
+    mail = (
+        b'Subject: s\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary="b"\n\n'
+        b"--b\nContent-Type: text/plain\n\nOpen in a browser.\n"
+        b"--b\nContent-Type: text/html\n\n<p>"
+        + b"The boat sails at nine from the northern quay. " * 5
+        + b"</p>\n--b--\n"
+    )
+    assert "northern quay" in of_bytes("a.eml", mail).markdown

@@ -1,0 +1,16 @@
+"""What search tests may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from keyword_shelf import Shelf, open_database
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    db = open_database(tmp_path / "vault.db")
+    yield Shelf(db)
+    db.close()

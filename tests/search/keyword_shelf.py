@@ -1,0 +1,109 @@
+"""A small vault for search tests: real database, real digester, files made of plain words."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import BinaryIO
+
+from chyme.decide.names import name_terms
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.search.result import SearchResult
+from chyme.search.sqlite import SqliteIndex
+from chyme.store import dictionary, passages
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA foreign_keys = ON")
+    for script in ("0001_core.sql", "0002_search.sql"):
+        db.executescript((resources.files("chyme.store") / "migrations" / script).read_text(encoding="utf-8"))
+    return db
+
+
+@dataclass
+class WordsSource:
+    """A file that exists only in memory, and the outputs made of it so far."""
+
+    file: File
+    data: bytes = b""
+    outputs: dict[str, Upstream] = field(default_factory=dict)
+    scratch: Path = Path()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
+    def output(self, name: str) -> Upstream | None:
+        return self.outputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        pass
+
+
+def a_file(path: str, kind: Kind = Kind.TEXT, id_: int = 1) -> File:
+    return File(id_, path, path.rsplit("/", maxsplit=1)[-1], kind, "text/plain", Stamp("1", "1", 1, 0), "hash", 1)
+
+
+def digest(path: str, text: str, kind: Kind = Kind.TEXT, outputs: Iterable[Upstream] = ()) -> Output:
+    source = WordsSource(a_file(path, kind), text.encode(), {output.name: output for output in outputs})
+    return SearchKeyword().digest(source)[0]
+
+
+class Shelf:
+    """Puts files on the shelf the way the coordinator would, and asks for them."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self.index = SqliteIndex(lambda: db)
+
+    def put(
+        self,
+        path: str,
+        text: str = "",
+        *,
+        kind: Kind = Kind.TEXT,
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        summary: str | None = None,
+        date: str | None = None,
+        state: str = "completed",
+        outputs: Iterable[Upstream] = (),
+    ) -> int:
+        file = a_file(path, kind)
+        folder = path.rpartition("/")[0]
+        row = self.db.execute(
+            """
+            INSERT INTO files (path, folder, name, kind, mime, size, mtime_ns, dev, inode, hash, created_at, updated_at)
+            VALUES (?, ?, ?, ?, 'text/plain', 1, 1700000000000000000, '1', '1', 'hash', 'now', 'now') RETURNING id
+            """,
+            (path, folder, file.name, kind),
+        ).fetchone()
+        file_id = int(row[0])
+        names = list(tags)
+        self.db.execute(
+            "INSERT INTO documents (file_id, title, summary, date, tags, state, moved_at) "
+            "VALUES (?, ?, ?, ?, json(?), ?, 'now')",
+            (file_id, title, summary, date, str(names).replace("'", '"'), state),
+        )
+        terms = name_terms(file.name, title, names, summary)
+        passages.write_names(self.db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+        output = digest(path, text, kind, outputs)
+        passages.replace(self.db, file_id, "search-keyword", output.passages, output.words)
+        return file_id
+
+    def purge(self, file_id: int) -> None:
+        words = dictionary.words_only_here(self.db, file_id)
+        passages.remove(self.db, file_id, forgotten_words=words)
+        passages.remove_names(self.db, file_id)
+        self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+    def ask(self, question: str, *, typing: bool = False, limit: int = 20, offset: int = 0) -> SearchResult:
+        return self.index.search(question, typing=typing, limit=limit, offset=offset)
+
+    def found(self, question: str, *, typing: bool = False) -> list[str]:
+        return [hit.path for hit in self.ask(question, typing=typing).hits]

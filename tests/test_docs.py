@@ -1,0 +1,85 @@
+"""The docs name everything there is, and nothing that is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from chyme.app import open_app
+from chyme.cli import main
+from chyme.digesters import built_in
+from chyme.settings import Settings
+from chyme.web.routes import create
+
+PROJECT = Path(__file__).parents[1]
+DOCS = PROJECT / "docs"
+PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+
+
+def told(page: str, pattern: str) -> set[str]:
+    """What the lines of a page that match the pattern are about."""
+    return set(re.findall(pattern, (DOCS / page).read_text(), re.MULTILINE))
+
+
+def commands(group: click.Group, above: str = "chyme") -> Iterator[str]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{above} {name}")
+        else:
+            yield f"{above} {name}"
+
+
+def test_every_output_of_every_digester_has_its_section() -> None:
+    outputs = {output for digester in built_in() for output in digester.outputs}
+    assert told("digests.md", r"^## `([a-z-]+)`$") == outputs
+
+
+def test_every_setting_has_its_line() -> None:
+    assert told("settings.md", r"^\| `(\w+)` \|") == {field.name for field in dataclasses.fields(Settings)}
+
+
+def test_every_command_has_its_section() -> None:
+    assert told("cli.md", r"^## `(chyme [a-z-]+(?: [a-z-]+)?)") == set(commands(main))
+
+
+def test_every_option_of_every_command_is_explained() -> None:
+    page = (DOCS / "cli.md").read_text()
+    for name, command in main.commands.items():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert f"`{parameter.opts[-1]}" in page, (
+                    f"chyme {name} takes {parameter.opts[-1]}; docs/cli.md is silent"
+                )
+
+
+def test_every_route_has_its_section(tmp_path: Path) -> None:
+    with open_app(tmp_path) as app:
+        paths = create(app).openapi()["paths"]
+    routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    assert told("http_api.md", r"^## `((?:GET|POST|PATCH|PUT|DELETE) [^`?]+)") == routes
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_make_commands_in_the_docs_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)", page.read_text())) <= targets
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
+def test_a_decision_is_told_in_forty_lines(page: Path) -> None:
+    text = page.read_text()
+    assert len(text.splitlines()) <= 40
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "What it costs us"]
