@@ -48,7 +48,7 @@ class Digester(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not cls.outputs and "name" in cls.__dict__:
+        if "outputs" not in cls.__dict__ and "name" in cls.__dict__:
             cls.outputs = (cls.name,)
 
     @property

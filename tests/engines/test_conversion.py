@@ -121,6 +121,35 @@ def test_a_pdf_after_rubbish_is_read_all_the_same() -> None:
     assert "gulls" in of_bytes("late.pdf", b"rubbish\n" + (SAMPLES / "contract.pdf").read_bytes()).markdown
 
 
+CHART = """<c:chart xmlns:c="c" xmlns:a="a"><c:title><a:t>Boats by year</a:t></c:title><c:ser>
+<c:tx><c:v>Dinghies</c:v></c:tx><c:cat><c:pt><c:v>2023</c:v></c:pt><c:pt><c:v>2024</c:v></c:pt></c:cat>
+<c:val><c:pt><c:v>17</c:v></c:pt><c:pt><c:v>23</c:v></c:pt></c:val></c:ser></c:chart>"""
+ODF_CHART = """<o:d xmlns:o="o" xmlns:chart="c" xmlns:table="t"><chart:chart><chart:title>Depths</chart:title>
+<table:table-row><table:table-cell>Mole</table:table-cell><table:table-cell>4.2</table:table-cell></table:table-row>
+</chart:chart></o:d>"""
+
+
+@pytest.mark.parametrize(
+    ("sample", "part", "chart", "words"),
+    [
+        ("minutes.docx", "word/charts/chart1.xml", CHART, ["Boats by year", "|  | Dinghies |", "| 2024 | 23 |"]),
+        ("slides.pptx", "ppt/charts/chart1.xml", CHART, ["Boats by year", "| 2023 | 17 |"]),
+        ("letter.odt", "Object 1/content.xml", ODF_CHART, ["Depths", "| Mole | 4.2 |"]),
+    ],
+)
+def test_words_that_only_a_chart_shows_are_kept(sample: str, part: str, chart: str, words: list[str]) -> None:
+    found = of_bytes(sample, with_part(sample, part, chart.encode()))
+    assert [word for word in words if word not in found.markdown] == []
+
+
+def test_a_chart_that_repeats_the_text_is_left_out() -> None:
+    chart = CHART.replace("Boats by year", "Rope").replace("Dinghies", "Varnish")
+    for figure, known in (("2023", "96.5"), ("2024", "41"), ("17", "1250"), ("23", "480")):
+        chart = chart.replace(f">{figure}<", f">{known}<")
+    plain = converted("budget.xlsx").markdown
+    assert of_bytes("budget.xlsx", with_part("budget.xlsx", "xl/charts/chart1.xml", chart.encode())).markdown == plain
+
+
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.eml", "a.html"])
 def test_an_empty_document_is_said_to_be_empty(name: str) -> None:
     with pytest.raises(UnreadableFile, match=rf"{name}: file is empty \(0 bytes\)"):

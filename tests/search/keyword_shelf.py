@@ -21,6 +21,7 @@ from chyme.store import dictionary, passages
 def open_database(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA synchronous = OFF")
     for script in ("0001_core.sql", "0002_search.sql"):
         db.executescript((resources.files("chyme.store") / "migrations" / script).read_text(encoding="utf-8"))
     return db

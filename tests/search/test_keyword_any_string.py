@@ -33,7 +33,9 @@ def test_awkward_question(words: Shelf, question: str, typing: bool) -> None:
     as_json(words.ask(question, typing=typing))
 
 
-_PIECES = st.sampled_from(['"', "-", "*", ":", "(", ")", " ", "AND ", "NOT ", "name:", "date:", "kind:", "東", "京", "a"])
+_PIECES = st.sampled_from(
+    ['"', "-", "*", ":", "(", ")", " ", "AND ", "NOT ", "name:", "date:", "kind:", "東", "京", "a"]
+)
 _QUESTIONS = st.one_of(
     st.text(max_size=60),
     st.text(alphabet=string.printable, max_size=60),

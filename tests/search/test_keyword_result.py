@@ -15,7 +15,8 @@ def test_json_has_the_promised_fields(shelf: Shelf) -> None:
     told = as_json(shelf.ask("whales"))
 
     assert {"hits", "total", "ms"} <= told.keys()
-    assert isinstance(hits := told["hits"], list)
+    hits = told["hits"]
+    assert isinstance(hits, list)
     (hit,) = hits
     assert hit["path"] == "talk.txt"
     assert hit["title"] == "Sea songs"
@@ -30,7 +31,8 @@ def test_marks_stand_right_behind_the_dots_of_a_cut_snippet(shelf: Shelf) -> Non
 
     told = as_json(shelf.ask("whale"))
 
-    assert isinstance(hits := told["hits"], list)
+    hits = told["hits"]
+    assert isinstance(hits, list)
     snippet = hits[0]["snippet"]
     assert snippet.startswith("… ") and snippet.endswith(" …")
     assert [snippet[start:end] for start, end in hits[0]["marks"]] == ["whale"]
@@ -47,12 +49,24 @@ def test_seconds_and_speaker_lead_into_the_recording(shelf: Shelf) -> None:
 
 
 def test_words_that_stand_everywhere_are_answered_within_bounds_and_honestly(shelf: Shelf) -> None:
-    passage = "\n\n".join("common " * 190 for _ in range(2300))
-    for number in range(10):
-        shelf.put(f"{number}.txt", passage)
+    for number in range(40):
+        shelf.put(f"{number}.txt", "common words")
 
-    result = SqliteIndex(lambda: shelf.db).search("common")
+    result = SqliteIndex(lambda: shelf.db, most_scored=20).search("common", limit=5)
 
-    assert len(result.hits) > 0
+    assert len(result.hits) == 5
+    assert min(int(hit.path.removesuffix(".txt")) for hit in result.hits) >= 19
     assert result.notes == ("these words stand almost everywhere; only the newest passages were compared",)
-    assert not result.total_is_exact
+    assert result.total == 40
+
+
+def test_a_rare_word_narrows_what_is_scored_and_frequent_words_still_count(shelf: Shelf) -> None:
+    for number in range(600):
+        rare, frequent = number % 3 == 0, number % 5 < 2
+        shelf.put(f"{number}.txt", f"{'special' if rare else 'usual'} {'frequent' if frequent else 'seldom'}")
+
+    everything = SqliteIndex(lambda: shelf.db).search("special frequent", limit=100).hits
+    narrowed = SqliteIndex(lambda: shelf.db, most_scored=300).search("special frequent", limit=100).hits
+
+    assert [hit.path for hit in narrowed] == [hit.path for hit in everything]
+    assert narrowed[0].score > narrowed[-1].score

@@ -22,7 +22,7 @@ _LONGEST_HEADING = 200
 _SHORTEST_PIECE, _LONGEST_PIECE = 24, 4000  # a million one-letter lines are not a million pieces
 
 # Every repeat is bounded, so that five million full stops cost no more than five million letters.
-_ENDS = re.compile(r"(?P<paragraph>\n[ \t\r]{0,80}\n\s*)|\n|[.!?…]{1,4}[\"'”’)\]]{0,4}\s{1,80}|[。！？]{1,4}")
+_ENDS = re.compile(r"(?P<paragraph>\n[ \t\r]{0,80}\n\s*)|\n|[.!?…]{1,4}[\"'”’)\]]{0,4}[ \t]{1,80}(?=\S)|[。！？]{1,4}")
 _WEAK_ENDS = re.compile(r"[\s,;|]")
 _WORD = re.compile(r"\w")
 _WORDS = re.compile(r"[^\W_]+")

@@ -49,8 +49,3 @@ def _rarest(counted: Sequence[Counted], most: int) -> list[Term]:
             break
         rare.append(one.term)
     return rare
-
-
-def too_many(passages: int, most: int = MOST_SCORED) -> bool:
-    """Whether an unfinished word begins so many words that it says nothing yet."""
-    return passages > most

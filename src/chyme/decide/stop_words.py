@@ -1,4 +1,4 @@
-"""Words too common to search by, in English, German and French."""
+"""Words too common to search by, in English, German and French; none that says something in another of these."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ my of on or our she so some than that the their them then there these they this 
 whom why will with would you your
 """
 _GERMAN = """
-aber alle als am an auch auf aus bei bin bis das dass dem den der des die doch ein eine einem einen einer eines er es
-für hat ich im in ist ja man mit nach nicht noch nur oder sich sie sind so um und uns vom von vor war was wenn wer wie
+aber alle als am an auch auf aus bei bis das dass dem den der des doch ein eine einem einen einer eines er es
+für ich im in ist ja mit nach nicht noch nur oder sich sie sind so um und uns vom von vor was wenn wer wie
 wir wird zu zum zur
 """
 _FRENCH = """
 au aux avec ce ces dans de des du elle en est et il ils je la le les leur lui mais ne nous on ou où par pas pour qu que
-qui sa se ses son sur un une vous
+qui sa se ses sur un une vous
 """
 
 STOP_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH}".split())

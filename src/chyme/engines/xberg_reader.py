@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from xberg import ExtractInput, ExtractionConfig, ExtractionResult
 
 
+SETTLE = 0.005  # seconds; its threads still hold Python for a moment and crash an interpreter that ends then
+
+
 def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
     """The document as markdown, by pages where the format has them."""
     import xberg
@@ -23,6 +26,7 @@ def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
         output_format="markdown",
         escape_markdown=False,
         pages=xberg.PageConfig(extract_pages=True),
+        concurrency=xberg.ConcurrencyConfig(max_threads=1),
     )
     document = xberg.ExtractInput(kind="bytes", bytes=data, mime_type=mime)
     try:
@@ -40,7 +44,9 @@ def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
 async def _extracted(document: ExtractInput, config: ExtractionConfig) -> ExtractionResult:
     import xberg
 
-    return await xberg.extract(document, config)
+    result = await xberg.extract(document, config)
+    await asyncio.sleep(SETTLE)
+    return result
 
 
 def _tidy(markdown: str) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 
-from chyme.decide.narrow import ENOUGH, MOST_SCORED, Counted, narrowed, too_many
+from chyme.decide.narrow import ENOUGH, MOST_SCORED, Counted, narrowed
 from chyme.decide.query import Query, Term, corrected, expression, parse, plain_word
 from chyme.decide.rank import Ranked, rank
 from chyme.decide.snippet import Snippet, cut_snippet, find
@@ -27,8 +27,9 @@ _SHORTEST_PREFIX = 3  # two letters begin a good part of all words there are
 class SqliteIndex:
     """An `Index` over passages and names, both written in the transaction of the digest that made them."""
 
-    def __init__(self, read: Callable[[], Connection]) -> None:
+    def __init__(self, read: Callable[[], Connection], most_scored: int = MOST_SCORED) -> None:
         self._read = read
+        self._most_scored = most_scored
 
     def search(self, text: str, *, limit: int = 20, offset: int = 0, typing: bool = False) -> SearchResult:
         """Files that answer, best first; each with its best passages."""
@@ -39,7 +40,9 @@ class SqliteIndex:
         query = corrected(query, instead)
         where, notes = conditions_of(query)
         if query.terms:
-            hits, total, exact, more_notes = _matching(db, query, where, limit, offset)
+            hits, total, exact, more_notes = _matching(
+                db, query, where, slice(offset, offset + limit), self._most_scored
+            )
             notes += more_notes
         elif query.empty:
             hits, total, exact = [], 0, True
@@ -52,19 +55,17 @@ class SqliteIndex:
 
 
 def _matching(
-    db: Connection, query: Query, where: Condition, limit: int, offset: int
+    db: Connection, query: Query, where: Condition, page: slice, most_scored: int
 ) -> tuple[list[Hit], int, bool, tuple[str, ...]]:
-    terms = _widened(db, query.terms)
+    terms = _widened(db, query.terms, most_scored)
     asked = expression(terms)
-    scope = _scope(db, terms)
-    look = _QUICK_LOOK if offset + limit <= _QUICK_LOOK // 4 else _THOROUGH_LOOK
+    scope = _scope(db, terms, most_scored)
+    look = _QUICK_LOOK if page.stop <= _QUICK_LOOK // 4 else _THOROUGH_LOOK
     among = selective(query)
     if not among:
         found, more = matches.best_passages(db, scope, look, where)
         ranked = rank(found, matches.names(db, asked, look, where))
-        among = (
-            more and len(ranked) < offset + limit and (bool(query.excluded or query.filters) or look < _THOROUGH_LOOK)
-        )
+        among = more and len(ranked) < page.stop and (bool(query.excluded or query.filters) or look < _THOROUGH_LOOK)
     if among:
         look, scope = _THOROUGH_LOOK, Scope(scope.expression)
         found = matches.best_passages_among(db, scope, look, where)
@@ -75,20 +76,20 @@ def _matching(
         counted, exact = matches.count_matching(db, asked, where, _COUNTED)
         total = max(total, counted)
     notes = (_ONLY_NEWEST,) if scope.since is not None else ()
-    return _hits(db, ranked[offset : offset + limit], terms), total, exact, notes
+    return _hits(db, ranked[page], terms), total, exact, notes
 
 
-def _scope(db: Connection, terms: Sequence[Term]) -> Scope:
+def _scope(db: Connection, terms: Sequence[Term], most: int) -> Scope:
     """Which passages to score: all that match, unless these are too many."""
     counted = [Counted(term, matches.frequency(db, expression([term]))[0]) for term in terms]
-    if sum(one.passages for one in counted) <= MOST_SCORED:
+    if sum(one.passages for one in counted) <= most:
         return Scope(expression(terms))
-    *preferred, last = narrowed(counted, matches.count_passages(db))
+    *preferred, last = narrowed(counted, matches.count_passages(db), most)
     chosen = next((one for one in preferred if matches.frequency(db, one, ENOUGH)[0] == ENOUGH), last)
-    return Scope(chosen, matches.newest(db, chosen, MOST_SCORED))
+    return Scope(chosen, matches.newest(db, chosen, most))
 
 
-def _widened(db: Connection, terms: Sequence[Term]) -> list[Term]:
+def _widened(db: Connection, terms: Sequence[Term], most: int) -> list[Term]:
     """Unfinished words with the words they may become: a beginning may be longer than the stem the index knows."""
     wide: list[Term] = []
     for term in terms:
@@ -97,7 +98,7 @@ def _widened(db: Connection, terms: Sequence[Term]) -> list[Term]:
             wide.append(term)
             continue
         vague = word.isascii() and (
-            len(word) < _SHORTEST_PREFIX or too_many(matches.frequency(db, expression([term]), MOST_SCORED + 1)[0])
+            len(word) < _SHORTEST_PREFIX or matches.frequency(db, expression([term]), most + 1)[0] > most
         )
         wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.beginning_with(db, word))]
     return wide

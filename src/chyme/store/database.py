@@ -31,7 +31,7 @@ class Database:
 
     def __init__(self, folder: Path, on_commit: Callable[[], None] | None = None) -> None:
         self.path = folder / FILE_NAME
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
         refuse_network_file_system(folder)
         _migrate(self.path)
         self._local = threading.local()
@@ -139,25 +139,29 @@ def migrations() -> list[tuple[int, str, str]]:
 
 def _migrate(path: Path) -> None:
     """Bring the database to today's schema, one dated copy before each step of an existing vault."""
-    steps = migrations()
-    newest = steps[-1][0]
-    db = connect(path)
     try:
-        version: int = db.execute("PRAGMA user_version").fetchone()[0]
-        if version > newest:
-            raise VaultError(
-                f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
-            )
-        for number, name, script in steps:
-            if number <= version:
-                continue
-            if version > 0:
-                _copy_aside(db, path, version)
-            _apply(db, number, name, script)
+        db = connect(path)
     except sqlite3.DatabaseError as error:
         raise VaultError(f"{path} cannot be opened as a vault's database: {error}") from error
+    try:
+        _bring_up_to_date(db, path, migrations())
     finally:
         db.close()
+
+
+def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int, str, str]]) -> None:
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    newest = steps[-1][0]
+    if version > newest:
+        raise VaultError(
+            f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
+        )
+    for number, name, script in steps:
+        if number <= version:
+            continue
+        if version > 0:
+            _copy_aside(db, path, version)
+        _apply(db, number, name, script)
 
 
 def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:

@@ -128,6 +128,7 @@ class Process:
                 # The group goes first: once the process is reaped, its number may belong to somebody else.
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.pid, signal.SIGKILL)
+                self._popen.kill()
                 self._popen.wait()
                 self._ended = True
             return self._popen.returncode

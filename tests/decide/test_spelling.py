@@ -1,0 +1,46 @@
+"""Mistyped words find the words that were meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chyme.decide.spelling import correctable, deletions, distance, lookups, nearest, words_of
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("lettice", "lettuce"),
+        ("recieve", "receive"),
+        ("adress", "address"),
+        ("tabel", "table"),
+        ("accomodatoin", "accommodation"),
+    ],
+)
+def test_both_sides_meet(typed: str, meant: str) -> None:
+    assert lookups(typed) & deletions(meant)
+    assert nearest(typed, [meant])
+
+
+@given(st.text(alphabet="abc", min_size=4, max_size=10), st.integers(0, 9), st.sampled_from("abcx"))
+def test_one_error_is_always_within_reach(word: str, at: int, letter: str) -> None:
+    for typed in (word[:at] + letter + word[at:], word[:at] + word[at + 1 :], word[:at] + letter + word[at + 1 :]):
+        assert distance(typed, word) <= 1
+        assert lookups(typed) & deletions(word)
+
+
+@given(st.text(alphabet="abc", max_size=8), st.text(alphabet="abc", max_size=8))
+def test_distance_is_the_same_both_ways_and_nought_for_equals_only(one: str, other: str) -> None:
+    assert distance(one, other) == distance(other, one)
+    assert (distance(one, other) == 0) == (one == other)
+
+
+def test_nearest_comes_first_and_the_far_not_at_all() -> None:
+    assert nearest("house", ["mouse", "horse", "hoses", "elephant"]) == [(1, "horse"), (1, "mouse")]
+
+
+def test_words_worth_remembering() -> None:
+    assert words_of(["The Naïve gardener's 東京 abc x1y2 https " + "z" * 30]) == {"naive", "gardener", "https"}
+    assert not correctable("abc") and not correctable("ab12")
