@@ -13,12 +13,33 @@ PER_FOLDER = 200
 WORDS = 150  # some 1 KB
 CJK_SHARE, HEADING_SHARE = 0.05, 0.4
 
-_SYLLABLES = (
-    "ba be bi bo bu ca ce co da de di do du fa fe fi fo ga ge go ha he hi ho ja jo ka ke ki ko la le li lo lu ma me mi "
-    "mo mu na ne ni no nu pa pe pi po pu ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo wa we wi ya yo za ze "
-    "an en in on un ar er ir or ur al el il ol as es is os at et it ot ing ion ent"
-).split()
-_CJK = "山川水火木金土日月人口手目耳心田力男女子大小中上下左右前後東西南北春夏秋冬朝昼夜雨雪風空海花草虫魚鳥犬猫車道町村国王玉石糸貝見音色"
+_SYLLABLES = [
+    a + b for a in ("b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w") for b in "aeiou"
+] + [
+    "an",
+    "en",
+    "in",
+    "on",
+    "un",
+    "ar",
+    "er",
+    "ir",
+    "or",
+    "al",
+    "el",
+    "as",
+    "es",
+    "is",
+    "at",
+    "it",
+    "ing",
+    "ion",
+    "ent",
+]
+_CJK = (
+    "山川水火木金土日月人口手目耳心田力男女子大小中上下左右前後東西南北春夏秋冬"
+    "朝昼夜雨雪風空海花草虫魚鳥犬猫車道町村国王玉石糸貝見音色"
+)
 
 
 def vocabulary() -> list[str]:

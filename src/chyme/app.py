@@ -38,9 +38,8 @@ from chyme.watcher import Report, Scanner, Watcher
 log = logging.getLogger(__name__)
 
 MB = 1024 * 1024
-OLD_SCRATCH_SECONDS = 7 * 86400
 STILL_MOVING_SECONDS = 60.0
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.25
 
 
 @contextlib.contextmanager
@@ -117,7 +116,6 @@ class App:
                 lambda db, name=name, recipe=recipe: digests.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
             )
         self.intake.complete_rows()
-        _clear_old(self.state / "scratch")
 
     def digester_config(self) -> Mapping[str, Any]:
         return self._config
@@ -234,12 +232,17 @@ class Work:
             families,
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
+            answer_bytes=settings.answer_mb * MB,
         )
         memory = {name: Allowance(family.memory_bytes) for name, family in families.items()}
-        scratch = app.state / "scratch"
-        scratch.mkdir(parents=True, exist_ok=True)
         self.coordinator = Coordinator(
-            app.database, app.rules, self.runner, app.vault, scratch, now, lambda f: memory.get(f, memory["parsers"])
+            app.database,
+            app.rules,
+            self.runner,
+            app.vault,
+            app.state / "scratch",
+            now,
+            lambda f: memory.get(f, memory["parsers"]),
         )
         self.supervisor = Supervisor(app.database, self.coordinator, settings.concurrency, now, self._look_at, among)
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
@@ -278,8 +281,11 @@ class Work:
     def progress(self) -> Progress:
         db = self._app.database.read()
         counts = digests.unfinished(db) if self._among is None else digests.unfinished_among(db, self._among)
+        todo, running, again = counts
         return Progress(
-            *counts,
+            todo + len(self.supervisor.wished_for()),
+            running,
+            again,
             self.watcher.unsettled,
             tuple(self.coordinator.running.values()),
             self.supervisor.paused or self.coordinator.paused,
@@ -323,28 +329,16 @@ def _families(settings: Settings) -> dict[str, Family]:
 def _config(settings: Settings) -> dict[str, Any]:
     return {
         "conversion": {
-            "document_bytes": settings.document_mb * MB,
+            "document_bytes": settings.document_bytes,
             "archive_ratio": settings.archive_ratio,
             "archive_entries": settings.archive_entries,
             "nesting": settings.nesting,
             "pdf_pages": settings.pdf_pages,
-            "html_bytes": settings.html_mb * MB,
+            "html_bytes": settings.html_bytes,
         },
         "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,
     }
-
-
-def _clear_old(scratch: Path) -> None:
-    """Scratch folders are kept for a repeated attempt, but not for ever."""
-    if not scratch.is_dir():
-        return
-    for folder in scratch.iterdir():
-        try:
-            if time.time() - folder.stat().st_mtime > OLD_SCRATCH_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            continue
 
 
 @dataclass(frozen=True)

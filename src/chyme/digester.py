@@ -19,7 +19,7 @@ class Source(Protocol):
 
     @property
     def scratch(self) -> Path:
-        """A private folder kept until the verdict; a repeated attempt finds it as it was left."""
+        """A private folder, kept until the verdict for digesters that say `keeps`."""
 
     def open(self) -> BinaryIO:
         """The file's bytes, from the beginning."""
@@ -45,6 +45,7 @@ class Digester(ABC):
     reusable: ClassVar[bool] = True  # False when it looks at vault-wide state
     counts: ClassVar[bool] = True  # False: never changes a document's status
     uses_name: ClassVar[bool] = False  # True: the file's name is part of its input
+    keeps: ClassVar[bool] = False  # True: a repeated attempt finds its scratch folder as the last one left it
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -98,7 +98,7 @@ class Documents:
         }
 
     def _digest(self, db: Connection, file: File, row: Digest) -> dict[str, Any]:
-        told = asdict(row)
+        told = row._asdict()
         for private in ("id", "file_id", "file_path", "run_id", "input_hash"):
             told.pop(private)
         told["content"] = digests.content(db, file.id, row.digester)

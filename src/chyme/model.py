@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 Box = tuple[float, float, float, float]
 
 
 def iso(at: datetime) -> str:
     """A moment as the database keeps it: ISO 8601 in UTC, of one width, so that text compares like time."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 class Kind(StrEnum):
@@ -134,9 +136,8 @@ class Limits:
     memory_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """One row per file and output."""
+class Digest(NamedTuple):
+    """One row per file and output. A tuple, because a file's rows are read at every step."""
 
     id: str
     file_id: int

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import Coordinator, Handled
+from chyme.coordinator import Claim, Coordinator, Handled
 from chyme.errors import ChymeError, DiskFull
 from chyme.model import iso
 from chyme.store import digests, requests
@@ -65,7 +65,7 @@ class Supervisor:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=True)  # none is cancelled: each has its file claimed and must give it back
 
     @property
     def in_flight(self) -> int:
@@ -96,7 +96,7 @@ class Supervisor:
         self._stop.wait(FULL_DISK_SECONDS)
 
     def _fill(self) -> None:
-        """Take the next files, as many as there are free places."""
+        """Take the next files, as many as there are free places, all in one transaction."""
         with self._guard:
             busy = set(self._in_flight)
         moment = time.monotonic()
@@ -104,47 +104,64 @@ class Supervisor:
         free = self._concurrency - len(busy)
         if free <= 0:
             return
-        db, now = self._database.read(), iso(self._clock())
-        passed_over = busy | set(self._resting)
-        for file_id in requests.waiting_files(db, now):
-            if file_id not in passed_over and free > 0:
-                self._launch(file_id)
-                free -= 1
-        for due in self._due(db, now, free, passed_over):
+        chosen = self._choose(free, busy | set(self._resting), bool(busy))
+        if not chosen:
+            return
+        with self._guard:
+            self._in_flight.update(chosen)
+        try:
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen])
+        except BaseException:
             with self._guard:
-                crowded = due.file_id in self._in_flight or (due.alone and self._in_flight)
-            if crowded:
+                self._in_flight.difference_update(chosen)
+            raise
+        for file_id, claim in zip(chosen, taken, strict=True):
+            if isinstance(claim, Claim) and claim.attempt is not None:
+                self._pool.submit(self._carry, file_id, claim)
+            else:
+                self._done(file_id, Handled.DONE)
+
+    def _choose(self, free: int, passed_over: set[int], crowded: bool) -> list[int]:
+        db, now = self._database.read(), iso(self._clock())
+        asked = [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
+        chosen = dict.fromkeys(asked)
+        for due in self._due(db, now, free - len(chosen), passed_over | set(chosen)) if free > len(chosen) else ():
+            if due.alone and (crowded or chosen):
                 break  # it was there when chyme died: it waits until it can have the house for itself
-            self._launch(due.file_id)
+            chosen[due.file_id] = None
             if due.alone:
                 break
+        return list(chosen)
+
+    def wished_for(self) -> list[int]:
+        """Files, among ours, for which somebody has noted a wish that is not begun yet."""
+        waiting = requests.waiting_files(self._database.read(), iso(self._clock()))
+        return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
     def _due(self, db: Connection, now: str, limit: int, busy: set[int]) -> list[digests.Due]:
         if self._among is None:
             return digests.due(db, now, limit, busy)
         return digests.due_among(db, now, self._among, limit, busy)
 
-    def _launch(self, file_id: int) -> None:
-        with self._guard:
-            self._in_flight.add(file_id)
-        self._pool.submit(self._carry, file_id)
-
-    def _carry(self, file_id: int) -> None:
-        handled = Handled.DONE
+    def _carry(self, file_id: int, claim: Claim) -> None:
+        handled = Handled.STOPPED
         try:
-            handled = self._coordinator.process_file(file_id)
+            handled = self._coordinator.carry(claim)
         except ChymeError as error:
             log.warning("a file could not be worked on: %s", error)
-            handled = Handled.STOPPED
         except Exception:
             log.exception("a file could not be worked on")
-            handled = Handled.STOPPED
         finally:
-            with self._guard:
-                self._in_flight.discard(file_id)
-                self.passes += 1
-                if handled is not Handled.DONE:
-                    self._resting[file_id] = time.monotonic() + REST_SECONDS
-            if handled is Handled.CHANGED:
-                self._look_at(file_id)
+            self._done(file_id, handled)
+
+    def _done(self, file_id: int, handled: Handled) -> None:
+        with self._guard:
+            self._in_flight.discard(file_id)
+            self.passes += 1
+            few = len(self._in_flight) <= self._concurrency // 2
+            if handled is not Handled.DONE:
+                self._resting[file_id] = time.monotonic() + REST_SECONDS
+        if handled is Handled.CHANGED:
+            self._look_at(file_id)
+        if few:
             self._woken.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ def test_passages_fill_the_window_end_with_sentences_and_overlap_a_little() -> N
 
     assert all(text[span.start : span.end].endswith("today.") for span in spans)
     assert all(150 <= estimate(text[span.start : span.end]) <= 200 for span in spans[:-1])
-    shared = [before.end - after.start for before, after in zip(spans, spans[1:], strict=False)]
+    shared = [before.end - after.start for before, after in pairwise(spans)]
     assert all(len(SENTENCE) <= size + 1 <= 4 * len(SENTENCE) for size in shared)
 
 

@@ -24,7 +24,7 @@ from chyme.decide.query import Filter, Query, Term, date_range, expression, pars
         ('5" disk', Query((Term("5"), Term("disk")))),
         ("the cat and the hat", Query((Term("cat"), Term("hat")))),
         ("who are you", Query((Term("who"), Term("are"), Term("you")))),
-        ("der die das Haus", Query((Term("Haus"),))),
+        ("der das und Haus", Query((Term("Haus"),))),
         ("- * ( ) :", Query()),
     ],
 )

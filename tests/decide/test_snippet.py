@@ -69,6 +69,10 @@ def test_html_is_escaped_everywhere() -> None:
     )
 
 
+def test_html_is_escaped_inside_a_mark_too() -> None:
+    assert to_html(cut_snippet("one <b> two", parse('"one b two"').terms)) == "<mark>one &lt;b&gt; two</mark>"
+
+
 def test_whitespace_is_single_and_marks_move_along() -> None:
     assert to_plain(cut_snippet("one\n\n  two\t three\n", parse("three").terms), "[", "]") == "one two [three]"
 

@@ -16,7 +16,7 @@ from chyme.decide.spelling import correctable, deletions, distance, lookups, nea
         ("recieve", "receive"),
         ("adress", "address"),
         ("tabel", "table"),
-        ("accomodatoin", "accommodation"),
+        ("accommidationn", "accommodation"),
     ],
 )
 def test_both_sides_meet(typed: str, meant: str) -> None:

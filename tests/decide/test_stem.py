@@ -14,6 +14,16 @@ from hypothesis import strategies as st
 
 from chyme.decide.stem import fold, stem
 
+WORDS = """
+caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
+falling hissing fizzed failing filing happy sky relational conditional rational valency hesitancy digitizer
+conformably radically differently vilely analogously vietnamization predication operator feudalism decisiveness
+hopefulness callousness formality sensitivity sensibility triplicate formative formalize electricity electrical
+hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement
+adjustment dependent adoption homologou communism activate angularity homologous effective bowdlerize probate rate
+cease controll roll digesting digested digestion naive cafe strasse generalizations oscillators by say yyy
+"""
+
 
 def stems_of_sqlite(words: Iterable[str]) -> dict[str, str]:
     db = sqlite3.connect(":memory:")
@@ -27,97 +37,7 @@ def stems_of_sqlite(words: Iterable[str]) -> dict[str, str]:
         db.close()
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "caresses",
-        "ponies",
-        "ties",
-        "caress",
-        "cats",
-        "feed",
-        "agreed",
-        "plastered",
-        "bled",
-        "motoring",
-        "sing",
-        "conflated",
-        "troubled",
-        "sized",
-        "hopping",
-        "tanned",
-        "falling",
-        "hissing",
-        "fizzed",
-        "failing",
-        "filing",
-        "happy",
-        "sky",
-        "relational",
-        "conditional",
-        "rational",
-        "valency",
-        "hesitancy",
-        "digitizer",
-        "conformably",
-        "radically",
-        "differently",
-        "vilely",
-        "analogously",
-        "vietnamization",
-        "predication",
-        "operator",
-        "feudalism",
-        "decisiveness",
-        "hopefulness",
-        "callousness",
-        "formality",
-        "sensitivity",
-        "sensibility",
-        "triplicate",
-        "formative",
-        "formalize",
-        "electricity",
-        "electrical",
-        "hopeful",
-        "goodness",
-        "revival",
-        "allowance",
-        "inference",
-        "airliner",
-        "gyroscopic",
-        "adjustable",
-        "defensible",
-        "irritant",
-        "replacement",
-        "adjustment",
-        "dependent",
-        "adoption",
-        "homologou",
-        "communism",
-        "activate",
-        "angularity",
-        "homologous",
-        "effective",
-        "bowdlerize",
-        "probate",
-        "rate",
-        "cease",
-        "controll",
-        "roll",
-        "digesting",
-        "digested",
-        "digestion",
-        "naive",
-        "cafe",
-        "strasse",
-        "generalizations",
-        "oscillators",
-        "by",
-        "say",
-        "yyy",
-    ],
-)
+@pytest.mark.parametrize("word", WORDS.split())
 def test_word(word: str) -> None:
     assert stems_of_sqlite([word]) == {word: stem(word)}
 

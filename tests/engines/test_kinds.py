@@ -172,6 +172,7 @@ def ole(*streams: str) -> bytes:
         (("PowerPoint Document",), "a.doc", "application/vnd.ms-powerpoint"),
         (("__properties_version1.0",), "a.bin", "application/vnd.ms-outlook"),
         (("EncryptedPackage", "EncryptionInfo"), "a.xlsx", SHEET),
+        (("EncryptedPackage", "EncryptionInfo"), "a", WORD),
     ],
 )
 def test_ole_files_are_told_apart_by_what_they_hold(streams: tuple[str, ...], name: str, mime: str) -> None:

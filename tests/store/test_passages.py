@@ -239,6 +239,18 @@ def test_purging_leaves_nothing(db: sqlite3.Connection, tmp_path: Path) -> None:
     assert passages.check(db) == []
 
 
+def test_sweeping_goes_on_in_small_steps_until_nothing_is_left(db: sqlite3.Connection) -> None:
+    for number in range(60):
+        write(db, add_file(db, str(number)), " ".join(f"word{number}x{other}" for other in range(200)))
+
+    steps = 0
+    while passages.sweep(db, pages=2):
+        steps += 1
+
+    assert steps > 3
+    assert passages.check(db) == []
+
+
 def test_a_word_goes_when_its_last_file_goes(db: sqlite3.Connection) -> None:
     one, two = add_file(db, "a"), add_file(db, "b")
     write(db, one, "gardening")
@@ -257,4 +269,17 @@ def test_words_a_file_keeps_are_not_forgotten(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple pear")
 
-    assert dictionary.words_only_here(db, file_id, kept={"pear", "plum"}) == {"apple"}
+    name(db, file_id, "Orchard apple")
+
+    assert dictionary.words_only_here(db, file_id, kept={"plum"}) == {"pear"}
+    assert dictionary.words_only_here(db, file_id) == {"apple", "pear", "orchard", "file"}
+
+
+def test_words_that_a_rename_left_behind_are_found_and_forgotten(db: sqlite3.Connection) -> None:
+    file_id = add_file(db, "a")
+    name(db, file_id, "xylocarp")
+    name(db, file_id, "harmless")
+
+    assert dictionary.words_nowhere(db) == {"xylocarp"}
+    dictionary.forget(db, dictionary.words_nowhere(db))
+    assert dictionary.words_nowhere(db) == set()

@@ -30,7 +30,7 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
     with opened(vault, create=True) as app:
         console = Console(stderr=True)
         for problem in app.problems:
-            console.print(printable(problem), style="yellow", markup=False)
+            console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
         wanted = [app.vault.relative(path) for path in paths]
         report = _scanned(app, wanted, console)
         among = frozenset(file.id for file in app.files_below(wanted)) if wanted else None
@@ -49,7 +49,9 @@ def _scanned(app: App, wanted: Sequence[str], console: Console) -> Report:
     with console.status("looking through the vault …") as spinner:
         report = app.scan(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
     for folder in report.unreadable:
-        console.print(f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False)
+        console.print(
+            f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False, soft_wrap=True
+        )
     return report
 
 
@@ -114,6 +116,8 @@ def _summary(app: App, report: Report, failed: list[Digest], left: Standing, con
     if left.moving:
         click.echo(f"{left.moving} files are still being written; run this again when they are whole")
     for digest in failed[:SHOWN]:
-        console.print(f"{digest.error_category}: {printable(digest.error or '')}", style="red", markup=False)
+        console.print(
+            f"{digest.error_category}: {printable(digest.error or '')}", style="red", markup=False, soft_wrap=True
+        )
     if len(failed) > SHOWN:
         click.echo(f"… and {len(failed) - SHOWN} more; 'chyme status' shows them all", err=True)

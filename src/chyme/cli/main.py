@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import click
@@ -12,7 +17,11 @@ from chyme import __version__
 from chyme.cli import care, digesting, reading, serving
 from chyme.errors import ChymeError
 
-FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+
+class Terminated(BaseException):
+    """Somebody asked this process to end, as service managers do. Everything is closed on the way out."""
 
 
 class Chyme(click.Group):
@@ -20,16 +29,38 @@ class Chyme(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _terminable():
+                return super().invoke(ctx)
         except ChymeError as error:
             click.echo(f"chyme: {error}", err=True)
             sys.exit(REFUSED)
         except KeyboardInterrupt:
             click.echo("stopped; nothing is lost", err=True)
             sys.exit(INTERRUPTED)
+        except Terminated:
+            click.echo("stopped; nothing is lost", err=True)
+            sys.exit(0 if ctx.invoked_subcommand == "serve" else TERMINATED)  # for serve it is the way to end
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(FAILED)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the command like Ctrl-C does: running attempts are given back, the database is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough; closing must not be cut short
+    raise Terminated
 
 
 @click.group(cls=Chyme, context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,5 +3,6 @@
 from chyme.coordinator.coordinator import Coordinator, Handled
 from chyme.coordinator.intake import Intake
 from chyme.coordinator.rules import Rules
+from chyme.coordinator.transitions import Claim
 
-__all__ = ["Coordinator", "Handled", "Intake", "Rules"]
+__all__ = ["Claim", "Coordinator", "Handled", "Intake", "Rules"]

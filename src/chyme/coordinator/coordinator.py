@@ -10,7 +10,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -19,18 +19,19 @@ from sqlite3 import Connection
 from typing import Protocol
 
 from chyme.coordinator import transitions
-from chyme.coordinator.leases import LEASE, Leases
+from chyme.coordinator.leases import Leases
 from chyme.coordinator.owner import is_dead, this_process
 from chyme.coordinator.recovery import recover
 from chyme.coordinator.rules import Rules
-from chyme.coordinator.transitions import Attempt, Pass, Prepared, prepare
+from chyme.coordinator.scratch import Scratch
+from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass, Prepared, prepare
 from chyme.coordinator.upstream import inputs_of
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
-from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
-from chyme.store import dictionary, digests, locks, requests
+from chyme.model import File, Limits, Output, Status, Wish, iso
+from chyme.store import dictionary, digests, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class Coordinator:
         self._rules = rules
         self._runner = runner
         self._vault = vault
-        self._scratch = scratch
+        self._scratch = Scratch(scratch)
         self._clock = clock
         self._allowance = allowance
         self._owner = this_process()
@@ -94,6 +95,7 @@ class Coordinator:
         """Stop waiting for anything. Running passes end with their attempt."""
         self._stop.set()
         self._leases.close()
+        self._scratch.close()
 
     def recover(self) -> int:
         """Give back what vanished workers left behind. Returns how many digests."""
@@ -101,12 +103,35 @@ class Coordinator:
 
     def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
         """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
-        taken = self._claim(file_id, wish)
+        taken = self.claim([(file_id, wish)])[0]
         if taken is None:
             return Handled.BUSY
         if isinstance(taken, int):
             return self._await(file_id, taken) if wait else Handled.BUSY
-        lease, attempt, turn = taken
+        return self.carry(taken)
+
+    def claim(self, wanted: Sequence[tuple[int, Wish | None]]) -> list[Claim | int | None]:
+        """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish."""
+        now = self._clock()
+
+        def claim_all(db: Connection) -> list[Claim | int | None]:
+            return [transitions.claim(db, self._rules, file_id, self._owner, wish, now) for file_id, wish in wanted]
+
+        taken = self._database.write(claim_all)
+        if None in taken and self._free_the_dead(now):
+            return self._database.write(claim_all)
+        return taken
+
+    def _free_the_dead(self, now: datetime) -> bool:
+        """Whether a lease stood in the way whose owner is known to be dead."""
+        dead = any(is_dead(owner) for owner in locks.owners(self._database.read()) if owner != self._owner)
+        if dead:
+            recover(self._database, self._rules, now)
+        return dead
+
+    def carry(self, claim: Claim) -> Handled:
+        """Run what is pending for a claimed file, in order, until nothing is left or its turn is over."""
+        attempt, turn = claim.attempt, claim.turn
         try:
             while attempt is not None:
                 outcome, so_far = self._attempt(attempt)
@@ -115,14 +140,7 @@ class Coordinator:
                     return so_far
             return Handled.DONE
         finally:
-            self._leases.drop(lease)
-
-    def _claim(self, file_id: int, wish: Wish | None) -> tuple[Lease, Attempt | None, Pass] | int | None:
-        now = self._clock()
-        owner = locks.owner_of(self._database.read(), file_id)
-        if owner is not None and owner != self._owner and is_dead(owner):
-            recover(self._database, self._rules, now)
-        return self._database.write(lambda db: transitions.claim(db, self._rules, file_id, self._owner, wish, now))
+            self._leases.drop(claim.lease)
 
     def _await(self, file_id: int, request_id: int) -> Handled:
         """Wait until whoever holds the file has fulfilled the wish, or let us do it."""
@@ -142,9 +160,7 @@ class Coordinator:
         self._leases.keep(attempt.lease, attempt.started + timedelta(seconds=attempt.seconds))
         self.running[file.id] = (file.path, digester.name, 0.0)
         try:
-            with self._opened(file) as fd:
-                scratch = self._folder(attempt)
-                scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
                 inputs = inputs_of(self._database.read(), file, digester)
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
@@ -188,9 +204,6 @@ class Coordinator:
         if stamp_of(os.fstat(fd)) != file.stamp:
             raise FileChanged(f"{file.path}: changed while it was read")
 
-    def _folder(self, attempt: Attempt) -> Path:
-        return self._scratch / f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"
-
     def _record(self, attempt: Attempt, outcome: Outcome, turn: Pass) -> tuple[Attempt | None, Pass]:
         """Write the verdict, and wait for room on the disk if there is none: the work is done, it must not be lost."""
         verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]
@@ -211,7 +224,7 @@ class Coordinator:
                 self._pause(attempt, str(error))
         self.paused = None
         if all(verdict.settled for _, verdict, _ in verdicts):
-            shutil.rmtree(self._folder(attempt), ignore_errors=True)
+            self._scratch.forget(_key(attempt))
         return following
 
     def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:
@@ -222,8 +235,8 @@ class Coordinator:
                 log.warning("%s: %s did not produce %s", attempt.file.path, attempt.digester.name, name)
             return verdict, None
         forgotten: frozenset[str] = frozenset()
-        if name == "search-keyword":
-            db = self._database.read()
+        db = self._database.read()
+        if name == "search-keyword" and passages.has(db, attempt.file.id, name):
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
 
@@ -238,10 +251,17 @@ class Coordinator:
 
     def _out_of_room(self) -> bool:
         try:
-            return shutil.disk_usage(self._scratch).free < LITTLE_ROOM
+            return shutil.disk_usage(self._scratch.root).free < LITTLE_ROOM
         except OSError:
             return False
 
     def unfinished(self) -> tuple[int, int, int]:
         """todo, in progress, to be tried again."""
         return digests.unfinished(self._database.read())
+
+
+def _key(attempt: Attempt) -> str | None:
+    """What a kept scratch folder is found by; None for a digester that starts from nothing each time."""
+    if not attempt.digester.keeps:
+        return None
+    return f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from chyme.coordinator import transitions
 from chyme.coordinator.rules import Rules
 from chyme.decide.moves import Move, displaced
-from chyme.model import File, Seen, Stamp, iso
+from chyme.model import File, Seen, iso
 from chyme.store import dictionary, digests, documents, events, files, locks, passages, places, sqlar
 from chyme.store.database import Database
 
@@ -22,15 +22,18 @@ class Intake:
         self._rules = rules
         self._clock = clock
 
-    def arrive(self, found: Sequence[Seen]) -> None:
-        """New files, or new content at known paths."""
+    def take_in(self, found: Sequence[Seen | Move]) -> None:
+        """New files, new content or new stamps at known paths, and files that are elsewhere now; in this order."""
         now = iso(self._clock())
 
-        def arrive_all(db: Connection) -> None:
-            for seen in found:
-                self._arrive(db, seen, now)
+        def take_all(db: Connection) -> None:
+            for each in found:
+                if isinstance(each, Move):
+                    self._move(db, each, now)
+                else:
+                    self._arrive(db, each, now)
 
-        self._database.write(arrive_all)
+        self._database.write(take_all)
 
     def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
         known = files.by_path(db, seen.path)
@@ -38,9 +41,11 @@ class Intake:
             file = _file(files.insert(db, seen, now), seen)
             documents.register(db, file.id, now)
             transitions.write_names(db, file, None, (), None)
-        elif known.hash == seen.hash and known.kind is seen.kind:
+        elif (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
             files.update_stamp(db, known.id, seen.stamp, now)
-            digests.hold(db, known.id, False)
+            if known.vanished_at is not None:
+                digests.hold(db, known.id, False)
+                events.tell(db, now, "file", known.id, known.path, None, "returned")
             return
         else:
             files.update_content(db, known.id, seen, now)
@@ -59,29 +64,11 @@ class Intake:
             places.remove(db, file.id, name)
         digests.forget_kind(db, file.id)
 
-    def touch(self, file_id: int, stamp: Stamp) -> None:
-        """Same content under another stamp (touched, restored, mounted elsewhere)."""
-        now = iso(self._clock())
-
-        def touched(db: Connection) -> None:
-            files.update_stamp(db, file_id, stamp, now)
-            digests.hold(db, file_id, False)
-
-        self._database.write(touched)
-
-    def move(self, moves: Sequence[Move]) -> None:
-        """Files that are elsewhere now keep everything."""
-        now = iso(self._clock())
-
-        def move_all(db: Connection) -> None:
-            for move in moves:
-                file = files.by_id(db, move.file_id)
-                if file is not None:
-                    self._move(db, file, move.seen, now)
-
-        self._database.write(move_all)
-
-    def _move(self, db: Connection, file: File, seen: Seen, now: str) -> None:
+    def _move(self, db: Connection, move: Move, now: str) -> None:
+        """A file that is elsewhere now keeps everything."""
+        file, seen = files.by_id(db, move.file_id), move.seen
+        if file is None:
+            return
         holder = files.by_path(db, seen.path)
         if holder is not None and holder.id != file.id:
             self._rename(db, holder, displaced(holder), holder.escaped, now)
@@ -106,13 +93,20 @@ class Intake:
             events.tell(db, now, "file", file.id, file.path, None, "vanished")
         return hidden
 
-    def vanish(self, file_ids: Sequence[int]) -> int:
-        """Hide files that are not there any more. Returns how many were there before."""
+    def vanish(self, lost: Sequence[File]) -> int:
+        """Hide files that are not there any more. Returns how many were hidden.
+
+        One that another process has found elsewhere since is left alone.
+        """
         now = iso(self._clock())
 
         def vanish_all(db: Connection) -> int:
-            found = [file for file_id in file_ids if (file := files.by_id(db, file_id)) is not None]
-            return sum(self._hide(db, file, now) for file in found)
+            count = 0
+            for file in lost:
+                present = files.by_id(db, file.id)
+                if present is not None and (present.path, present.stamp) == (file.path, file.stamp):
+                    count += self._hide(db, present, now)
+            return count
 
         return self._database.write(vanish_all)
 

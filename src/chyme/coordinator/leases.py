@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from sqlite3 import Connection
 
+from chyme.coordinator.transitions import LEASE
 from chyme.errors import VaultError
 from chyme.model import Lease, iso
 from chyme.store import locks
@@ -15,7 +16,6 @@ from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=30)
 RENEW_SECONDS = 10.0
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from sqlite3 import Connection
 
 from chyme.coordinator.intake import Intake
 from chyme.errors import UsageError
-from chyme.store import files, marks, passages
+from chyme.store import dictionary, files, marks, passages
 from chyme.store.database import Database
 
 PURGE_WAITS = "purge-waits"
@@ -28,27 +27,18 @@ def purge_vanished(
     if waits and not confirmed:
         raise UsageError(waits)
     found = files.vanished_before(database.read(), before)
-    if found:
-        database.write(_secure)
     count = 0
     for number, file in enumerate(found):
         count += intake.purge(file)
         if progress is not None:
             progress(number + 1, len(found))
     if count:
+        leftover = dictionary.words_nowhere(database.read())
+        database.write(lambda db: dictionary.forget(db, leftover))
         while database.write(passages.sweep):
             pass
         database.checkpoint()
-        database.write(_quick)
     if confirmed:
         database.write(lambda db: marks.remove(db, PURGE_WAITS))
     return count
 
-
-def _secure(db: Connection) -> None:
-    """What is deleted from now on is overwritten on disk, too."""
-    db.execute("PRAGMA secure_delete = ON")
-
-
-def _quick(db: Connection) -> None:
-    db.execute("PRAGMA secure_delete = OFF")

@@ -20,6 +20,7 @@ from chyme.digester import Digester
 from chyme.model import Digest, File, Kind, Lease, Output, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, passages, places, requests, sqlar
 
+LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
 
 
@@ -63,6 +64,15 @@ class Pass:
     wanted: frozenset[str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A file that is ours for a while, and what is begun with it (None: there was nothing to do)."""
+
+    lease: Lease
+    attempt: Attempt | None
+    turn: Pass
+
+
 def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> Prepared:
     """Hash, compress and read the title."""
     title = None
@@ -88,9 +98,9 @@ def content_hash(output: Output) -> str | None:
 
 def claim(
     db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime
-) -> tuple[Lease, Attempt | None, Pass] | int | None:
+) -> Claim | int | None:
     """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
-    lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + timedelta(seconds=30)))
+    lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None if wish is None else requests.add(db, file_id, wish, iso(now))
     turn = Pass(now)
@@ -98,7 +108,7 @@ def claim(
         apply_wish(db, rules, file_id, wish, iso(now))
         turn = Pass(now, asked=True, wanted=with_siblings(rules.registry, wish.only) if wish.only else None)
     attempt, turn = advance(db, rules, lease, turn, now)
-    return lease, attempt, turn
+    return Claim(lease, attempt, turn)
 
 
 def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str) -> int:
@@ -127,9 +137,13 @@ def reset(db: Connection, file: File, outputs: Iterable[str], priority: int, now
     return changed
 
 
-def advance(db: Connection, rules: Rules, lease: Lease, turn: Pass, now: datetime) -> tuple[Attempt | None, Pass]:
-    """Settle what needs no work, then begin the next digester; without one, release the file."""
-    moved = False
+def advance(
+    db: Connection, rules: Rules, lease: Lease, turn: Pass, now: datetime, moved: bool = False
+) -> tuple[Attempt | None, Pass]:
+    """Settle what needs no work, then begin the next digester; without one, release the file.
+
+    `moved`: something was settled before, so the document's row must follow.
+    """
     while True:
         file = files.by_id(db, lease.file_id)
         if file is None or file.vanished_at is not None:
@@ -163,6 +177,8 @@ def advance(db: Connection, rules: Rules, lease: Lease, turn: Pass, now: datetim
                     moved = True
                     continue
                 _register_missing(db, rules, file, rows, iso(now))
+                if moved:
+                    project(db, rules, file, rows, iso(now))
                 return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
 
 
@@ -191,7 +207,7 @@ def _start(
     deadline = iso(now + timedelta(seconds=seconds))
     run_id = uuid.uuid4().hex
     digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
-    locks.extend(db, lease, iso(now + timedelta(seconds=30)))
+    locks.extend(db, lease, iso(now + LEASE))
     attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
@@ -220,8 +236,7 @@ def record(
             row = rows.get(name)
             if row is not None and row.run_id == attempt.run_id:
                 settle(db, rules, file, name, verdict, prepared, row, duration, iso(now), attempt)
-        project(db, rules, file, digests.of_file(db, file.id), iso(now))
-    return advance(db, rules, attempt.lease, turn, now)
+    return advance(db, rules, attempt.lease, turn, now, moved=True)
 
 
 def settle(

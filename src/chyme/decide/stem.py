@@ -59,6 +59,11 @@ def _shape(word: str) -> str:
     return "".join(shape)
 
 
+def _ends(word: str, ending: str) -> bool:
+    """An ending leaves something over."""
+    return len(word) > len(ending) and word.endswith(ending)
+
+
 def _measure(word: str) -> int:
     return len(re.findall("v+c+", _shape(word)))
 
@@ -72,9 +77,9 @@ def _ends_short(word: str) -> bool:
 
 
 def _plural(word: str) -> str:
-    if word.endswith("sses"):
+    if _ends(word, "sses"):
         return word[:-2]
-    if word.endswith("ies"):
+    if _ends(word, "ies"):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
         return word[:-1]
@@ -82,10 +87,10 @@ def _plural(word: str) -> str:
 
 
 def _past_and_ing(word: str) -> str:
-    if word.endswith("eed"):
+    if _ends(word, "eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             return _mend(rest) if _has_vowel(rest) else word
     return word
@@ -104,7 +109,7 @@ def _mend(word: str) -> str:
 
 def _swap(word: str, endings: tuple[tuple[str, str], ...]) -> str:
     for ending, instead in endings:
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             return rest + instead if _measure(rest) > 0 else word
     return word
@@ -112,7 +117,7 @@ def _swap(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 def _drop_fourth(word: str) -> str:
     for ending in _FOURTH:
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             if ending == "ion" and not rest.endswith(("s", "t")):
                 return word

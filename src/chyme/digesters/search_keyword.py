@@ -40,7 +40,6 @@ class SearchKeyword(Digester):
     description = "The passages by which the file is found word for word."
     reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_WORDS_FROM)
     family = "text"
-    reusable = False
 
     def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
         self._text_limit = text_limit

@@ -10,6 +10,7 @@ from chyme.engines.packages import Package
 ROWS, COLUMNS, CHARTS = 200, 20, 50  # a chart with more shows a shape, not figures
 _OOXML_CHART = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
 _ODF_CHART = re.compile(r"Object [^/]+/content\.xml")
+_BINARY_REST = re.compile(r"(?<![\w.])(?=[\d.]{17,24}(?![\w.]))\d+\.\d*?(?:0{6,}|9{6,})\d{1,2}(?![\w.])")
 _WORD = re.compile(r"\w+")
 
 
@@ -33,6 +34,11 @@ def charts_in(package: Package, known: str) -> list[str]:
         if any(label not in words for label in labels):
             found.append("\n\n".join(filter(None, [title, _table(rows)])))
     return found
+
+
+def as_shown(text: str) -> str:
+    """The text with figures as their program shows them: 4.4 where the file stores 4.4000000000000004."""
+    return _BINARY_REST.sub(lambda figure: f"{float(figure[0]):.15g}", text)
 
 
 def _drawn(tree: Element) -> list[list[str]]:
@@ -61,7 +67,7 @@ def _drawn(tree: Element) -> list[list[str]]:
 
 
 def _points(element: Element) -> list[str]:
-    return [point.text.strip() for point in element.iter() if _tag(point) == "v" and point.text][:ROWS]
+    return [as_shown(point.text.strip()) for point in element.iter() if _tag(point) == "v" and point.text][:ROWS]
 
 
 def _tabled(tree: Element) -> list[list[str]]:

@@ -50,7 +50,7 @@ def markdown_of(page: str) -> str:
     if len(_LINK.findall(page)) <= FEW_LINKS:
         chosen = article if kept > words else entire
     else:
-        chosen = entire
+        chosen = article if kept >= LEAST_SHARE * words else entire
     return _with_title(page, chosen if chosen.strip() else _bare_words(page))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from chyme.engines.charts import charts_in
+from chyme.engines.charts import as_shown, charts_in
 from chyme.engines.containers import OLE_MARK, ole_names
 from chyme.engines.converted import (
     ConversionLimits,
@@ -18,6 +18,7 @@ from chyme.engines.converted import (
     whole,
 )
 from chyme.engines.extensions import DOC, EPUB, ODP, ODS, ODT, PPT, RTF, XLS
+from chyme.engines.marks import has_labels, mark_boxes, mark_numbers, mark_pictures
 from chyme.engines.packages import Package, open_package
 from chyme.engines.remarks import sheet_comments, slide_remarks, slides_of, word_comments
 from chyme.engines.text import clean
@@ -62,7 +63,7 @@ def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) 
     elif form == "xlsx":
         found = _with_blocks(_tables(name, what, data, mime, package), sheet_comments(package))
     else:
-        found = _first_readable(name, what, data, mime, form)
+        found = _first_readable(name, what, data, mime, form, package)
     if form == "docx":
         found = _with_blocks(found, word_comments(package))
     return _with_blocks(found, charts_in(package, found.markdown))
@@ -77,13 +78,15 @@ def _form_of(mime: str) -> tuple[Format, str]:
     return "docx", "document"
 
 
-def _first_readable(name: str, what: str, data: bytes, mime: str, form: Format) -> Converted:
+def _first_readable(
+    name: str, what: str, data: bytes, mime: str, form: Format, package: Package | None = None
+) -> Converted:
     """By anydoc; by xberg when anydoc cannot read it or finds nothing."""
     refusal: UnreadableFile | None = None
     try:
-        found = whole(clean(_by_anydoc(name, what, data, form)))
-        if found.markdown:
-            return found
+        markdown = clean(_by_anydoc(name, what, data, form))
+        if markdown.strip():
+            return whole(_marked(markdown, data, form, package))
     except UnreadableFile as error:
         refusal = error
         if isinstance(error.__cause__, _final_refusals()):
@@ -94,6 +97,20 @@ def _first_readable(name: str, what: str, data: bytes, mime: str, form: Format) 
         if refusal is None:
             return whole("")
         raise refusal from error
+
+
+def _marked(markdown: str, data: bytes, form: Format, package: Package | None) -> str:
+    """The text of a written document in markdown's own marks; tables and slides have no use for them."""
+    if form not in ("doc", "docx", "odt", "rtf", "epub"):
+        return markdown
+    marked = as_shown(mark_boxes(markdown))
+    if package is not None and form == "docx":
+        marked = mark_pictures(marked, package)
+    if has_labels(marked):
+        import anydoc
+
+        marked = mark_numbers(marked, anydoc.to_document(data, anydoc.format_from_bytes(data) or form))
+    return marked
 
 
 def _final_refusals() -> tuple[type[Exception], ...]:

@@ -13,6 +13,10 @@ from chyme.model import File, Stamp
 
 STATE = ".chyme"
 
+_FOREIGN = re.compile("[%\udc80-\udcff]")
+_ESCAPE = re.compile("%(?:25|[89A-F][0-9A-F])")
+_HEX = re.compile(rb"%([0-9A-F]{2})")
+
 
 class Vault:
     """One folder. Paths of files are relative to it, with forward slashes."""
@@ -28,7 +32,7 @@ class Vault:
 
     def disk_path(self, path: str, escaped: bool = False) -> str:
         """Where a file of the vault is on disk."""
-        return self._prefix + (unescape(path) if escaped else path)
+        return self._prefix + (unspell(path) if escaped else path)
 
     def relative(self, text: str) -> str:
         """What a person typed, as a path in the vault. Refuses what lies outside."""
@@ -50,7 +54,7 @@ class Vault:
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise FileNotFoundError(errno.ENOENT, "not a regular file", file.path)
-            if not self.holds(os.path.realpath(f"/proc/self/fd/{fd}")):
+            if not self.holds(os.readlink(f"/proc/self/fd/{fd}")):  # the kernel's own answer, links resolved
                 raise FileNotFoundError(errno.ENOENT, "leads out of the vault", file.path)
         except BaseException:
             os.close(fd)
@@ -60,6 +64,28 @@ class Vault:
     def holds(self, real: str) -> bool:
         """Whether a real path lies inside the vault, outside chyme's own folder."""
         return real.startswith(self._prefix) and not real.startswith(self._prefix + STATE + "/")
+
+    def status(self, raw: str) -> os.stat_result | None:
+        """What is at a path as the disk spells it, a link to a file of the vault being that file; None when nothing is.
+
+        What lies behind a linked folder is not at this path. Raises OSError when it cannot be told.
+        """
+        disk_path = self._prefix + raw
+        try:
+            status = os.lstat(disk_path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        folder = os.path.dirname(disk_path)
+        if os.path.realpath(folder) != folder:
+            return None
+        return self.link_target(disk_path) if stat.S_ISLNK(status.st_mode) else status
+
+    def refuse_unreadable(self) -> None:
+        """Raise VaultError unless the folder is there: a missing one proves nothing about its files."""
+        try:
+            os.scandir(self.root).close()
+        except OSError as error:
+            raise VaultError(f"{self.root}: cannot be read ({error.strerror}); is the disk connected?") from error
 
     def link_target(self, disk_path: str) -> os.stat_result | None:
         """What a symbolic link leads to, when that is a file of this vault."""
@@ -76,33 +102,43 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return Stamp(str(status.st_dev), str(status.st_ino), status.st_size, status.st_mtime_ns)
 
 
-def spell(name: str) -> tuple[str, bool]:
-    """A path as read from disk, as text that any database and any JSON takes; and whether it had to be escaped."""
-    if name.isascii():
-        return name, False
+def spell(raw: str) -> tuple[str, bool]:
+    """A path as read from disk, as text that any database and any JSON takes; and whether it had to be escaped.
+
+    No two paths are spelled alike: a name that reads like the escaped form of another is escaped itself.
+    """
+    if raw.isascii() and "%" not in raw:
+        return raw, False
+    names = raw.split("/")
+    spelled = [_escaped(name) if not _is_text(name) or _is_escape(name) else name for name in names]
+    return "/".join(spelled), spelled != names
+
+
+def unspell(path: str) -> str:
+    """The path on disk that is spelled like this."""
+    return "/".join(_unescaped(name) if _is_escape(name) else name for name in path.split("/"))
+
+
+def _is_text(name: str) -> bool:
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        raw = os.fsencode(name)
-        return "".join(_escaped(raw)), True
-    return name, False
+        return False
+    return True
 
 
-def _escaped(raw: bytes) -> list[str]:
+def _is_escape(name: str) -> bool:
+    """Whether this is how some other name is spelled."""
+    if not _ESCAPE.search(name):
+        return False
+    plain = _unescaped(name)
+    return _escaped(plain) == name and (not _is_text(plain) or _is_escape(plain))
+
+
+def _escaped(name: str) -> str:
     """Percent-escape what is not UTF-8, and the percent sign itself."""
-    parts = []
-    text = raw.decode("utf-8", "surrogateescape")
-    for character in text:
-        if character == "%":
-            parts.append("%25")
-        elif "\udc80" <= character <= "\udcff":
-            parts.append(f"%{ord(character) - 0xDC00:02X}")
-        else:
-            parts.append(character)
-    return parts
+    return _FOREIGN.sub(lambda found: f"%{ord(found[0]) & 0xFF:02X}", name)
 
 
-def unescape(path: str) -> str:
-    """The name on disk of an escaped path."""
-    raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), path.encode("utf-8"))
-    return os.fsdecode(raw)
+def _unescaped(name: str) -> str:
+    return os.fsdecode(_HEX.sub(lambda found: bytes([int(found[1], 16)]), name.encode("utf-8", "surrogateescape")))

@@ -93,6 +93,7 @@ def connect(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA cache_size = -8000")
     db.execute("PRAGMA temp_store = MEMORY")
+    db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
     return db
 
 

@@ -15,13 +15,17 @@ _LOOKED_AT = 20  # passages of other files in which a word is looked for before 
 
 def learn(db: Connection, words: Iterable[str]) -> None:
     """Remember words. A word already known writes nothing."""
-    for word in words:
-        added = db.execute("INSERT OR IGNORE INTO words (word) VALUES (?)", (word,))
-        if added.rowcount:
-            row = added.lastrowid
-            db.executemany(
-                "INSERT INTO spelling (deletion, word_id) VALUES (?, ?)", [(d, row) for d in deletions(word)]
-            )
+    told = json.dumps(list(words), ensure_ascii=False)
+    if told == "[]":
+        return
+    new = db.execute(
+        "INSERT OR IGNORE INTO words (word) SELECT value FROM json_each(?) WHERE true RETURNING id, word", (told,)
+    ).fetchall()
+    if new:
+        db.executemany(
+            "INSERT INTO spelling (deletion, word_id) VALUES (?, ?)",
+            [(deletion, id_) for id_, word in new for deletion in deletions(word)],
+        )
 
 
 def forget(db: Connection, words: Iterable[str]) -> None:
@@ -61,20 +65,30 @@ def beginning_with(db: Connection, beginning: str, limit: int = 12) -> list[str]
     return [word for (word,) in rows]
 
 
-def words_only_here(db: Connection, file_id: int, kept: Collection[str] = ()) -> set[str]:
-    """Words of this file that no other file has: what must be forgotten with it. `kept` are those it will still have.
+def words_only_here(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:
+    """Words of this file that no other file has: what must be forgotten with it.
 
-    A word that many files have in other forms but hardly any in this one may be among them:
+    With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too.
+    A word that many files have in other forms but hardly any in this one may be among the answer:
     better a correction less than a word left behind.
     """
-    return {word for word in _words_of_file(db, file_id) - set(kept) if not _stands_elsewhere(db, file_id, word)}
+    texts = words_of(text for (text,) in db.execute("SELECT text FROM passages WHERE file_id = ?", (file_id,)))
+    named = db.execute("SELECT name, title, tags, summary FROM file_terms WHERE file_id = ?", (file_id,)).fetchone()
+    names = words_of(named or ())
+    going = texts | names if kept is None else texts - names - set(kept)
+    return {word for word in going if not _stands_elsewhere(db, file_id, word)}
 
 
-def _words_of_file(db: Connection, file_id: int) -> set[str]:
-    texts = [text for (text,) in db.execute("SELECT text FROM passages WHERE file_id = ?", (file_id,))]
-    for row in db.execute("SELECT name, title, tags, summary FROM file_terms WHERE file_id = ?", (file_id,)):
-        texts += row
-    return words_of(texts)
+def words_nowhere(db: Connection) -> set[str]:
+    """Words that stand in no file any more in any form: left by renames and resets, to be forgotten at a purge."""
+    rows = db.execute(
+        """
+        SELECT word FROM words
+         WHERE NOT EXISTS (SELECT 1 FROM passage_fts WHERE passage_fts MATCH '"' || words.word || '"')
+           AND NOT EXISTS (SELECT 1 FROM file_fts WHERE file_fts MATCH '"' || words.word || '"')
+        """
+    )
+    return {word for (word,) in rows}
 
 
 def _stands_elsewhere(db: Connection, file_id: int, word: str) -> bool:

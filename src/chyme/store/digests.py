@@ -15,7 +15,6 @@ _COLUMNS = (
     "id, file_id, file_path, digester, status, error, error_category, attempts, interruptions, settled, retry_at, "
     "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at"
 )
-_FIELDS = _COLUMNS.split(", ")
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 
 
@@ -27,9 +26,11 @@ class Due:
     alone: bool
 
 
+_STATUS = {str(status): status for status in Status}
+
+
 def _digest(row: Sequence[Any]) -> Digest:
-    values = dict(zip(_FIELDS, row, strict=True))
-    return Digest(**{**values, "status": Status(values["status"]), "settled": bool(values["settled"])})
+    return Digest._make((*row[:4], _STATUS[row[4]], *row[5:9], bool(row[9]), *row[10:]))
 
 
 def register(

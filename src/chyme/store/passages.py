@@ -96,7 +96,7 @@ def rebuild(db: Connection) -> None:
         db.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
 
 
-def sweep(db: Connection, pages: int = 2000) -> bool:
+def sweep(db: Connection, pages: int = 500) -> bool:
     """One bounded step of merging away what deleted files left in the indexes; False when nothing is left to do.
 
     FTS5 keeps the words of deleted rows until its segments are merged. After a purge, call this until it says False.
@@ -107,6 +107,12 @@ def sweep(db: Connection, pages: int = 2000) -> bool:
         db.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (-pages,))
         busy |= db.total_changes - before >= 2  # FTS5's way to say that it merged something
     return busy
+
+
+def has(db: Connection, file_id: int, digester: str) -> bool:
+    """Whether the digester has cut any passage of this file."""
+    row = db.execute("SELECT 1 FROM passages WHERE file_id = ? AND digester = ? LIMIT 1", (file_id, digester))
+    return row.fetchone() is not None
 
 
 def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Passage]]:

@@ -30,10 +30,10 @@ def remove(db: Connection, request_id: int) -> None:
 
 
 def waiting_files(db: Connection, now: str, limit: int = 100) -> list[int]:
-    """Files with a wish that nobody who holds them will fulfil any more."""
+    """Files with a wish that nobody who holds them will fulfil any more; vanished ones keep theirs for later."""
     rows = db.execute(
         """
-        SELECT DISTINCT file_id FROM requests
+        SELECT DISTINCT file_id FROM requests JOIN files f ON f.id = requests.file_id AND f.vanished_at IS NULL
          WHERE NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = requests.file_id AND l.lease_until > ?)
          LIMIT ?
         """,

@@ -23,6 +23,7 @@ BATCH_REQUESTS = 64
 BATCH_BYTES = 16 * 1024 * 1024
 BATCH_SECONDS = 0.1
 BUSY_RETRY_SECONDS = 0.05
+LINGER_SECONDS = 0.001
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Writer:
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
         self._closing = threading.Lock()
+        self._crowded = False
         self.commits = 0
         ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="chyme-writer", daemon=True)
@@ -110,13 +112,15 @@ class Writer:
         batch, size = [first], first.size
         while len(batch) < BATCH_REQUESTS and size < BATCH_BYTES:
             try:
-                request = self._queue.get_nowait()
+                # Where several wait there will be more in a moment, and one commit serves them all.
+                request = self._queue.get(timeout=LINGER_SECONDS if self._crowded else 0.0)
             except queue.Empty:
                 break
             if request is None or request.alone:
                 return batch, request, request is None
             batch.append(request)
             size += request.size
+        self._crowded = len(batch) > 1
         return batch, None, False
 
     def _run_outside(self, db: sqlite3.Connection, request: _Request) -> None:
@@ -126,9 +130,8 @@ class Writer:
             request.answer.set_exception(_explained(error))
 
     def _commit(self, db: sqlite3.Connection, batch: list[_Request]) -> None:
-        left_out: list[_Request] = []
         try:
-            done, left_out = self._attempt(db, batch)
+            left_out = self._attempt(db, batch)
         except sqlite3.Error as error:
             self._roll_back(db)
             if len(batch) == 1:
@@ -139,7 +142,7 @@ class Writer:
                 self._commit(db, [request])
             return
         self.commits += 1
-        for request in done:
+        for request in batch[: len(batch) - len(left_out)]:
             if request.error is not None:
                 request.answer.set_exception(_explained(request.error))
             else:
@@ -149,8 +152,8 @@ class Writer:
         if left_out:
             self._commit(db, left_out)
 
-    def _attempt(self, db: sqlite3.Connection, batch: list[_Request]) -> tuple[list[_Request], list[_Request]]:
-        """Run what fits in the time of one batch; returns what was done and what was left for the next."""
+    def _attempt(self, db: sqlite3.Connection, batch: list[_Request]) -> list[_Request]:
+        """Run what fits in the time of one batch; returns what was left for the next."""
         _begin(db)
         started = time.monotonic()
         for position, request in enumerate(batch):
@@ -161,10 +164,10 @@ class Writer:
                 self._within_savepoint(db, request)
             if time.monotonic() - started > BATCH_SECONDS and position + 1 < len(batch):
                 db.execute("COMMIT")
-                return batch[: position + 1], batch[position + 1 :]
+                return batch[position + 1 :]
         if db.in_transaction:
             db.execute("COMMIT")
-        return batch, []
+        return []
 
     def _alone(self, db: sqlite3.Connection, request: _Request) -> None:
         try:

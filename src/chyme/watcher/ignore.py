@@ -7,6 +7,7 @@ from pathlib import Path
 import pathspec
 
 FILE_NAME = ".chymeignore"
+HIDDEN = (".", "~$")
 PARTIAL = (".part", ".crdownload", ".partial")  # downloads under way; they get their name when they are whole
 
 
@@ -15,15 +16,29 @@ class Ignore:
 
     def __init__(self, root: Path) -> None:
         try:
-            lines = (root / FILE_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = (root / FILE_NAME).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         except OSError:
             lines = []
         self._spec = pathspec.GitIgnoreSpec.from_lines(lines) if any(line.strip() for line in lines) else None
 
+    @property
+    def has_patterns(self) -> bool:
+        return self._spec is not None
+
     def name(self, name: str) -> bool:
         """Whether to pass over everything called this."""
-        return name.startswith((".", "~$")) or name.endswith(PARTIAL)
+        return name.startswith(HIDDEN) or name.endswith(PARTIAL)
 
     def path(self, path: str, folder: bool) -> bool:
-        """Whether a pattern of the user's says so."""
+        """Whether a pattern of the user's names this, its folders being wanted."""
         return self._spec is not None and self._spec.match_file(path + "/" if folder else path)
+
+    def hides(self, path: str, folder: bool) -> bool:
+        """Whether to pass over this path, for its own sake or for that of a folder above it."""
+        names = path.split("/")
+        if any(map(self.name, names)):
+            return True
+        if self._spec is None:
+            return False
+        above = ("/".join(names[:depth]) for depth in range(1, len(names)))
+        return any(self.path(each, True) for each in above) or self.path(path, folder)

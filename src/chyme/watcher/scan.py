@@ -1,54 +1,55 @@
-"""Compare the folder with what we know, and tell the intake what is new, changed, moved or gone."""
+"""Compare the folder with what we know, and find what is new, changed, moved or gone."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from sqlite3 import Connection
 
 from chyme.coordinator import Intake
 from chyme.coordinator.purging import PURGE_WAITS
-from chyme.decide.moves import Move, origin
-from chyme.engines.vault import Vault, spell, stamp_of, unescape
+from chyme.engines.vault import Vault, spell, stamp_of, unspell
 from chyme.errors import VaultError
-from chyme.model import File, Seen, Stamp
+from chyme.model import File, Stamp
 from chyme.store import digests, files, marks
 from chyme.store.database import Database
-from chyme.watcher.examine import examine
+from chyme.watcher import ignore
 from chyme.watcher.ignore import Ignore
+from chyme.watcher.landing import Found, Landing, Report
 
 log = logging.getLogger(__name__)
 
-STILL_SECONDS = 0.5
-BATCH = 100
-BATCH_SECONDS = 0.25
-
 SUSPICIOUS_SHARE = 0.2
-SUSPICIOUS_COUNT = 10
+SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
+FEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
+
+_TYPE, _REGULAR, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
+_Known = dict[str, tuple[int, int, int, str, str, int]]
 
 
 @dataclass
-class Report:
-    """What a scan found."""
+class _Round:
+    """What one scan or look has come upon."""
 
-    new: int = 0
-    changed: int = 0
-    moved: int = 0
-    vanished: int = 0
-    unreadable: list[str] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+    new: list[Found] = field(default_factory=list)
+    changed: list[Found] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    dark: list[str] = field(default_factory=list)  # folders that cannot be read
+    visited: set[str] = field(default_factory=set)
+    moving: dict[str, tuple[Stamp, float]] = field(default_factory=dict)
+    progress: Callable[[int], None] | None = None
+    count: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    raw: str  # the path as the disk spells it
-    path: str
-    escaped: bool
-    status: os.stat_result
+    def tell(self, more: int) -> None:
+        self.count += more
+        if self.progress is not None:
+            self.progress(self.count)
 
 
 class Scanner:
@@ -58,293 +59,210 @@ class Scanner:
         self._vault = vault
         self._database = database
         self._intake = intake
-        self._wall = wall
+        self._landing = Landing(vault, database, intake, wall)
         self._ignore = Ignore(vault.root)
-        self._moving: dict[str, tuple[Stamp, float]] = {}  # not still yet: raw path → last stamp, seen since
         self._one_at_a_time = threading.RLock()
-        self._arriving: list[Seen] = []
-        self._arriving_since = 0.0
 
     @property
     def moving(self) -> int:
         """How many files are still being written."""
-        return len(self._moving)
+        return len(self._landing.moving)
 
-    def scan(self, below: str = "", progress: Callable[[int], None] | None = None) -> Report:
-        """Look at everything at or below a folder."""
+    def passes_over(self, raw: str) -> bool:
+        """Whether a folder (as the disk spells it) is none of our business."""
+        return self._ignore.hides(raw, True)
+
+    @contextlib.contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Whatever round is under way in another thread ends early, with `Stopped`; nothing it has taken is lost."""
+        self._landing.stop.set()
+        try:
+            yield
+        finally:
+            self._landing.stop.clear()
+
+    def scan(self, progress: Callable[[int], None] | None = None) -> Report:
+        """Look at everything."""
         with self._one_at_a_time:
-            if not below:
-                self._ignore = Ignore(self._vault.root)
-            report, changed, gone = Report(), list[_Found](), list[int]()
-            visited = self._walk(below, report, changed, gone, progress)
-            self._lost_folders(below, visited, report, gone)
-            self._take_changed(changed, report)
-            self._flush()
-            self._vanish(gone, report, whole=not below)
+            self._ignore = Ignore(self._vault.root)
+            self._landing.begin()
+            turn = _Round(progress=progress, moving=self._landing.forget_moving(self._landing.moving))
+            self._walk("", turn)
+            self._finish(turn)
             self._database.write(digests.wake_waiting)
-            return report
+            return turn.report
 
     def look(self, paths: Iterable[str]) -> Report:
         """Look at these paths again, as read from disk: files, folders, or nothing any more."""
+        wanted = list(paths)
+        if ignore.FILE_NAME in wanted:
+            return self.scan()
         with self._one_at_a_time:
-            report, changed, gone = Report(), list[_Found](), list[int]()
-            for raw in paths:
-                self._look_at(raw, report, changed, gone)
-            self._take_changed(changed, report)
-            self._flush()
-            self._vanish(gone, report, whole=False)
-            return report
+            self._landing.begin()
+            turn = _Round(moving=self._landing.forget_moving(wanted))
+            for raw in wanted:
+                self._look_at(raw, turn)
+            self._finish(turn)
+            return turn.report
 
     def settle(self) -> Report:
         """Take the files that have become still since."""
-        return self.look(list(self._moving))
+        return self.look(self._landing.moving)
 
-    def _walk(
-        self,
-        below: str,
-        report: Report,
-        changed: list[_Found],
-        gone: list[int],
-        progress: Callable[[int], None] | None,
-    ) -> set[str]:
-        db = self._database.read()
-        visited: set[str] = set()
+    def _finish(self, turn: _Round) -> None:
+        """Renames are known by now: what is left is new, changed or gone."""
+        self._landing.flush()
+        self._take_new(turn)
+        for found in turn.changed:
+            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            turn.tell(1)
+        self._landing.flush()
+        self._vanish(turn)
+
+    def _take_new(self, turn: _Round) -> None:
+        for number, found in enumerate(turn.new, 1):
+            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            if number % 100 == 0:
+                turn.tell(100)
+        turn.tell(len(turn.new) % 100)
+        turn.new = []
+        self._landing.flush()
+
+    def _walk(self, below: str, turn: _Round) -> None:
+        """Compare every folder at or below this one with what is known of it."""
         stack = [below]
-        count = 0
         while stack:
-            folder = stack.pop()
-            try:
-                entries = os.scandir(self._vault.disk_path(folder) if folder else self._vault.root)
-            except OSError as error:
-                if not folder:
-                    raise VaultError(f"{self._vault.root}: cannot be read ({error.strerror})") from error
-                if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                    report.unreadable.append(folder)
-                continue
-            spelled = spell(folder)[0]
-            visited.add(spelled)
-            known = files.stamps_in_folder(db, spelled)
-            with entries:
-                for entry in entries:
-                    found = self._entry(entry, folder, stack)
-                    if found is None:
+            self._landing.pulse()
+            self._folder(stack.pop(), stack, turn)
+            if len(turn.new) > FEW:
+                self._landing.flush()
+                self._take_new(turn)
+        self._lost_folders(below, turn)
+
+    def _folder(self, folder: str, stack: list[str], turn: _Round) -> None:
+        spelled, odd = spell(folder)
+        try:
+            handle = os.open(self._vault.disk_path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            if not folder:
+                raise VaultError(f"{self._vault.root}: cannot be read ({error.strerror})") from error
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                turn.dark.append(spelled)
+                turn.report.unreadable.append(spelled)
+            return
+        try:
+            self._compare(handle, folder, spelled, odd, stack, turn)
+        finally:
+            os.close(handle)
+
+    def _compare(self, handle: int, folder: str, spelled: str, odd: bool, stack: list[str], turn: _Round) -> None:
+        """The one loop that every file goes through at every scan: it makes nothing for those unchanged."""
+        known: _Known = files.stamps_in_folder(self._database.read(), spelled)
+        turn.visited.add(spelled)
+        prefix, spelled_prefix = (folder + "/", spelled + "/") if folder else ("", "")
+        passes_over, patterns = self._ignore.name, self._ignore.has_patterns
+        same = 0
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                name = entry.name
+                if passes_over(name):
+                    continue
+                path, escaped = spelled_prefix + name, odd
+                if not name.isascii() or "%" in name:
+                    text, strange = spell(name)
+                    path, escaped = spelled_prefix + text, odd or strange
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not (patterns and self._ignore.path(prefix + name, True)):
+                            stack.append(prefix + name)
                         continue
-                    count += 1
-                    self._compare(found, known.pop(found.path, None), report, changed)
-            gone.extend(row[0] for row in known.values() if not row[5])
-            if progress is not None:
-                progress(count)
-            self._flush_if_due()
-        return visited
+                    status: os.stat_result | None = entry.stat(follow_symlinks=False)
+                    assert status is not None
+                    if status.st_mode & _TYPE == _LINK:
+                        status = self._vault.link_target(self._vault.disk_path(prefix + name))
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    known.pop(path, None)  # what cannot be looked at proves nothing
+                    turn.report.unreadable.append(path)
+                    continue
+                if status is None or status.st_mode & _TYPE != _REGULAR:
+                    continue
+                if patterns and self._ignore.path(prefix + name, False):
+                    continue
+                row = known.pop(path, None)
+                if (
+                    row is not None
+                    and row[1] == status.st_size
+                    and row[2] == status.st_mtime_ns
+                    and row[3] == str(status.st_ino)
+                    and row[4] == str(status.st_dev)
+                    and not row[5]
+                ):
+                    same += 1
+                    continue
+                self._come_upon(
+                    Found(prefix + name, path, escaped, stamp_of(status), status.st_ctime), row is None, turn
+                )
+        turn.gone.extend(row[0] for row in known.values() if not row[5])
+        turn.tell(same)
 
-    def _entry(self, entry: os.DirEntry[str], folder: str, stack: list[str]) -> _Found | None:
-        """A file worth comparing; folders go on the stack, everything else is passed over."""
-        if self._ignore.name(entry.name):
-            return None
-        raw = f"{folder}/{entry.name}" if folder else entry.name
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if not self._ignore.path(raw, True):
-                    stack.append(raw)
-                return None
-            status: os.stat_result | None = entry.stat(follow_symlinks=False)
-        except OSError:
-            return None
-        assert status is not None
-        if stat.S_ISLNK(status.st_mode):
-            status = self._vault.link_target(self._vault.disk_path(raw))
-        if status is None or not stat.S_ISREG(status.st_mode) or self._ignore.path(raw, False):
-            return None
-        return _Found(raw, *spell(raw), status)
-
-    def _compare(
-        self,
-        found: _Found,
-        row: tuple[int, int, int, str, str, int] | None,
-        report: Report,
-        changed: list[_Found],
-    ) -> None:
-        """Nothing to do for a file that is what it was. New paths are taken at once, changed ones after all new."""
-        status = found.status
-        if row is None:
-            self._take(found, report)
-            return
-        same = row[1] == status.st_size and row[2] == status.st_mtime_ns and row[3] == str(status.st_ino)
-        if same and row[4] == str(status.st_dev) and not row[5]:
-            return
-        changed.append(found)
-
-    def _look_at(self, raw: str, report: Report, changed: list[_Found], gone: list[int]) -> None:
-        if any(self._ignore.name(part) for part in raw.split("/")):
-            return
-        path, escaped = spell(raw)
-        disk = self._vault.disk_path(raw)
-        try:
-            status: os.stat_result | None = os.lstat(disk)
-        except (FileNotFoundError, NotADirectoryError):
-            self._moving.pop(raw, None)
-            gone.extend(file.id for file in files.below(self._database.read(), path))
-            return
-        except OSError:
-            return
-        assert status is not None
-        if stat.S_ISDIR(status.st_mode):
-            if not self._ignore.path(raw, True):
-                walked = Report()
-                visited = self._walk(raw, walked, changed, gone, None)
-                self._lost_folders(raw, visited, walked, gone)
-                _add(report, walked)
-            return
-        if stat.S_ISLNK(status.st_mode):
-            status = self._vault.link_target(disk)
-        if status is None or not stat.S_ISREG(status.st_mode) or self._ignore.path(raw, False):
-            return
-        file = files.by_path(self._database.read(), path)
-        found = _Found(raw, path, escaped, status)
-        if file is None:
-            self._take(found, report)
-        elif file.stamp != stamp_of(status) or file.vanished_at is not None:
-            changed.append(found)
-
-    def _take_changed(self, changed: list[_Found], report: Report) -> None:
-        """After all new paths: a file whose old content moved elsewhere has left its row there."""
-        self._flush()
-        for found in changed:
-            self._take(found, report)
-
-    def _take(self, found: _Found, report: Report) -> None:
-        """Decide what is at this path: a known file that moved here, new content of its own, or a new file."""
-        db = self._database.read()
-        own = files.by_path(db, found.path)
-        stamp = stamp_of(found.status)
-        if own is not None and own.stamp == stamp:
-            self._intake.touch(own.id, stamp)  # it was hidden and is back as it was
-            return
-        renamed = self._gone(db, found.path, files.same_inode(db, stamp)) if stamp.size else []
-        moved = origin(_unread(found, stamp, renamed), renamed) if renamed else None
-        if moved is not None:
-            self._move(moved, found, stamp, report)
-            return
-        if not self._still(found, stamp):
-            return
-        seen = examine(self._vault, found.path, found.escaped)
-        if seen is None:
-            self._moving.setdefault(found.raw, (stamp, time.monotonic()))
-            return
-        self._moving.pop(found.raw, None)
-        if own is not None and own.hash == seen.hash and own.kind is seen.kind:
-            self._intake.touch(own.id, seen.stamp)
-            return
-        moved = origin(seen, self._gone(db, found.path, files.same_content(db, seen.hash)))
-        if moved is not None:
-            self._move(moved, found, seen.stamp, report)
-            return
-        if own is None:
-            report.new += 1
+    def _come_upon(self, found: Found, new: bool, turn: _Round) -> None:
+        """Renames at once; everything else when all of them are known, lest it take what has moved for changed."""
+        if self._landing.renamed(found, turn.report):
+            turn.tell(1)
         else:
-            report.changed += 1
-        self._arriving.append(seen)
-        self._flush_if_due()
+            (turn.new if new else turn.changed).append(found)
 
-    def _gone(self, db: Connection, path: str, candidates: list[File]) -> list[File]:
-        """Those that are not at their path any more. What cannot be looked at proves nothing."""
-        return [file for file in candidates if file.path != path and not self._at_home(file)]
-
-    def _at_home(self, file: File) -> bool:
-        disk = self._vault.disk_path(file.path, file.escaped)
+    def _look_at(self, raw: str, turn: _Round) -> None:
+        path, escaped = spell(raw)
         try:
-            status: os.stat_result | None = os.lstat(disk)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+            status = self._vault.status(raw)
         except OSError:
-            return True
-        assert status is not None
-        if stat.S_ISLNK(status.st_mode):
-            status = self._vault.link_target(disk)
-        return status is not None and stamp_of(status) == file.stamp
+            turn.report.unreadable.append(path)
+            return
+        known = files.by_path(self._database.read(), path)
+        if status is not None and stat.S_ISREG(status.st_mode) and not self._ignore.hides(raw, False):
+            stamp = stamp_of(status)
+            if known is None or known.stamp != stamp or known.vanished_at is not None:
+                self._come_upon(Found(raw, path, escaped, stamp, status.st_ctime), known is None, turn)
+            return
+        if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.hides(raw, True):
+            turn.gone.extend([known.id] if known else ())
+            self._walk(raw, turn)
+            return
+        turn.gone.extend(file.id for file in files.below(self._database.read(), path))
 
-    def _move(self, file: File, found: _Found, stamp: Stamp, report: Report) -> None:
-        self._flush()
-        self._moving.pop(found.raw, None)
-        seen = Seen(found.path, found.escaped, file.kind, file.mime, stamp, file.hash)
-        self._intake.move([Move(file.id, seen)])
-        report.moved += 1
-        if _extension(file.path) != _extension(found.path):
-            looked = examine(self._vault, found.path, found.escaped)
-            if looked is not None:
-                self._intake.arrive([looked])
-
-    def _still(self, found: _Found, stamp: Stamp) -> bool:
-        """Whether nothing has been written to the file for half a second."""
-        age = self._wall() - found.status.st_ctime
-        if age >= STILL_SECONDS:
-            return True
-        before = self._moving.get(found.raw)
-        now = time.monotonic()
-        if before is not None and before[0] == stamp:
-            return now - before[1] >= STILL_SECONDS
-        self._moving[found.raw] = (stamp, now)
-        return False
-
-    def _flush_if_due(self) -> None:
-        if not self._arriving:
-            self._arriving_since = time.monotonic()
-        elif len(self._arriving) >= BATCH or time.monotonic() - self._arriving_since > BATCH_SECONDS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._arriving:
-            self._intake.arrive(self._arriving)
-            self._arriving = []
-        self._arriving_since = time.monotonic()
-
-    def _lost_folders(self, below: str, visited: set[str], report: Report, gone: list[int]) -> None:
+    def _lost_folders(self, below: str, turn: _Round) -> None:
         """Files of folders that are no longer there. A folder that cannot be read proves nothing."""
         db = self._database.read()
-        dark = [spell(folder)[0] for folder in report.unreadable]
         for folder in list(files.folders(db, spell(below)[0])):
-            if folder in visited or any(folder == d or folder.startswith(d + "/") for d in dark):
+            if folder in turn.visited or any(folder == d or folder.startswith(d + "/") for d in turn.dark):
                 continue
-            gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])
+            turn.gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])
 
-    def _vanish(self, gone: list[int], report: Report, whole: bool) -> None:
+    def _vanish(self, turn: _Round) -> None:
         """Hide what is still gone after all moves are known."""
         db = self._database.read()
-        lost = []
-        for file_id in dict.fromkeys(gone):
-            file = files.by_id(db, file_id)
-            if file is not None and file.vanished_at is None and not self._visible(file):
-                lost.append(file_id)
+        candidates = (files.by_id(db, file_id) for file_id in dict.fromkeys(turn.gone))
+        lost = [file for file in candidates if file and file.vanished_at is None and not self._visible(file)]
         if not lost:
             return
+        self._vault.refuse_unreadable()
         present, _ = files.counts(db)
-        report.vanished = self._intake.vanish(lost)
-        if len(lost) >= SUSPICIOUS_COUNT and len(lost) > SUSPICIOUS_SHARE * present:
+        turn.report.vanished = self._intake.vanish(lost)
+        if len(lost) > SUSPICIOUS_SHARE * present and (len(lost) >= SUSPICIOUS_COUNT or len(lost) == present):
             reason = f"{len(lost)} of {present} files vanished at once; nothing is purged before 'chyme purge --yes'"
             log.warning(reason)
             self._database.write(lambda db: marks.put(db, PURGE_WAITS, reason))
 
     def _visible(self, file: File) -> bool:
-        """Whether the file is there and not ignored."""
-        raw = unescape(file.path) if file.escaped else file.path
-        parts = raw.split("/")
-        if any(self._ignore.name(part) for part in parts) or self._ignore.path(raw, False):
+        """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
+        raw = unspell(file.path) if file.escaped else file.path
+        if self._ignore.hides(raw, False):
             return False
-        return self._at_home(file)
-
-
-def _unread(found: _Found, stamp: Stamp, candidates: list[File]) -> Seen:
-    """What a rename looks like before reading: the content is the candidates' own."""
-    first = candidates[0]
-    return Seen(found.path, found.escaped, first.kind, first.mime, stamp, first.hash)
-
-
-def _extension(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
-
-
-def _add(report: Report, more: Report) -> None:
-    report.new += more.new
-    report.changed += more.changed
-    report.moved += more.moved
-    report.unreadable += more.unreadable
+        try:
+            status = self._vault.status(raw)
+        except OSError:
+            return True
+        return status is not None and stat.S_ISREG(status.st_mode)

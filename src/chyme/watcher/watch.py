@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 
-from watchfiles._rust_notify import RustNotify
-
 from chyme.errors import ChymeError
-from chyme.watcher.scan import STILL_SECONDS, Report, Scanner
+from chyme.watcher import ignore
+from chyme.watcher.inotify import Ears
+from chyme.watcher.landing import STILL_SECONDS, Report, Stopped
+from chyme.watcher.scan import Scanner
 
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
-DEBOUNCE_MS = 200
-STEP_MS = 50
-IDLE_MS = 1000
 
 
 class Watcher:
-    """Threads that keep the database's idea of the vault in step with the disk. Must be closed."""
+    """Two threads that keep the database's idea of the vault in step with the disk. Must be closed."""
 
     def __init__(self, root: str, scanner: Scanner, noticed: Callable[[], None], rescan: float) -> None:
         self._root = root
@@ -32,15 +29,27 @@ class Watcher:
         self._stop = threading.Event()
         self._nudged = threading.Event()
         self._looks: set[str] = set()
+        self._looking = 0
+        self._scan_due = float("inf")
         self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._ears: Ears | None = None
         self.problem: str | None = None  # why changes are only noticed by the hourly scan, for people
 
     def start(self, follow: bool = True) -> None:
-        """Begin to settle moving files; with `follow`, to listen to the file system as well."""
-        jobs = [self._settle]
+        """Begin to settle moving files; with `follow`, to listen to the file system as well.
+
+        What happens after this returns is heard, so that a scan from here on misses nothing.
+        """
+        jobs = [self._work]
         if follow:
-            jobs += [self._follow_top, self._follow_below, self._scan_again]
+            self._scan_due = time.monotonic() + self._rescan
+            try:
+                self._ears = Ears(self._root, self._scanner.passes_over)
+                self._complain(self._ears)
+                jobs.append(self._listen)
+            except OSError as error:
+                self._cannot_follow(f"{error.strerror}; raise fs.inotify.max_user_instances")
         for job in jobs:
             thread = threading.Thread(target=job, name=f"chyme-watch{job.__name__}", daemon=True)
             self._threads.append(thread)
@@ -49,103 +58,102 @@ class Watcher:
     def close(self) -> None:
         self._stop.set()
         self._nudged.set()
-        for thread in self._threads:
-            thread.join()
+        if self._ears is not None:
+            self._ears.interrupt()
+        with self._scanner.interrupted():
+            for thread in self._threads:
+                thread.join()
+        if self._ears is not None:
+            self._ears.close()
+            self._ears = None
 
     def look_at(self, path: str) -> None:
         """A path (as the disk spells it) is worth another look."""
-        with self._guard:
-            self._looks.add(path)
-        self._nudged.set()
+        self._look_later({path})
 
     @property
     def unsettled(self) -> int:
         """How many files are known to be changing."""
         with self._guard:
-            return len(self._looks) + self._scanner.moving
+            return len(self._looks) + self._looking + self._scanner.moving
 
-    def _settle(self) -> None:
+    def _work(self) -> None:
+        """Look where something happened, take what has become still, scan when it is time."""
         while not self._stop.is_set():
             if self._scanner.moving:
                 self._stop.wait(SETTLE_SECONDS)
             else:
-                self._nudged.wait(IDLE_MS / 1000)
+                self._nudged.wait(self._patience())
             self._nudged.clear()
-            with self._guard:
-                looks, self._looks = self._looks, set()
-            if looks:
-                self._act(lambda looks=looks: self._scanner.look(looks))  # type: ignore[misc]
+            if time.monotonic() >= self._scan_due:
+                self._scan_due = time.monotonic() + self._rescan
+                self._listen_to_all()
+                self._act(self._scanner.scan)
+            self._look()
             if self._scanner.moving:
                 self._act(self._scanner.settle)
 
-    def _act(self, look: Callable[[], Report]) -> None:
+    def _look(self) -> None:
+        with self._guard:
+            looks, self._looks = self._looks, set()
+            self._looking = len(looks)
+        if not looks:
+            return
+        if not self._act(lambda: self._scanner.look(looks)):
+            self._look_later(looks)
+        elif ignore.FILE_NAME in looks:
+            self._look_later(self._listen_to_all())  # folders that were ignored, or missed, until now
+        with self._guard:
+            self._looking = 0
+
+    def _look_later(self, looks: set[str]) -> None:
+        if looks:
+            with self._guard:
+                self._looks |= looks
+            self._nudged.set()
+
+    def _patience(self) -> float | None:
+        left = self._scan_due - time.monotonic()
+        return None if left == float("inf") else max(0.0, left)
+
+    def _act(self, look: Callable[[], Report]) -> bool:
+        """Whether it worked. Nothing that one look comes upon may end the watch."""
         try:
             report = look()
+        except Stopped:
+            return True
         except ChymeError as error:
             log.warning("could not look at what changed: %s", error)
-            self._stop.wait(STILL_SECONDS)
-            return
-        if report.new or report.changed or report.moved or report.vanished:
-            self._noticed()
+        except Exception:
+            log.exception("could not look at what changed")
+        else:
+            if report.anything:
+                self._noticed()
+            return True
+        self._stop.wait(STILL_SECONDS)
+        return False
 
-    def _follow_top(self) -> None:
-        """The root itself, without what is below: chyme's own folder is there and changes all the time."""
-        self._follow(lambda: [self._root], recursive=False)
-
-    def _follow_below(self) -> None:
-        """Every visible folder of the root, with all that is below."""
-        self._follow(self._top_folders, recursive=True)
-
-    def _follow(self, wanted: Callable[[], list[str]], recursive: bool) -> None:
+    def _listen(self) -> None:
+        ears = self._ears
+        assert ears is not None
         while not self._stop.is_set():
-            try:
-                self._listen(wanted, recursive)
-            except (OSError, RuntimeError) as error:
-                self._cannot_follow(error)
+            heard = ears.hear(None)
+            if heard.lost or ignore.FILE_NAME in heard.paths:
+                heard.paths = {ignore.FILE_NAME}  # a look at the patterns is a look at everything
+            self._look_later(heard.paths)
 
-    def _listen(self, wanted: Callable[[], list[str]], recursive: bool) -> None:
-        folders = wanted()
-        ears = RustNotify(folders, False, False, 300, recursive, True)
-        try:
-            while not self._stop.is_set():
-                heard = ears.watch(DEBOUNCE_MS, STEP_MS, IDLE_MS, self._stop)
-                if isinstance(heard, set):
-                    self._take(heard)
-                now = wanted()
-                if now != folders:
-                    # The new ears are open before the old ones close: nothing is missed in between.
-                    before, ears = ears, RustNotify(now, False, False, 300, recursive, True)
-                    before.close()
-                    for folder in set(now) - set(folders):
-                        self._take({(1, folder)})
-                    folders = now
-        finally:
-            ears.close()
+    def _listen_to_all(self) -> set[str]:
+        if self._ears is None:
+            return set()
+        added = self._ears.listen("")
+        self._complain(self._ears)
+        return added
 
-    def _top_folders(self) -> list[str]:
-        try:
-            with os.scandir(self._root) as entries:
-                found = [e.path for e in entries if not e.name.startswith(".") and e.is_dir(follow_symlinks=False)]
-                return sorted(found)
-        except OSError:
-            return []
+    def _complain(self, ears: Ears) -> None:
+        self.problem = None
+        if ears.deaf_to:
+            self._cannot_follow(f"no room for {ears.deaf_to} folders; raise fs.inotify.max_user_watches")
 
-    def _take(self, changes: set[tuple[int, str]]) -> None:
-        prefix = os.path.join(self._root, "")
-        with self._guard:
-            self._looks.update(path.removeprefix(prefix) for _, path in changes if path.startswith(prefix))
-        self._nudged.set()
-
-    def _cannot_follow(self, error: Exception) -> None:
-        self.problem = (
-            f"changes are noticed by the scan only ({error}); raise fs.inotify.max_user_watches to see them at once"
-        )
+    def _cannot_follow(self, reason: str) -> None:
+        self.problem = f"changes are noticed by the hourly scan only ({reason})"
         log.warning(self.problem)
-        self._stop.wait(60)
-
-    def _scan_again(self) -> None:
-        due = time.monotonic() + self._rescan
-        while not self._stop.wait(min(5.0, self._rescan)):
-            if time.monotonic() >= due:
-                self._act(self._scanner.scan)
-                due = time.monotonic() + self._rescan

@@ -7,7 +7,6 @@ import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from chyme.model import Limits
 
@@ -35,4 +34,5 @@ def _lower(limit: int, wanted: int) -> None:
 
 
 def _address_space() -> int:
-    return int(Path("/proc/self/statm").read_bytes().split()[0]) * PAGE
+    with open("/proc/self/statm", "rb", buffering=0) as statm:
+        return int(statm.read().split()[0]) * PAGE

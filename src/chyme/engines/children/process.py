@@ -109,7 +109,8 @@ class Process:
     def resident(self) -> int:
         """Bytes of memory it holds now; 0 when it is gone."""
         try:
-            return int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1]) * PAGE
+            with open(f"/proc/{self.pid}/statm", "rb", buffering=0) as statm:  # after every task: must be quick
+                return int(statm.read().split()[1]) * PAGE
         except (OSError, IndexError):
             return 0
 

@@ -1,0 +1,1 @@
+"""Measurements: budgets, the corpus, and what survives being killed."""

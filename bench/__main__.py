@@ -1,0 +1,63 @@
+"""Measure chyme against its budgets: python -m bench [NAME …]."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import cores, corpus, machinery, notes_vault, overhead, retrieval, round_trip, searching, writer
+from bench.figures import Benchmark, Record, Sizes
+
+BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
+    "machinery": (machinery.measure, "CPU of one small text file, engines off"),
+    "overhead": (overhead.measure, "whole digestion against the same libraries in a loop"),
+    "notes100k": (notes_vault.measure, "a vault of many notes: digestion, start, rescan, idle, memory, queries"),
+    "corpus": (corpus.measure, "the whole corpus: memory, failures, quality, what hostile files cost others"),
+    "cores": (cores.measure, "two cores against one"),
+    "writer": (writer.measure, "group commit against one commit each"),
+    "search": (searching.measure, "a question among 100k passages"),
+    "retrieval": (retrieval.measure, "NDCG@10 on Cranfield"),
+    "children": (round_trip.measure, "a tiny task through a warm child"),
+}
+
+
+def main() -> None:
+    listed = "\n".join(f"  {name:<12}{told}" for name, (_, told) in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"Benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which to run; all when none is given")
+    parser.add_argument("--notes", type=int, default=20_000, help="notes in machinery and notes100k (default 20000)")
+    parser.add_argument("--passages", type=int, default=100_000, help="passages in search (default 100000)")
+    parser.add_argument("--documents", type=int, default=300, help="documents in overhead and cores (default 300)")
+    parser.add_argument("--queries", type=int, default=300, help="questions asked (default 300)")
+    parser.add_argument("--idle", type=float, default=20.0, help="seconds of doing nothing to watch (default 20)")
+    parser.add_argument("--out", type=Path, help="append the figures to this file as JSON lines")
+    parser.add_argument("--work", type=Path, help="where to make the vaults (default: the system's temporary folder)")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"there is no benchmark called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
+    sizes = Sizes(asked.notes, asked.passages, asked.documents, asked.queries, asked.idle)
+    record = Record(asked.out)
+    print(f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}")
+    for name in asked.names or BENCHMARKS:
+        benchmark, told = BENCHMARKS[name]
+        print(f"\n{name}: {told}", flush=True)
+        began = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix=f"chyme-bench-{name}-", dir=asked.work) as folder:
+            os.chmod(folder, 0o755)  # children of root are nobody
+            benchmark(sizes, Path(folder), record.teller(name))
+        print(f"  ({time.perf_counter() - began:.0f} s)", flush=True)
+    if record.missed:
+        print("\nmissed: " + "; ".join(record.missed))
+
+
+if __name__ == "__main__":
+    main()

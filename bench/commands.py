@@ -1,0 +1,72 @@
+"""Run the real command and learn what it used: wall, CPU of the process and of its children, memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.processes import family_of, private_bytes, used_by
+
+CHYME = (sys.executable, "-m", "chyme")
+ON_CORES = (
+    "import os, sys; os.sched_setaffinity(0, set(map(int, sys.argv[1].split(','))));"
+    " os.execv(sys.argv[2], sys.argv[2:])"
+)
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command used, from start to end."""
+
+    code: int
+    wall: float
+    parent: float  # CPU seconds of the process itself
+    children: float  # CPU seconds of all it started
+    private: int  # most private memory the process held; 0 when not sampled
+    largest_child: int  # most memory one child held; 0 when not sampled
+    output: str
+
+    @property
+    def cpu(self) -> float:
+        return self.parent + self.children
+
+
+def run(
+    command: Sequence[str],
+    *,
+    cores: Sequence[int] = (),
+    sample_seconds: float = 0.0,
+) -> Ran:
+    """Run a command to its end. `cores`: only on these. `sample_seconds`: look at its memory this often."""
+    if cores:
+        command = (sys.executable, "-c", ON_CORES, ",".join(map(str, cores)), *command)
+    with tempfile.TemporaryFile() as told:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.STDOUT)
+        private = child = 0
+        # It stays a zombie until it is reaped below, and as such tells its own CPU apart from that of its children.
+        while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | (os.WNOHANG if sample_seconds else 0)):
+            private = max(private, private_bytes(process.pid))
+            child = max([child, *(used.resident for used in family_of(process.pid))])
+            time.sleep(sample_seconds)
+        wall = time.perf_counter() - began
+        used = used_by(process.pid)
+        assert used is not None
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        cpu = usage.ru_utime + usage.ru_stime  # finer than the ticks in /proc
+        told.seek(0)
+        output = told.read().decode("utf-8", "replace")
+    return Ran(process.returncode, wall, cpu - used.buried, used.buried, private, child, output)
+
+
+def digest(vault: Path, *options: str, cores: Sequence[int] = (), sample_seconds: float = 0.0) -> Ran:
+    """`chyme digest` on a vault."""
+    return run((*CHYME, "digest", "--vault", str(vault), *options), cores=cores, sample_seconds=sample_seconds)

@@ -1,0 +1,76 @@
+"""What must hold in a vault after chyme was killed many times."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+Row = tuple[object, ...]
+
+
+def opened(vault: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(vault / ".chyme/vault.db", timeout=30, isolation_level=None))
+
+
+def outcomes(vault: Path) -> dict[Row, Row]:
+    """(path, digester) → what became of it."""
+    with opened(vault) as db:
+        rows = db.execute("SELECT file_path, digester, status, content, content_hash, error_category FROM digests")
+        return {row[:2]: row[2:] for row in rows}
+
+
+def pieces(vault: Path) -> dict[Row, Row]:
+    """Every passage, place and title by path: what search answers from."""
+    questions = (
+        "SELECT f.path, 'passage', p.digester, p.ordinal, p.text FROM passages p JOIN files f ON f.id = p.file_id",
+        "SELECT f.path, 'place', p.digester, p.ordinal, p.start || '-' || p.\"end\" FROM places p "
+        "JOIN files f ON f.id = p.file_id",
+        "SELECT f.path, 'document', '', d.state, d.title FROM documents d JOIN files f ON f.id = d.file_id",
+        "SELECT 'artifact', name, '', sz, hex(data) FROM sqlar",
+        "SELECT 'word', word, '', '', '' FROM words",
+    )
+    with opened(vault) as db:
+        return {row[:4]: row[4:] for question in questions for row in db.execute(question)}
+
+
+def differences(ours: dict[Row, Row], theirs: dict[Row, Row], what: str) -> Iterator[str]:
+    for key in sorted(ours.keys() | theirs.keys(), key=str):
+        mine, other = ours.get(key), theirs.get(key)
+        if mine != other:
+            yield f"{what} {key}: {_short(mine)} after the kills, {_short(other)} undisturbed"
+
+
+def _short(row: Row | None) -> str:
+    return "missing" if row is None else str(tuple(str(value)[:60] for value in row))
+
+
+def damage(vault: Path) -> Iterator[str]:
+    """Everything that a kill may not leave behind."""
+    with opened(vault) as db:
+        for (answer,) in db.execute("PRAGMA integrity_check").fetchall():
+            if answer != "ok":
+                yield f"integrity_check: {answer}"
+        for table in ("passage_fts", "file_fts"):
+            try:
+                db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
+            except sqlite3.DatabaseError as error:
+                yield f"{table}: {error}"
+        for path, digester, status in db.execute(
+            "SELECT file_path, digester, status FROM digests WHERE status IN ('todo', 'in-progress') OR settled = 0"
+        ):
+            yield f"{path} {digester}: still {status}"
+        for path, digester, error in db.execute(
+            "SELECT file_path, digester, error FROM digests WHERE error LIKE '%chyme died%'"
+        ):
+            yield f"{path} {digester}: failed because of the kills: {error}"
+        for table in ("processing_locks", "requests"):
+            count = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            if count:
+                yield f"{table}: {count} left"
+
+
+def left_in_scratch(vault: Path) -> int:
+    folder = vault / ".chyme/scratch"
+    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0

@@ -1,0 +1,73 @@
+"""What chyme does to documents, without chyme: identify, convert, cut for search, one after the other.
+
+Usage: python -m bench.plain_loop FILE …; the last line lists the files that could be read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from chyme.digesters.doc_to_markdown import DocToMarkdown
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.model import File, Kind, Stamp, Upstream
+
+
+@dataclass(frozen=True)
+class PlainSource:
+    """A file on disk with what was made of it so far."""
+
+    path: Path
+    file: File
+    scratch: Path
+    made: Upstream | None = None
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb")
+
+    def output(self, name: str) -> Upstream | None:
+        return self.made if self.made is not None and self.made.name == name else None
+
+    def progress(self, fraction: float) -> None:
+        pass
+
+
+def identified(path: Path) -> File:
+    status = path.stat()
+    with path.open("rb") as stream:
+
+        def read_at(offset: int, length: int) -> bytes:
+            stream.seek(offset)
+            return stream.read(length)
+
+        kind, mime = identify(path.name, read_at(0, HEAD_BYTES), status.st_size, read_at)
+    stamp = Stamp(str(status.st_dev), str(status.st_ino), status.st_size, status.st_mtime_ns)
+    return File(0, path.name, path.name, kind, mime, stamp, "", 1)
+
+
+def main() -> None:
+    convert, cut = DocToMarkdown(), SearchKeyword()
+    fine: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in map(Path, sys.argv[1:]):
+            file = identified(path)
+            if file.kind is not Kind.DOCUMENT:
+                continue
+            try:
+                text = convert.digest(PlainSource(path, file, Path(scratch)))[0]
+                made = Upstream(text.name, text.content, text.places)
+                cut.digest(PlainSource(path, file, Path(scratch), made))
+            except Exception as error:
+                print(f"{path}: {error}", file=sys.stderr)
+                continue
+            fine.append(str(path))
+    print("\n" + json.dumps(fine))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""search-keyword: every text of a file in passages, each with its place."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.model import File, Kind, Output, Place, Stamp, Upstream
+
+
+@dataclass
+class PlainSource:
+    file: File
+    data: bytes = b""
+    outputs: dict[str, Upstream] = field(default_factory=dict)
+    scratch: Path = Path()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
+    def output(self, name: str) -> Upstream | None:
+        assert name in SearchKeyword.reads
+        return self.outputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        pass
+
+
+def digest(
+    name: str, kind: Kind, data: bytes = b"", *outputs: Upstream, text_limit: int = 5_000_000
+) -> tuple[Output, dict[str, Any]]:
+    file = File(1, name, name, kind, "", Stamp("1", "1", len(data), 0), "hash", 1)
+    source = PlainSource(file, data, {output.name: output for output in outputs})
+    (output,) = SearchKeyword(text_limit=text_limit).digest(source)
+    return output, json.loads(output.content or "")
+
+
+def test_it_reads_every_output_whose_change_must_reach_the_index() -> None:
+    assert {
+        "url-crawl-content", "doc-to-markdown", "image-ocr", "image-captioning", "image-objects", "speech-recognition",
+        "speech-recognition-summary", "tags", "classify-document", "classify-image",
+    } <= set(SearchKeyword.reads)  # fmt: skip
+    assert SearchKeyword.outputs == ("search-keyword",)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_of_file_has_it(kind: Kind) -> None:
+    file = File(1, "a", "a", kind, "", Stamp("1", "1", 0, 0), "", 1)
+
+    assert SearchKeyword().can_digest(file)
+
+
+def test_a_text_file_is_read_itself_with_its_headings() -> None:
+    text = "# Pears\n\nThey are green.\n"
+    output, content = digest("fruit.md", Kind.TEXT, text.encode())
+
+    assert content == {"indexed": True, "passages": 1, "words": 3, "sources": ["file"]}
+    (passage,) = output.passages
+    assert passage.text == "# Pears\n\nThey are green."
+    assert passage.place.heading == "Pears"
+    assert output.words == ("they", "green", "pears")
+
+
+def test_a_hash_in_a_plain_text_is_no_heading() -> None:
+    output, _ = digest("script.sh", Kind.TEXT, b"# a comment\necho hello\n")
+
+    assert output.passages[0].place.heading is None
+
+
+def test_a_file_without_text_is_indexed_by_its_name_only() -> None:
+    output, content = digest("blob.bin", Kind.OTHER, b"\x00\x01")
+
+    assert content == {"indexed": True, "passages": 0, "words": 0, "sources": []}
+    assert not output.passages
+    assert not output.words
+
+
+def test_all_texts_of_a_picture_are_cut_each_by_itself() -> None:
+    ocr = Upstream("image-ocr", "SALE", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),))
+    caption = Upstream("image-captioning", "A shop window.")
+    things = Upstream(
+        "image-objects",
+        json.dumps(
+            {"objects": [{"name": "bicycle", "description": "red, leaning", "box": [0, 0.5, 0.5, 1]}, {"box": 3}]}
+        ),
+    )
+    output, content = digest("shop.jpg", Kind.IMAGE, b"", ocr, caption, things)
+
+    assert content["sources"] == ["image-ocr", "image-captioning", "image-objects"]
+    assert [(passage.source, passage.ordinal, passage.text) for passage in output.passages] == [
+        ("image-ocr", 0, "SALE"),
+        ("image-captioning", 1, "A shop window."),
+        ("image-objects", 2, "bicycle. red, leaning"),
+    ]
+    assert output.passages[0].place.box == (0.1, 0.1, 0.2, 0.2)
+    assert output.passages[2].place.box == (0, 0.5, 0.5, 1)
+
+
+def transcript(name: str, text: str) -> Upstream:
+    segments = [
+        {"start": 0.0, "end": 2.0, "text": f" {text} ", "speaker": "S1"},
+        {"start": 2.0, "end": 4.0, "text": "again", "speaker": "S2"},
+    ]
+    return Upstream(name, json.dumps({"text": "ignored", "segments": segments}))
+
+
+def test_a_transcript_keeps_seconds_and_speaker() -> None:
+    output, _ = digest("talk.mp3", Kind.AUDIO, b"", transcript("speech-recognition", "hello"))
+
+    (passage,) = output.passages
+    assert passage.text == "hello\nagain"
+    assert passage.place == Place(0, 11, seconds=0.0, until=4.0, speaker="S1")
+
+
+def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
+    raw, clean = transcript("speech-recognition", "helo"), transcript("speech-recognition-cleanup", "hello")
+    summary = Upstream("speech-recognition-summary", "A greeting.")
+    _, content = digest("talk.mp3", Kind.AUDIO, b"", raw, clean, summary)
+
+    assert content["sources"] == ["speech-recognition-cleanup", "speech-recognition-summary"]
+
+
+def test_titles_and_tags_teach_words_but_are_no_passages() -> None:
+    told = Upstream(
+        "classify-document", json.dumps({"title": "Quarterly harvest", "summary": None, "tags": ["farming"]})
+    )
+    output, content = digest("a.pdf", Kind.DOCUMENT, b"", told, Upstream("tags", '{"tags": ["orchard"]}'))
+
+    assert content["passages"] == 0
+    assert set(output.words) == {"quarterly", "harvest", "farming", "orchard"}
+
+
+@pytest.mark.parametrize(
+    "content", ["not json", "[1, 2]", "null", '{"segments": 5}', '{"segments": [1, {"text": 3}]}', "[" * 100_000]
+)
+def test_content_in_another_shape_does_no_harm(content: str) -> None:
+    output, _ = digest("talk.mp3", Kind.AUDIO, b"", Upstream("speech-recognition", content))
+
+    assert all(passage.text for passage in output.passages)
+
+
+def test_the_text_limit_is_kept_and_told() -> None:
+    output, content = digest("big.txt", Kind.TEXT, b"word " * 1000, text_limit=100)
+
+    assert sum(len(passage.text) for passage in output.passages) <= 100
+    assert content["note"] == "first 100 bytes of the file indexed"
+
+    _, content = digest("big.pdf", Kind.DOCUMENT, b"", Upstream("doc-to-markdown", "word " * 1000), text_limit=100)
+    assert content["note"] == "first 100 characters indexed; the limit ended in doc-to-markdown"
+
+
+def test_unspaced_scripts_are_segmented_and_others_are_not() -> None:
+    output, _ = digest("a.txt", Kind.TEXT, "東京".encode())
+    assert (output.passages[0].segmented or "").split() == ["東京", "京"]
+
+    output, _ = digest("a.txt", Kind.TEXT, b"Tokyo")
+    assert output.passages[0].segmented is None
+
+
+def test_characters_no_database_keeps_are_replaced() -> None:
+    output, _ = digest("a.mp3", Kind.AUDIO, b"", Upstream("speech-recognition-summary", "a\ud800b \x00 c"))
+
+    assert output.passages[0].text == "a\ufffdb \ufffd c"
+
+
+def test_pages_lead_to_their_page() -> None:
+    text = "first page\n\nsecond page"
+    told = Upstream("doc-to-markdown", text, (Place(0, 12, page=1), Place(12, 23, page=2)))
+    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", told)
+
+    assert [(passage.text, passage.place.page) for passage in output.passages] == [
+        ("first page", 1),
+        ("second page", 2),
+    ]

@@ -1,0 +1,177 @@
+"""Real chyme processes on a real folder, found again and ended by a mark in their environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import httpx
+
+PROJECT = Path(__file__).parents[2]
+SAMPLES = PROJECT / "tests/samples"
+OLD = 3600.0  # a file that was just written is left alone until it is still
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class RunningChyme:
+    """Everything that is run on one vault. `site` is on PYTHONPATH: for plug-ins, and as the mark of our processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.vault = folder / "vault"
+        self.site = folder / "site"
+        self.vault.mkdir()
+        self.site.mkdir()
+        self.settings: dict[str, str] = {}
+        self._files: list[IO[bytes]] = []
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def drop(self, name: str, content: str | bytes, *, still: bool = True) -> Path:
+        """Put a file into the vault, as if it had been there for long."""
+        path = self.vault / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        if still:
+            moment = time.time() - OLD
+            os.utime(path, (moment, moment))
+        return path
+
+    def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("CHYME_")}
+        return own | {"PYTHONPATH": os.fspath(self.site)} | self.settings | dict(more or {})
+
+    def run(
+        self,
+        *arguments: str,
+        seconds: float = 120,
+        vault: Path | None = None,
+        anywhere: bool = False,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run a command to its end; `anywhere` leaves out --vault."""
+        where = [] if anywhere else ["--vault", os.fspath(vault or self.vault)]
+        ended = subprocess.run(
+            [sys.executable, "-m", "chyme", arguments[0], *where, *arguments[1:]],
+            env=self.environment(env),
+            cwd=cwd or self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a command that runs on; what it says goes to `said`."""
+        out = (self.folder / f"said-{len(self._started)}.txt").open("wb")
+        self._files.append(out)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chyme", arguments[0], "--vault", os.fspath(self.vault), *arguments[1:]],
+            env=self.environment(),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._started.append(process)
+        return process
+
+    def said(self, process: subprocess.Popen[bytes]) -> str:
+        return (self.folder / f"said-{self._started.index(process)}.txt").read_text()
+
+    def serve(self, *arguments: str) -> Server:
+        """A serving chyme that answers already."""
+        process = self.start("serve", "--port", "0", "--json", *arguments)
+
+        def told() -> bool:
+            assert process.poll() is None, self.said(process)
+            return "\n" in self.said(process)
+
+        wait_until(told)
+        address = next(json.loads(line)["address"] for line in self.said(process).splitlines() if line[:1] == "{")
+        server = Server(process, httpx.Client(base_url=address, timeout=60, trust_env=False))
+        wait_until(server.answers)
+        return server
+
+    def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
+        """Ask the vault's database."""
+        with closing(sqlite3.connect(self.vault / ".chyme/vault.db", timeout=30)) as db:
+            return db.execute(question, values).fetchall()
+
+    def alive(self) -> list[int]:
+        """Our processes and their children that have not ended."""
+        wanted = b"PYTHONPATH=" + os.fsencode(self.site) + b"\0"
+        found = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with suppress(OSError):
+                    if wanted in (folder / "environ").read_bytes():
+                        found.append(int(folder.name))
+        return found
+
+    def close(self) -> list[int]:
+        """End whatever still runs. Returns the children that had outlived their parents."""
+        running = [process for process in self._started if process.poll() is None]
+        orphans: list[int] = []
+        if not running:
+            deadline = time.monotonic() + 3
+            while (orphans := self.alive()) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        for pid in self.alive():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for process in self._started:
+            process.wait(10)
+        for file in self._files:
+            file.close()
+        return orphans
+
+
+@dataclass(frozen=True)
+class Server:
+    """A serving chyme and a client of it."""
+
+    process: subprocess.Popen[bytes]
+    http: httpx.Client
+
+    def answers(self) -> bool:
+        try:
+            return self.http.get("/healthz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def end(self, how: signal.Signals) -> int:
+        self.http.close()
+        self.process.send_signal(how)
+        return self.process.wait(20)
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.03)

@@ -1,0 +1,76 @@
+"""A full disk pauses digestion; it costs nothing, and goes on when there is room."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from plugin_package import install
+from running_chyme import RunningChyme, wait_until
+
+BULKY = '''
+import random
+
+
+class Bulky(Digester):
+    name = "bulky"
+    label = "Bulky"
+    description = "Makes much of little."
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        noise = random.Random(source.file.name).randbytes(300_000)
+        return [Output(self.name, source.file.name, (Artifact("noise.bin", noise),))]
+'''
+FILES = 30
+
+
+@pytest.fixture
+def small_disk(chyme: RunningChyme) -> Iterator[Path]:
+    """The vault on a file system of 12 MB."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a small file system")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", chyme.vault], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system could not be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield chyme.vault
+    finally:
+        chyme.close()
+        subprocess.run(["umount", chyme.vault], check=True)
+
+
+@pytest.mark.slow
+def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: Path) -> None:
+    install(chyme.site, "bulky_parsers", BULKY, {"bulky": "Bulky"})
+    for number in range(FILES):
+        chyme.drop(f"note {number}.md", f"# Note {number}\n\nmarigold")
+    ballast = small_disk / ".ballast"
+    ballast.write_bytes(random.Random(1).randbytes(5 << 20))
+
+    running = chyme.start("digest")
+    wait_until(lambda: "digestion is paused" in chyme.said(running), 40)
+
+    time.sleep(2)
+    assert running.poll() is None, chyme.said(running)
+    assert "full" in chyme.said(running)
+    assert chyme.run("search", "marigold", "--json").code == 0, "reading goes on"
+    assert chyme.rows("SELECT count(*) FROM digests WHERE status = 'failed'") == [(0,)]
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+
+    assert running.wait(60) == 0, chyme.said(running)
+    assert chyme.rows("SELECT status, max(attempts), count(*) FROM digests WHERE digester = 'bulky' GROUP BY 1") == [
+        ("completed", 1, FILES)
+    ]
+    assert len(chyme.said(running).splitlines()) < 40, "it says so, but not over and over"
+    assert chyme.run("verify").code == 0

@@ -1,0 +1,151 @@
+"""A file is taken when it is still, and what is kept of it is its last content."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+from watching import Folder, until
+
+from chyme.coordinator import Handled
+from chyme.engines.vault import Vault
+from chyme.watcher.examine import examine
+
+
+def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Folder) -> None:
+    path = live.root / "growing.txt"
+    with path.open("a") as stream:
+        for number in range(12):
+            stream.write(f"line {number}\n")
+            stream.flush()
+            time.sleep(0.1)
+            assert live.paths() == []
+    last = time.monotonic()
+    until(lambda: live.paths() == ["growing.txt"])
+
+    assert time.monotonic() - last > 0.3
+    assert live.digest() == 1
+    assert live.keeper.given == [path.read_bytes()]
+    assert live.file("growing.txt").generation == 1
+
+
+def test_a_file_whose_times_lie_in_the_future_is_taken_all_the_same(live: Folder) -> None:
+    path = live.put("late.txt")
+    os.utime(path, (4e9, 4e9))
+    until(lambda: live.paths() == ["late.txt"])
+    live.put("late.txt", "another text")
+    os.utime(path, (4e9, 4e9))
+    until(lambda: live.file("late.txt").generation == 2)
+
+
+def test_a_clock_set_back_does_not_keep_files_waiting(tmp_path: Path) -> None:
+    opened = Folder(tmp_path / "vault")
+    try:
+        opened.scanner = type(opened.scanner)(opened.vault, opened.database, opened.intake, lambda: 0.0)
+        opened.put("a.txt")
+        opened.scan()
+        assert opened.paths() == []
+        assert opened.scanner.moving == 1
+        time.sleep(0.6)
+        opened.scanner.settle()
+        assert opened.paths() == ["a.txt"]
+        assert opened.scanner.moving == 0
+    finally:
+        opened.close()
+
+
+def test_a_file_taken_by_somebody_else_meanwhile_is_not_waited_for(tmp_path: Path) -> None:
+    opened = Folder(tmp_path / "vault", still=False)
+    try:
+        opened.put("a.txt")
+        opened.scan()
+        assert opened.scanner.moving == 1
+        other = Folder(opened.root)
+        other.scan()
+        other.close()
+        opened.scanner.settle()
+        assert opened.scanner.moving == 0
+    finally:
+        opened.close()
+
+
+def test_a_file_that_goes_before_it_is_still_is_not_waited_for(tmp_path: Path) -> None:
+    opened = Folder(tmp_path / "vault", still=False)
+    try:
+        opened.put("a.txt").unlink()
+        opened.put("b.txt")
+        opened.scan()
+        (opened.root / "b.txt").unlink()
+        report = opened.scanner.settle()
+        assert (opened.scanner.moving, report.anything, report.unreadable) == (0, False, [])
+    finally:
+        opened.close()
+
+
+def test_a_file_rewritten_while_it_is_digested_ends_with_its_last_content(folder: Folder) -> None:
+    folder.put("a.txt", "first")
+    folder.scan()
+
+    def rewrite() -> None:
+        folder.keeper.meanwhile = lambda: None
+        folder.put("a.txt", "second, longer")
+
+    folder.keeper.meanwhile = rewrite
+    assert folder.coordinator.process_file(folder.id("a.txt")) is Handled.CHANGED
+    folder.take_in()
+
+    assert folder.kept("a.txt") == "second, longer"
+    assert folder.found("second") == ["a.txt"]
+    assert folder.found("first") == []
+
+
+def test_files_rewritten_all_the_time_end_with_the_digests_of_their_last_content(live: Folder) -> None:
+    done = threading.Event()
+
+    def rewrite() -> None:
+        for number in range(30):
+            live.put("a.txt", f"text number {number} " * (number + 1))
+            time.sleep(0.03 if number % 10 else 0.7)
+        done.set()
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    while not done.is_set():
+        live.digest()
+        time.sleep(0.05)
+    writer.join()
+    last = (live.root / "a.txt").read_text()
+
+    def settled() -> bool:
+        live.digest()
+        return live.kept("a.txt") == last
+
+    until(settled)
+
+
+def test_looking_into_a_file_that_changes_meanwhile_gives_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    path.write_bytes(b"x" * 3_000_000)
+
+    def append() -> None:
+        with path.open("ab") as stream:
+            stream.write(b"more")
+
+    assert examine(Vault(tmp_path), "large.bin", False, append) is None
+    path.write_bytes(b"x" * 3_000_000)
+    assert examine(Vault(tmp_path), "large.bin", False, lambda: os.truncate(path, 10)) is None
+    path.write_bytes(b"x" * 3_000_000)
+    assert examine(Vault(tmp_path), "large.bin", False, lambda: None) is not None
+
+
+def test_a_touched_file_is_read_but_not_digested_again(folder: Folder) -> None:
+    path = folder.put("a.txt")
+    folder.take_in()
+    os.utime(path, (1, 1))
+    report = folder.scan()
+
+    assert not report.anything
+    assert folder.digest() == 0
+    assert folder.file("a.txt").stamp.mtime_ns == 10**9

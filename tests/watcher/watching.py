@@ -1,0 +1,172 @@
+"""A vault in a temporary folder whose files are really digested and searched, and whose digestions are counted."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from chyme.coordinator import Coordinator, Intake, Rules
+from chyme.coordinator.coordinator import Allowance
+from chyme.decide.judge import Policy
+from chyme.digester import Digester, Source
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.engines.children.task import Task
+from chyme.engines.vault import Vault
+from chyme.model import Artifact, File, Limits, Output
+from chyme.search.sqlite import SqliteIndex
+from chyme.store import digests, files, verify
+from chyme.store.database import Database
+from chyme.watcher import Report, Scanner, Watcher
+
+
+class Keeper(Digester):
+    """Keeps a copy of the file as an artifact, and remembers which contents it was given."""
+
+    name = "keeper"
+    label = "keeper"
+    description = "for tests"
+    reusable = False
+
+    def __init__(self) -> None:
+        self.given: list[bytes] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        with source.open() as stream:
+            data = stream.read()
+        self.given.append(data)
+        self.meanwhile()
+        return [Output("keeper", data.decode(errors="replace"), (Artifact("copy.txt", data + b" kept" * 20),))]
+
+
+class InThread:
+    """Runs a digester where it is called: the runner's contract without its processes."""
+
+    def __init__(self, *registry: Digester) -> None:
+        self._registry = {digester.name: digester for digester in registry}
+
+    def run(
+        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+    ) -> list[Output]:
+        return self._registry[task.digester].digest(task)
+
+
+class Folder:
+    """One vault. `still`: every file counts as still at once, so that a single scan takes it."""
+
+    def __init__(self, root: Path, still: bool = True) -> None:
+        root.mkdir(exist_ok=True)
+        self.root = root
+        self.now = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+        self.vault = Vault(root)
+        self.database = Database(root / ".chyme")
+        self.keeper = Keeper()
+        search = SearchKeyword()
+        self.rules = Rules((self.keeper, search), Policy(jitter=0))
+        self.intake = Intake(self.database, self.rules, lambda: self.now)
+        self.scanner = Scanner(self.vault, self.database, self.intake, (lambda: 4e9) if still else time.time)
+        scratch = root / ".chyme/scratch"
+        scratch.mkdir(exist_ok=True)
+        self.coordinator = Coordinator(
+            self.database, self.rules, InThread(self.keeper, search), self.vault, scratch, lambda: self.now,
+            lambda _: Allowance(1 << 30),
+        )  # fmt: skip
+        self.watcher: Watcher | None = None
+
+    def close(self) -> None:
+        self.stop()
+        self.coordinator.close()
+        self.database.close()
+
+    def watch(self) -> Watcher:
+        """Notice by events from now on."""
+        self.watcher = Watcher(os.fspath(self.root), self.scanner, lambda: None, 3600)
+        self.watcher.start()
+        return self.watcher
+
+    def stop(self) -> None:
+        if self.watcher is not None:
+            self.watcher.close()
+            self.watcher = None
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.database.read()
+
+    def put(self, name: str, text: str = "") -> Path:
+        """Write a file without telling anybody."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text or f"text of {name}", encoding="utf-8")
+        return path
+
+    def scan(self) -> Report:
+        return self.scanner.scan()
+
+    def digest(self) -> int:
+        """Digest all that is due. Returns how many files the keeper was given."""
+        before = len(self.keeper.given)
+        while due := digests.due(self.db, self.now.isoformat(), 100):
+            for each in due:
+                self.coordinator.process_file(each.file_id)
+        return len(self.keeper.given) - before
+
+    def take_in(self) -> int:
+        """Scan and digest."""
+        self.scan()
+        return self.digest()
+
+    def paths(self) -> list[str]:
+        """Everything that is there, for people."""
+        return sorted(file.path for file in files.below(self.db, ""))
+
+    def file(self, path: str) -> File:
+        found = files.by_path(self.db, path)
+        assert found is not None, f"{path} is not known; there are {self.paths()}"
+        return found
+
+    def id(self, path: str) -> int:
+        return self.file(path).id
+
+    def kept(self, path: str) -> str | None:
+        return digests.content(self.db, self.id(path), "keeper")
+
+    def found(self, words: str) -> list[str]:
+        """Paths that a search for these words shows."""
+        return sorted(hit.path for hit in SqliteIndex(self.database.read).search(words, limit=500).hits)
+
+    def problems(self) -> list[str]:
+        """What the database has against itself; artifacts without a digest among it."""
+        return list(self.database.write(verify.problems))
+
+    def row(self, statement: str, *values: Any) -> Any:
+        return self.db.execute(statement, values).fetchone()
+
+    def forward(self, days: float) -> None:
+        self.now += timedelta(days=days)
+
+
+def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for something that other threads bring about."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@contextmanager
+def folder_at(root: Path, still: bool = True):  # type: ignore[no-untyped-def]
+    folder = Folder(root, still)
+    try:
+        yield folder
+    finally:
+        folder.close()
