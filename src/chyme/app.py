@@ -30,7 +30,7 @@ from chyme.model import Digest, File, Wish, iso
 from chyme.search.index import Index
 from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
-from chyme.store import digests, files, passages, requests
+from chyme.store import digests, files, marks, passages, requests
 from chyme.store.database import FILE_NAME, Database, refuse_network_file_system
 from chyme.supervisor import Supervisor
 from chyme.watcher import Report, Scanner, Watcher
@@ -85,11 +85,26 @@ class App:
         self.problems = loaded.problems
         self.rules = Rules(loaded.registry, Policy(max_attempts=self.settings.max_attempts))
         self.database = Database(state)
+        if state != inside:
+            self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes(), now)
         self.index: Index = SqliteIndex(self.database.read)
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self._work: Work | None = None
+
+    def _belongs_here(self) -> None:
+        """A state_dir serves one vault: two in one database would take each other's files for vanished."""
+        here = os.fspath(self.vault.root)
+        before = marks.value_of(self.database.read(), "root")
+        if before not in (None, here) and Path(str(before)).is_dir():
+            self.database.close()
+            raise VaultError(
+                f"{self.state} holds the state of the vault {before}; give {here} a state_dir of its own "
+                f"(in {self.vault.root / STATE}/settings.toml)"
+            )
+        if before != here:
+            self.database.write(lambda db: marks.put(db, "root", here))
 
     @property
     def work(self) -> Work:

@@ -10,7 +10,7 @@ import pytest
 from plugin_package import install
 from running_chyme import RunningChyme
 
-MAKER = '''
+MAKER = """
 import random
 
 SQUEEZABLE = b"the same line again and again\\n" * 4000
@@ -28,7 +28,7 @@ class Maker(Digester):
     def digest(self, source: Source) -> list[Output]:
         made = (Artifact("lines.txt", SQUEEZABLE), Artifact("noise.bin", NOISE), Artifact("nothing", b""))
         return [Output(self.name, source.file.name, made)]
-'''
+"""
 EXPECTED = {
     "lines.txt": b"the same line again and again\n" * 4000,
     "noise.bin": random.Random(7).randbytes(50_000),

@@ -13,7 +13,7 @@ import pytest
 from plugin_package import install
 from running_chyme import RunningChyme, wait_until
 
-BULKY = '''
+BULKY = """
 import random
 
 
@@ -28,7 +28,7 @@ class Bulky(Digester):
     def digest(self, source: Source) -> list[Output]:
         noise = random.Random(source.file.name).randbytes(300_000)
         return [Output(self.name, source.file.name, (Artifact("noise.bin", noise),))]
-'''
+"""
 FILES = 30
 
 

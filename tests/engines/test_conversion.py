@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chyme.engines.charts import as_shown
 from chyme.engines.containers import OLE_MARK
 from chyme.engines.convert import convert
 from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in
@@ -148,6 +149,135 @@ def test_a_chart_that_repeats_the_text_is_left_out() -> None:
         chart = chart.replace(f">{figure}<", f">{known}<")
     plain = converted("budget.xlsx").markdown
     assert of_bytes("budget.xlsx", with_part("budget.xlsx", "xl/charts/chart1.xml", chart.encode())).markdown == plain
+
+
+def test_figures_are_kept_as_their_program_shows_them() -> None:
+    chart = CHART.replace(">17<", ">4.4000000000000004<").replace(">23<", ">0.29999999999999999<")
+    found = of_bytes("slides.pptx", with_part("slides.pptx", "ppt/charts/chart1.xml", chart.encode()))
+    assert "| 2023 | 4.4 |" in found.markdown
+    assert "| 2024 | 0.3 |" in found.markdown
+    written = "v1.2.30000000000000004 3.14159265358979323 1.00000000000000004x 10000000000000004 9.95"
+    assert as_shown(written) == written
+    assert as_shown("(-2.2000000000000002, 8.0000000000000004)") == "(-2.2, 8)"
+
+
+def paragraph(*runs: str) -> str:
+    return f"<w:p>{''.join(f'<w:r>{run}</w:r>' for run in runs)}</w:p>"
+
+
+def words(text: str) -> str:
+    return f'<w:t xml:space="preserve">{text}</w:t>'
+
+
+def drawing(description: str, drawn: str) -> str:
+    return (
+        f'<w:drawing><wp:inline><wp:docPr id="1" name="p" descr="{description}"/>'
+        f"<a:graphic><a:graphicData>{drawn}</a:graphicData></a:graphic></wp:inline></w:drawing>"
+    )
+
+
+def of_paragraphs(*paragraphs: str) -> str:
+    """The markdown of a Word document with these paragraphs."""
+    spaces = "".join(
+        f' xmlns:{prefix}="http://schemas.openxmlformats.org/{path}/2006/{last}"'
+        for prefix, path, last in (
+            ("w", "wordprocessingml", "main"),
+            ("wp", "drawingml", "wordprocessingDrawing"),
+            ("a", "drawingml", "main"),
+            ("pic", "drawingml", "picture"),
+        )
+    )
+    document = f"<w:document{spaces}><w:body>{''.join(paragraphs)}</w:body></w:document>"
+    package = with_part("minutes.docx", "word/comments.xml", b"<none/>")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, document if name == "word/document.xml" else old.read(name))
+    return of_bytes("a.docx", buffer.getvalue()).markdown
+
+
+PICTURE = "<pic:pic/>"
+
+
+def test_the_description_of_a_picture_is_marked_as_a_picture() -> None:
+    found = of_paragraphs(
+        paragraph(words("Before")),
+        paragraph(drawing("A gull &amp; a_mast&#10;&#10;in fog", PICTURE)),
+        paragraph(words("A gull &amp; a_mast in fog")),
+    )
+    first, picture, caption = found.split("\n\n")
+    assert first == "Before"
+    assert " ".join(picture.replace("\\", "").split()) == "![A gull & a_mast in fog]()"
+    assert caption.replace("\\", "") == "A gull & a_mast in fog"
+
+
+def test_words_that_a_shape_describes_stay_words() -> None:
+    assert of_paragraphs(paragraph(drawing("Ropes", "<a:shape/>")), paragraph(words("Ropes"))).endswith("Ropes")
+    assert "![" not in of_paragraphs(paragraph(drawing("Ropes", "<a:shape/>")), paragraph(words("Ropes")))
+
+
+def test_tick_boxes_are_written_as_markdown_writes_them() -> None:
+    found = of_paragraphs(*(paragraph(words(text)) for text in ("☒ Sails", "☐Oars", "☑ Ropes", "Yes ☒ (all) no ☐ yet")))
+    assert found.split("\n\n") == ["- [x] Sails", "- [ ] Oars", "- [x] Ropes", "Yes [x] (all) no [ ] yet"]
+
+
+def of_lists(*lists: str) -> str:
+    """The markdown of an OpenDocument text whose list styles I, a and B count by Roman numbers, letters or not."""
+    space = "urn:oasis:names:tc:opendocument:xmlns:"
+    numbers = "".join(
+        f'<text:list-style style:name="{name}">'
+        + "".join(
+            f'<text:list-level-style-number text:level="{level}" style:num-format="{name}" style:num-suffix="."/>'
+            for level in (1, 2, 3)
+        )
+        + "</text:list-style>"
+        for name in ("I", "a")
+    )
+    bullets = (
+        '<text:list-style style:name="B"><text:list-level-style-bullet text:level="1" text:bullet-char="•"/>'
+        "</text:list-style>"
+    )
+    content = (
+        f'<office:document-content xmlns:office="{space}office:1.0" xmlns:text="{space}text:1.0" '
+        f'xmlns:style="{space}style:1.0" office:version="1.2"><office:automatic-styles>{numbers}{bullets}'
+        f"</office:automatic-styles><office:body><office:text>{''.join(lists)}</office:text></office:body>"
+        "</office:document-content>"
+    )
+    return of_bytes("a.odt", with_part("letter.odt", "content.xml", content.encode())).markdown
+
+
+def listed(style: str, *items: str) -> str:
+    inner = "".join(f"<text:list-item>{item}</text:list-item>" for item in items)
+    return f'<text:list text:style-name="{style}">{inner}</text:list>'
+
+
+def said(text: str) -> str:
+    return f"<text:p>{text}</text:p>"
+
+
+def test_lists_of_letters_and_roman_numbers_become_numbered_lists_that_nest() -> None:
+    deep = listed("I", *(said(f"Rope {n}") for n in range(1, 5)))
+    found = of_lists(listed("I", said("Sails"), said("Masts") + listed("a", said("Oak"), said("Pine") + deep)))
+    assert [line for line in found.split("\n") if line] == [
+        "1. Sails",
+        "2. Masts",
+        "   1. Oak",
+        "   2. Pine",
+        "      1. Rope 1",
+        "      2. Rope 2",
+        "      3. Rope 3",
+        "      4. Rope 4",
+    ]
+
+
+def test_bullets_that_begin_like_numbers_stay_bullets() -> None:
+    found = of_lists(listed("B", said("I. Newton"), said("C. Huygens")), said("and"), listed("a", said("J. Cook")))
+    assert [line for line in found.split("\n") if line] == ["- I. Newton", "- C. Huygens", "and", "1. J. Cook"]
+
+
+def test_a_list_that_markdown_would_count_on_from_the_one_before_keeps_its_letters() -> None:
+    found = of_lists(listed("I", said("Port"), said("Bow")), listed("a", said("Stern"), said("Keel")))
+    assert [line for line in found.split("\n") if line] == ["1. Port", "2. Bow", "- a. Stern", "- b. Keel"]
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.eml", "a.html"])

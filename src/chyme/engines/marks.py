@@ -19,6 +19,9 @@ _FIRST_BOX = re.compile(r"^( *)(?=[☐☑☒])", re.MULTILINE)
 _TICKED = re.compile(r"[☑☒][ \t\xa0]*")
 _OPEN = re.compile(r"☐[ \t\xa0]*")
 _LABELLED = re.compile(r"^ *- (?P<label>\d{1,9}|[a-z]{1,9}|[A-Z]{1,9})\\?(?P<end>[.)]) (?P<text>.*)$", re.MULTILINE)
+_NUMBERED = re.compile(r" *(\d{1,9})[.)] ")
+_BULLETS = re.compile(r" *((?:- )+)")
+_BULLET = -1
 _ADDRESS = re.compile(r"\]\([^)]*\)")
 _WORD = re.compile(r"[^\W_]+")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
@@ -63,29 +66,43 @@ def has_labels(markdown: str) -> bool:
 
 
 def mark_numbers(markdown: str, document: Document) -> str:
-    """Lists that count `I.`, `a)` or `1)` as numbered lists: behind bullets their levels turn into code blocks."""
+    """Lists that count `I.`, `a)` or `1)` as numbered lists, where markdown counts alike; all levels nest properly."""
     families: dict[str, list[str]] = {}
-    for beginning, family in _counted(document.blocks):
-        families.setdefault(beginning, []).append(family)
+    for blocks in (document.blocks, *(note.blocks for note in document.notes)):
+        for beginning, family in _counted(blocks):
+            families.setdefault(beginning, []).append(family)
     lines: list[str] = []
     inside: list[tuple[int, int]] = []  # where the text of each open item began, and how far it moved
+    last: dict[int, int] = {}  # the number that stands last at each indent
     for line in markdown.split("\n"):
-        indent = len(line) - len(line.lstrip(" "))
         if not line.strip():
             lines.append(line)
             continue
+        indent = len(line) - len(line.lstrip(" "))
         while inside and indent < inside[-1][0]:
             inside.pop()
         moved = indent + (inside[-1][1] if inside else 0)
+        last = {at: number for at, number in last.items() if at <= moved}
         item = _LABELLED.match(line)
         number = _count(item["label"], families.get(_key(item["text"]), [])) if item else 0
-        if item and number:
-            mark = f"{number}{item['end']} "
-            inside.append((item.start("text"), moved + len(mark) - item.start("text")))
-            lines.append(" " * moved + mark + item["text"])
-        else:
-            lines.append(" " * moved + line[indent:])
+        mark, rest = "", line[indent:]
+        if item and number and last.get(moved, number - 1) == number - 1:
+            mark, rest = f"{number}{item['end']} ", item["text"]
+        if item:
+            inside.append((item.start("text"), moved + len(mark or "- ") - item.start("text")))
+        lines.append(" " * moved + mark + rest)
+        last.pop(moved, None)
+        last.update(_standing(lines[-1]))
     return "\n".join(lines)
+
+
+def _standing(line: str) -> dict[int, int]:
+    """The number of an item by its indent; what follows a bullet is no number, lest one list become two."""
+    item = _NUMBERED.match(line)
+    if item:
+        return {item.start(1): int(item[1])}
+    bullets = _BULLETS.match(line)
+    return dict.fromkeys(range(bullets.start(1), bullets.end(1), 2), _BULLET) if bullets else {}
 
 
 def _counted(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:

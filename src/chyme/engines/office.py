@@ -109,7 +109,10 @@ def _marked(markdown: str, data: bytes, form: Format, package: Package | None) -
     if has_labels(marked):
         import anydoc
 
-        marked = mark_numbers(marked, anydoc.to_document(data, anydoc.format_from_bytes(data) or form))
+        try:
+            return mark_numbers(marked, anydoc.to_document(data, anydoc.format_from_bytes(data) or form))
+        except anydoc.ConvertError:
+            return marked  # it keeps all pictures in memory and so has one more limit to run into
     return marked
 
 
