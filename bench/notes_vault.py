@@ -25,6 +25,11 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     notes = Notes()
     notes.write(vault, sizes.notes)
     _digestion(sizes, vault, tell)
+    look_at(sizes, vault, notes, tell)
+
+
+def look_at(sizes: Sizes, vault: Path, notes: Notes, tell: Tell) -> None:
+    """Everything about a vault of notes that has been digested."""
     size = sum(path.stat().st_size for path in (vault / ".chyme").glob("vault.db*"))
     tell(Figure("database", size / MB, "MB", f"{size / sizes.notes:,.0f} bytes a note, after the server has ended"))
     _rescan(vault, tell)

@@ -22,6 +22,7 @@ WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
 FULL_DISK_SECONDS = 5.0
+ROOM = 3  # places that are filled together: one transaction for all
 
 
 class Supervisor:
@@ -158,10 +159,10 @@ class Supervisor:
         with self._guard:
             self._in_flight.discard(file_id)
             self.passes += 1
-            few = len(self._in_flight) <= self._concurrency // 2
+            room = self._concurrency - len(self._in_flight) >= min(ROOM, self._concurrency)
             if handled is not Handled.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
         if handled is Handled.CHANGED:
             self._look_at(file_id)
-        if few:
+        if room:
             self._woken.set()

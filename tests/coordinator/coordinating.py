@@ -74,8 +74,15 @@ class InThread:
         self._registry = {digester.name: digester for digester in registry}
 
     def run(
-        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
+        if on_start is not None:
+            on_start()
         return self._registry[task.digester].digest(task)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
-from chyme.coordinator import Handled
+from chyme.coordinator import Claim, Handled
+from chyme.coordinator.leases import Leases
 from chyme.coordinator.owner import this_process
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
@@ -339,6 +341,28 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
 
     assert vault.digest(note, "tags")[0] == "todo"
     assert [due.file_id for due in digests.due(vault.db, iso(clock()), 10)] == [other, note]
+
+
+def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("text"))
+    note = vault.drop("note.txt")
+    claim = vault.coordinator.claim([(note, None)])[0]
+    assert isinstance(claim, Claim) and claim.attempt is not None
+    leases = Leases(vault.database, clock)
+
+    leases.keep(claim.lease)
+    for _ in range(200):  # an hour and more behind others
+        clock.forward(20)
+        leases.renew()
+        assert vault.coordinator.recover() == 0
+    leases.keep(claim.lease, clock() + timedelta(seconds=60))
+    for _ in range(6):
+        clock.forward(20)
+        leases.renew()
+    leases.close()
+
+    assert vault.coordinator.recover() == 1
+    assert vault.digest(note, "text") == ("todo", None, 0)
 
 
 def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench: Open, clock: Clock) -> None:

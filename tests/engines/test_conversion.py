@@ -31,12 +31,17 @@ def of_bytes(name: str, data: bytes, limits: ConversionLimits | None = None) -> 
 
 def with_part(sample: str, part: str, content: bytes) -> bytes:
     """The sample with one of its parts replaced or added."""
+    return with_parts(sample, {part: content})
+
+
+def with_parts(sample: str, parts: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(SAMPLES / sample) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
-            if entry.filename != part:
+            if entry.filename not in parts:
                 new.writestr(entry, old.read(entry))
-        new.writestr(part, content)
+        for part, content in parts.items():
+            new.writestr(part, content)
     return buffer.getvalue()
 
 
@@ -185,18 +190,25 @@ def of_paragraphs(*paragraphs: str) -> str:
             ("wp", "drawingml", "wordprocessingDrawing"),
             ("a", "drawingml", "main"),
             ("pic", "drawingml", "picture"),
+            ("r", "officeDocument", "relationships"),
         )
     )
     document = f"<w:document{spaces}><w:body>{''.join(paragraphs)}</w:body></w:document>"
-    package = with_part("minutes.docx", "word/comments.xml", b"<none/>")
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(buffer, "w") as new:
-        for name in old.namelist():
-            new.writestr(name, document if name == "word/document.xml" else old.read(name))
-    return of_bytes("a.docx", buffer.getvalue()).markdown
+    parts = {
+        "word/document.xml": document.encode(),
+        "word/comments.xml": b"<none/>",
+        "word/_rels/document.xml.rels": LINK,
+    }
+    return of_bytes("a.docx", with_parts("minutes.docx", parts)).markdown
 
 
+LINK = (
+    b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId9" '
+    b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image" '
+    b'Target="https://example.org/gull.png" TargetMode="External"/></Relationships>'
+)
 PICTURE = "<pic:pic/>"
+LINKED_PICTURE = '<pic:pic><pic:blipFill><a:blip r:link="rId9"/></pic:blipFill></pic:pic>'
 
 
 def test_the_description_of_a_picture_is_marked_as_a_picture() -> None:
@@ -211,9 +223,12 @@ def test_the_description_of_a_picture_is_marked_as_a_picture() -> None:
     assert caption.replace("\\", "") == "A gull & a_mast in fog"
 
 
-def test_words_that_a_shape_describes_stay_words() -> None:
-    assert of_paragraphs(paragraph(drawing("Ropes", "<a:shape/>")), paragraph(words("Ropes"))).endswith("Ropes")
-    assert "![" not in of_paragraphs(paragraph(drawing("Ropes", "<a:shape/>")), paragraph(words("Ropes")))
+@pytest.mark.parametrize(
+    ("drawn", "lines"),
+    [("<a:shape/>", ["Ropes"]), (LINKED_PICTURE, ["![Ropes](https://example.org/gull.png)", "Ropes"])],
+)
+def test_a_caption_that_repeats_a_description_stays_text(drawn: str, lines: list[str]) -> None:
+    assert of_paragraphs(paragraph(drawing("Ropes", drawn)), paragraph(words("Ropes"))).split("\n\n") == lines
 
 
 def test_tick_boxes_are_written_as_markdown_writes_them() -> None:

@@ -118,7 +118,8 @@ def test_another_file_on_the_same_inode_is_digested_afresh(folder: Folder) -> No
         second.unlink()
     else:
         second = folder.put("b.txt", "bbbbbbbb")
-        folder.database.write(lambda db: db.execute("UPDATE files SET inode = ?", (str(second.stat().st_ino),)))
+        inode = str(second.stat().st_ino)
+        folder.database.write(lambda db: db.execute("UPDATE files SET inode = ?", (inode,)))
 
     assert folder.take_in() == 1
     assert folder.kept(second.name) == "bbbbbbbb"

@@ -53,7 +53,12 @@ class Runs(Protocol):
     """Whatever runs a digester on a task: a pool of children, or a thread."""
 
     def run(
-        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> list[Output]: ...
 
 
@@ -88,6 +93,7 @@ class Coordinator:
         self._owner = this_process()
         self._leases = Leases(database, clock)
         self._stop = threading.Event()
+        self._begun: dict[str, datetime] = {}  # run → when a child took it
         self.paused: str | None = None  # why digestion stands still, for people
         self.running: dict[int, tuple[str, str, float]] = {}  # file → path, digester, fraction
 
@@ -157,7 +163,7 @@ class Coordinator:
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
         file, digester = attempt.file, attempt.digester
-        self._leases.keep(attempt.lease, attempt.started + timedelta(seconds=attempt.seconds))
+        self._leases.keep(attempt.lease)
         self.running[file.id] = (file.path, digester.name, 0.0)
         try:
             with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
@@ -165,7 +171,13 @@ class Coordinator:
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                made = self._runner.run(task, digester.family, limits, lambda f: self._progress(file, digester.name, f))
+                made = self._runner.run(
+                    task,
+                    digester.family,
+                    limits,
+                    on_progress=lambda fraction: self._progress(file, digester.name, fraction),
+                    on_start=lambda: self._started(attempt),
+                )
                 self._still(file, fd)
             return Produced(tuple(made)), Handled.DONE
         except FileChanged:
@@ -182,6 +194,12 @@ class Coordinator:
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.running.pop(file.id, None)
+
+    def _started(self, attempt: Attempt) -> None:
+        """A child has the task: now its time runs."""
+        now = self._clock()
+        self._leases.keep(attempt.lease, now + timedelta(seconds=attempt.seconds))
+        self._begun[attempt.run_id] = now
 
     def _progress(self, file: File, digester: str, fraction: float) -> None:
         self.running[file.id] = (file.path, digester, fraction)
@@ -206,6 +224,8 @@ class Coordinator:
 
     def _record(self, attempt: Attempt, outcome: Outcome, turn: Pass) -> tuple[Attempt | None, Pass]:
         """Write the verdict, and wait for room on the disk if there is none: the work is done, it must not be lost."""
+        began = self._begun.pop(attempt.run_id, attempt.started)
+        took = max(0, round((self._clock() - began).total_seconds() * 1000))
         verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
         put_down = isinstance(outcome, Interrupted)
@@ -214,7 +234,7 @@ class Coordinator:
             if put_down:
                 transitions.put_down(db, self._rules, attempt, verdicts, self._clock())
                 return None, turn
-            return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock())
+            return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
 
         while True:
             try:

@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from chyme.coordinator.transitions import LEASE
 from chyme.errors import VaultError
 from chyme.model import Lease, iso
-from chyme.store import locks
+from chyme.store import digests, locks
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -20,18 +20,23 @@ RENEW_SECONDS = 10.0
 
 
 class Leases:
-    """One thread renews all leases of this process. A hung attempt loses its lease 30 s after its deadline."""
+    """One thread renews all leases of this process.
+
+    An attempt that waits for a free child keeps its lease; a running one loses it 30 s after its deadline, so that a
+    hung worker is not kept alive by its heartbeat.
+    """
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self._kept: dict[Lease, datetime] = {}
+        self._kept: dict[Lease, datetime | None] = {}
         self._guard = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-leases", daemon=True)
         self._thread.start()
 
-    def keep(self, lease: Lease, deadline: datetime) -> None:
+    def keep(self, lease: Lease, deadline: datetime | None = None) -> None:
+        """Renew this lease until 30 s after the deadline; without one (it waits), as long as we live."""
         with self._guard:
             self._kept[lease] = deadline
 
@@ -47,13 +52,15 @@ class Leases:
         """Extend every lease whose attempt may still be running."""
         now = self._clock()
         with self._guard:
-            untils = [(lease, min(now, deadline) + LEASE) for lease, deadline in self._kept.items()]
-        if not untils:
+            kept = list(self._kept.items())
+        if not kept:
             return
 
         def extend_all(db: Connection) -> None:
-            for lease, until in untils:
-                locks.extend(db, lease, iso(until))
+            for lease, deadline in kept:
+                locks.extend(db, lease, iso(min(now, deadline or now) + LEASE))
+                if deadline is None:
+                    digests.postpone(db, lease.file_id, iso(now + LEASE))
 
         self._database.write(extend_all)
 

@@ -41,4 +41,3 @@ def purge_vanished(
     if confirmed:
         database.write(lambda db: marks.remove(db, PURGE_WAITS))
     return count
-

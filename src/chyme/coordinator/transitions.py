@@ -221,6 +221,7 @@ def record(
     verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
     turn: Pass,
     now: datetime,
+    took_ms: int,
 ) -> tuple[Attempt | None, Pass]:
     """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
 
@@ -231,11 +232,10 @@ def record(
     file = files.by_id(db, attempt.file.id)
     if file is not None and file.generation == attempt.file.generation:
         rows = digests.of_file(db, file.id)
-        duration = max(0, round((now - attempt.started).total_seconds() * 1000))
         for name, verdict, prepared in verdicts:
             row = rows.get(name)
             if row is not None and row.run_id == attempt.run_id:
-                settle(db, rules, file, name, verdict, prepared, row, duration, iso(now), attempt)
+                settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
     return advance(db, rules, attempt.lease, turn, now, moved=True)
 
 

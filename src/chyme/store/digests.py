@@ -325,6 +325,14 @@ def retry_failed(db: Connection, file_ids: Iterable[int] | None, digesters: Coll
     )
 
 
+def postpone(db: Connection, file_id: int, deadline: str) -> None:
+    """A running attempt has not really begun yet: it waits for a child."""
+    db.execute(
+        "UPDATE digests SET deadline = max(deadline, ?) WHERE file_id = ? AND status = 'in-progress'",
+        (deadline, file_id),
+    )
+
+
 def push_back(db: Connection, file_id: int) -> None:
     """This file had its turn: what is left of it comes after everything new."""
     db.execute("UPDATE digests SET priority = 2 WHERE file_id = ? AND status = 'todo'", (file_id,))

@@ -60,6 +60,7 @@ class _Job:
     task: Task
     limits: Limits
     on_progress: Callable[[float], None] | None
+    on_start: Callable[[], None] | None
     answer: Future[list[Output]]
 
 
@@ -85,15 +86,20 @@ class Runner:
         self._groups = {name: _Group(name, family, self._upbringing) for name, family in families.items()}
 
     def run(
-        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
-        """The outputs, or a DigestError. Waits for a free child; the time limit starts after that."""
+        """The outputs, or a DigestError. Waits for a free child; the time limit starts after that, with `on_start`."""
         group = self._groups.get(family)
         if group is None:
             known = ", ".join(self._groups)
             raise UsageError(f"no family of children is called {family}; there are: {known}")
         allowed = replace(limits, memory_bytes=min(limits.memory_bytes, group.family.memory_bytes))
-        job = _Job(task, allowed, on_progress, Future())
+        job = _Job(task, allowed, on_progress, on_start, Future())
         group.submit(job)
         return job.answer.result()
 
@@ -228,6 +234,8 @@ class _Slot(threading.Thread):
 
     def _answer(self, job: _Job) -> None:
         try:
+            if job.on_start is not None:
+                job.on_start()
             outputs = self._attempt(job)
         except BaseException as error:
             if not isinstance(error, ChymeError):
