@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -131,7 +132,7 @@ class Victim:
                 tired = [
                     path
                     for (path,) in db.execute(
-                        "SELECT DISTINCT file_path FROM digests WHERE status <> 'completed' AND interruptions >= ?",
+                        "SELECT DISTINCT file_path FROM digests WHERE settled = 0 AND interruptions >= ?",
                         (OFTEN,),
                     )
                 ]
@@ -145,7 +146,7 @@ class Victim:
         try:
             with crash_checks.opened(self.vault) as db:
                 found = db.execute("SELECT count(*) FROM digests WHERE status = 'in-progress'").fetchone()[0]
-        except crash_checks.sqlite3.DatabaseError:
+        except sqlite3.DatabaseError:
             return  # killed before there was a schema
         self.hit += found > 0
         self.interrupted += found

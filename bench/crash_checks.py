@@ -61,10 +61,10 @@ def damage(vault: Path) -> Iterator[str]:
             "SELECT file_path, digester, status FROM digests WHERE status IN ('todo', 'in-progress') OR settled = 0"
         ):
             yield f"{path} {digester}: still {status}"
-        for path, digester, error in db.execute(
+        for path, digester, reason in db.execute(
             "SELECT file_path, digester, error FROM digests WHERE error LIKE '%chyme died%'"
         ):
-            yield f"{path} {digester}: failed because of the kills: {error}"
+            yield f"{path} {digester}: failed because of the kills: {reason}"
         for table in ("processing_locks", "requests"):
             count = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             if count:

@@ -81,7 +81,7 @@ def _note(number: int, chance: random.Random) -> bytes:
 
 
 def _thick_pdf() -> bytes:
-    import pypdfium2
+    import pypdfium2  # type: ignore[import-untyped]
 
     one = pypdfium2.PdfDocument(PROJECT / "tests/samples/contract.pdf")
     thick = pypdfium2.PdfDocument.new()

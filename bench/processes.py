@@ -13,7 +13,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """One process at one moment; `cpu` holds what its ended and awaited children used as well when asked for."""
+    """One process at one moment."""
 
     pid: int
     parent: int
@@ -24,6 +24,7 @@ class Used:
 
     @property
     def cpu(self) -> float:
+        """Of the process itself; living and buried children are counted elsewhere."""
         return self.user + self.system
 
 

@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import chyme.app
 from bench.processes import family_of, thread_seconds
@@ -37,13 +37,14 @@ THREADS = (
     ("children/main.py", "main", "child"),
 )
 Frame = tuple[str, int, str]  # file, line, function
+_OPEN: list[TextIO] = []  # what the signal handler writes to must never be closed
 
 
 def sample_into(path: Path) -> None:
     """Write a stack into the file for every few milliseconds of CPU that this process uses."""
-    stream = path.open("w", encoding="utf-8")  # stays open as long as the process lives
+    stream = path.open("w", encoding="utf-8")
+    _OPEN.append(stream)
     faulthandler.register(signal.SIGPROF, stream, all_threads=False)
-    vars(faulthandler)["sampled_into"] = stream
     signal.setitimer(signal.ITIMER_PROF, STEP, STEP)
 
 

@@ -50,11 +50,13 @@ class Told(Digester):
         outputs: tuple[str, ...] = (),
         applies: Callable[[File], bool] = lambda _file: True,
         reusable: bool = True,
+        waits: bool = False,
     ) -> None:
         self.name = name  # type: ignore[misc]
         self.outputs = outputs or (name,)  # type: ignore[misc]
         self.reads = reads  # type: ignore[misc]
         self.reusable = reusable  # type: ignore[misc]
+        self.waits = waits  # type: ignore[misc]
         self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])
         self.applies = applies
         self.calls = 0

@@ -365,6 +365,22 @@ def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_
     assert vault.digest(note, "text") == ("todo", None, 0)
 
 
+def test_a_digester_that_only_waits_runs_in_a_thread_and_its_accidents_are_failures(bench: Open) -> None:
+    where: list[int] = []
+
+    def stumble(_source: Source) -> list[Output]:
+        where.append(os.getpid())
+        raise ZeroDivisionError
+
+    vault = bench(Told("summary", stumble, waits=True), Told("tags"))
+    note = vault.drop("note.txt")
+    vault.process(note)
+
+    assert where == [os.getpid()]
+    assert vault.digest(note, "summary") == ("failed", "crash", 1)
+    assert vault.digest(note, "tags")[0] == "completed"
+
+
 def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench: Open, clock: Clock) -> None:
     vault = bench(Told("text"))
     large, small = vault.drop("large.txt", "x" * 100_000), vault.drop("small.txt", "x")

@@ -10,7 +10,7 @@ from running_chyme import RunningChyme, wait_until
 
 SLEEPY = '''
 class Sleepy(Digester):
-    """Sleeps until somebody leaves a note outside, so that a test can stop it in the middle."""
+    """Works as many seconds as the file says, so that a test can stop it in the middle."""
 
     name = "sleepy"
     label = "Sleepy"
@@ -26,6 +26,7 @@ class Sleepy(Digester):
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     chyme: RunningChyme, how: signal.Signals, code: int

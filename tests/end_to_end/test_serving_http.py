@@ -101,13 +101,13 @@ def test_post_for_one_digester_leaves_the_others(http: httpx.Client) -> None:
 
 def test_post_without_waiting_answers_202_and_the_work_is_done(http: httpx.Client) -> None:
     before = http.get("/api/digest/notes/k%C3%A4se%20%26%20brot.md").json()
+    was = digest_of(before, "search-keyword")["updated_at"]
     answer = http.post("/api/digest/notes/k%C3%A4se%20%26%20brot.md", params={"wait": "false"})
     assert answer.status_code == 202
 
     def again() -> bool:
         digest = digest_of(http.get("/api/digest/notes/k%C3%A4se%20%26%20brot.md").json(), "search-keyword")
-        newer = digest["updated_at"] > digest_of(before, "search-keyword")["updated_at"]
-        return newer and digest["status"] == "completed"
+        return (digest["status"], digest["updated_at"] > was) == ("completed", True)
 
     wait_until(again, 5)
 
@@ -151,20 +151,13 @@ def test_a_note_dropped_while_serving_is_found_within_seconds(chyme: RunningChym
     wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 0, 5)
 
 
+@pytest.mark.slow
 def test_a_wish_for_a_busy_file_is_kept_and_waited_for(chyme: RunningChyme, http: httpx.Client) -> None:
     chyme.drop("slow one.txt", "1.5")
     wait_until(lambda: _at_work(http, "slow one.txt"))
-    answers: list[httpx.Response] = []
-
-    def post() -> None:
-        answers.append(http.post("/api/digest/slow%20one.txt"))
-
-    asking = threading.Thread(target=post)
     began = time.monotonic()
-    asking.start()
-    asking.join(30)
+    shown = http.post("/api/digest/slow%20one.txt").json()
     assert time.monotonic() - began > 1.5, "it did not wait for its own run"
-    shown = answers[0].json()
     assert digest_of(shown, "sleepy")["status"] == "completed"
     runs = chyme.rows(
         "SELECT count(*) FROM events WHERE path = 'slow one.txt' AND digester = 'sleepy' AND status = 'in-progress'"
@@ -173,13 +166,14 @@ def test_a_wish_for_a_busy_file_is_kept_and_waited_for(chyme: RunningChyme, http
     assert chyme.rows("SELECT count(*) FROM requests") == [(0,)]
 
 
+@pytest.mark.slow
 def test_searches_go_on_while_posts_wait(chyme: RunningChyme, http: httpx.Client) -> None:
     for number in range(10):
         chyme.drop(f"slow {number}.txt", f"0.{number}1")
     wait_until(lambda: http.get("/api/search", params={"q": "slow"}).json()["total"] >= 10)
     codes: list[int] = []
     asking = [
-        threading.Thread(target=lambda n=n: codes.append(http.post(f"/api/digest/slow%20{n}.txt").status_code))  # type: ignore[misc]
+        threading.Thread(target=lambda n=n: codes.append(http.post(f"/api/digest/slow%20{n}.txt").status_code))
         for n in range(10)
     ]
     for thread in asking:
@@ -199,6 +193,7 @@ def _at_work(http: httpx.Client, path: str) -> bool:
     return any(work["path"] == path for work in http.get("/api/status").json()["work"])
 
 
+@pytest.mark.slow
 def test_only_loopback_and_only_a_free_port(serving: tuple[RunningChyme, Server], tmp_path: Path) -> None:
     chyme, server = serving
     open_to_all = chyme.run("serve", "--host", "0.0.0.0", vault=tmp_path)

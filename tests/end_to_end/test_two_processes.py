@@ -14,7 +14,7 @@ FILES = 500
 def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningChyme) -> None:
     for number in range(FILES):
         chyme.drop(f"folder {number % 7}/note {number}.md", f"# Note {number}\n\nharbour and ledger, number {number}\n")
-        # Both start on a vault that has no database yet: one of them makes it, the other waits for it.
+    # Both start on a vault that has no database yet: one of them makes it, the other waits for it.
     digest = chyme.start("digest")
     server = chyme.serve()
 

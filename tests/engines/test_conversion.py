@@ -208,6 +208,10 @@ LINK = (
     b'Target="https://example.org/gull.png" TargetMode="External"/></Relationships>'
 )
 PICTURE = "<pic:pic/>"
+TEXT_BOX = (
+    '<wps:wsp xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"><wps:txbx>'
+    f"<w:txbxContent>{paragraph(words('Ropes'))}</w:txbxContent></wps:txbx></wps:wsp>"
+)
 LINKED_PICTURE = '<pic:pic><pic:blipFill><a:blip r:link="rId9"/></pic:blipFill></pic:pic>'
 
 
@@ -225,7 +229,7 @@ def test_the_description_of_a_picture_is_marked_as_a_picture() -> None:
 
 @pytest.mark.parametrize(
     ("drawn", "lines"),
-    [("<a:shape/>", ["Ropes"]), (LINKED_PICTURE, ["![Ropes](https://example.org/gull.png)", "Ropes"])],
+    [(TEXT_BOX, ["Ropes", "Ropes"]), (LINKED_PICTURE, ["![Ropes](https://example.org/gull.png)", "Ropes"])],
 )
 def test_a_caption_that_repeats_a_description_stays_text(drawn: str, lines: list[str]) -> None:
     assert of_paragraphs(paragraph(drawing("Ropes", drawn)), paragraph(words("Ropes"))).split("\n\n") == lines

@@ -27,9 +27,10 @@ from chyme.coordinator.scratch import Scratch
 from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass, Prepared, prepare
 from chyme.coordinator.upstream import inputs_of
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
+from chyme.digester import Digester
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
-from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import File, Limits, Output, Status, Wish, iso
 from chyme.store import dictionary, digests, locks, passages, requests
 from chyme.store.database import Database
@@ -60,6 +61,31 @@ class Runs(Protocol):
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]: ...
+
+
+class InThread:
+    """Runs a digester that only waits for others where it is called. It must keep its own time limit."""
+
+    def __init__(self, digester: Digester) -> None:
+        self._digester = digester
+
+    def run(
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
+    ) -> list[Output]:
+        if on_start is not None:
+            on_start()
+        try:
+            return self._digester.digest(task)
+        except (ChymeError, OSError):
+            raise
+        except Exception as error:
+            log.exception("%s: %s failed", task.file.path, task.digester)
+            raise ChildCrashed(f"{task.file.path}: {task.digester} failed ({type(error).__name__})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +197,8 @@ class Coordinator:
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                made = self._runner.run(
+                runner: Runs = InThread(digester) if digester.waits else self._runner
+                made = runner.run(
                     task,
                     digester.family,
                     limits,
