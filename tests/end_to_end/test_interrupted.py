@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import pytest
 from plugin_package import install
@@ -53,6 +54,25 @@ def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     assert chyme.rows("SELECT status, attempts, count(*) FROM digests WHERE digester = 'sleepy' GROUP BY 1, 2") == [
         ("completed", 1, 4)
     ]
+
+
+@pytest.mark.slow
+def test_when_chyme_alone_is_killed_its_busy_children_end_with_it(chyme: RunningChyme) -> None:
+    install(chyme.site, "sleepy_parsers", SLEEPY, {"sleepy": "Sleepy"})
+    slow = chyme.drop("slow.txt", "60")
+    running = chyme.start("digest")
+    wait_until((chyme.vault / ".chyme/vault.db").exists)
+    wait_until(lambda: _in_progress(chyme) > 0)
+    wait_until(lambda: len(chyme.alive()) > 1)
+    time.sleep(1)  # the child has the task now
+
+    running.kill()
+
+    assert running.wait(10) == -signal.SIGKILL
+    wait_until(lambda: chyme.alive() == [], 2)
+    chyme.drop(slow.name, "0.1")
+    assert chyme.run("digest", seconds=30).code == 0
+    assert chyme.rows("SELECT status, attempts FROM digests WHERE digester = 'sleepy'") == [("completed", 1)]
 
 
 def _in_progress(chyme: RunningChyme) -> int:

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,12 @@ class InThread:
         self._registry = {digester.name: digester for digester in registry}
 
     def run(
-        self, task: Task, family: str, limits: Limits, on_progress: Callable[[float], None] | None = None
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
         return self._registry[task.digester].digest(task)
 
@@ -161,12 +165,3 @@ def until(condition: Callable[[], bool], seconds: float = 10) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
-
-
-@contextmanager
-def folder_at(root: Path, still: bool = True):  # type: ignore[no-untyped-def]
-    folder = Folder(root, still)
-    try:
-        yield folder
-    finally:
-        folder.close()

@@ -68,10 +68,10 @@ def has_labels(markdown: str) -> bool:
 
 def mark_numbers(markdown: str, document: Document) -> str:
     """Lists that count `I.`, `a)` or `1)` as numbered lists, where markdown counts alike; all levels nest properly."""
-    families: dict[str, list[str]] = {}
+    families: dict[str, dict[str, None]] = {}  # equal words may stand in lists that count differently
     for blocks in (document.blocks, *(note.blocks for note in document.notes)):
         for beginning, family in _counted(blocks):
-            families.setdefault(beginning, []).append(family)
+            families.setdefault(beginning, {})[family] = None
     lines: list[str] = []
     inside: list[tuple[int, int]] = []  # where the text of each open item began, and how far it moved
     last: dict[int, int] = {}  # the number that stands last at each indent
@@ -85,7 +85,7 @@ def mark_numbers(markdown: str, document: Document) -> str:
         moved = indent + (inside[-1][1] if inside else 0)
         last = {at: number for at, number in last.items() if at <= moved}
         item = _LABELLED.match(line)
-        number = _count(item["label"], families.get(_key(item["text"]), [])) if item else 0
+        number = _count(item["label"], families.get(_key(item["text"]), ())) if item else 0
         mark, rest = "", line[indent:]
         if item and number and last.get(moved, number - 1) == number - 1:
             mark, rest = f"{number}{item['end']} ", item["text"]
@@ -133,14 +133,9 @@ def _key(text: str) -> str:
     return " ".join(_WORD.findall(_ADDRESS.sub("] ", text))[:_SAME])
 
 
-def _count(label: str, families: list[str]) -> int:
-    """What a label counts by the first family it fits, which is used up; items with equal words come in order."""
-    for at, family in enumerate(families):
-        number = _number(label, family)
-        if number:
-            del families[at]
-            return number
-    return 0
+def _count(label: str, families: Iterable[str]) -> int:
+    """What a label counts by the first family it fits; 0 when it fits none."""
+    return next(filter(None, (_number(label, family) for family in families)), 0)
 
 
 def _number(label: str, family: str) -> int:
