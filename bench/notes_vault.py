@@ -38,6 +38,7 @@ def look_at(sizes: Sizes, vault: Path, notes: Notes, tell: Tell) -> None:
         tell(Figure("start to first /healthz", server.healthy_after, "s", "digested vault, wall", at_most=2.0))
         server.search(questions[0])
         tell(Figure("start to first search", time.perf_counter() - server.began, "s", "wall", at_most=2.0))
+        tell(Figure("CPU until then", server.cpu, "s", "steadier than the wall; part of the scan is in it"))
         time.sleep(5 + sizes.notes / 20_000)  # the scan at the start is not idling
         before = server.cpu
         time.sleep(sizes.idle_seconds)
@@ -100,6 +101,8 @@ def _new_notes(server: Served, vault: Path, tell: Tell) -> None:
     waits = []
     for number in range(NEW_NOTES):
         word = f"freshly{'abcdefghij'[number]}qx"
+        if server.search(f'"{word}"')["hits"]:
+            raise RuntimeError(f"{word} stands in the vault already; this needs a fresh one")
         (vault / "box-0000" / f"new-{number}.md").write_text(f"# New\n\nThis one says {word}.\n", encoding="utf-8")
         began = time.perf_counter()
         while not server.search(f'"{word}"')["hits"]:

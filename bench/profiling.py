@@ -11,6 +11,7 @@ import argparse
 import faulthandler
 import os
 import re
+import resource
 import signal
 import tempfile
 import time
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import chyme.app
-from bench.processes import family_of, thread_seconds
+from bench.processes import thread_seconds
 from chyme.app import open_app
 from chyme.digester import Digester
 from chyme.digesters import in_child as plain_in_child
@@ -149,13 +150,13 @@ def main() -> None:
         with open_app(asked.vault, create=True) as app:
             files = max(1, app.scan().new)
             app.start(follow=False).drain(wait=False)
-            children = family_of(os.getpid())
             print(f"{files} new files, {app.database.commits} commits; CPU by thread:")
             for name, seconds in sorted(thread_seconds().items(), key=lambda item: -item[1]):
                 print(f"  {name:<24}{seconds:8.2f} s  {1000 * seconds / files:.3f} ms a file")
         signal.setitimer(signal.ITIMER_PROF, 0)
         report("parent", [out / "parent"], time.process_time(), files, asked.top)
-        report("children", out.glob("child-*"), sum(child.cpu for child in children), files, asked.top)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        report("children", out.glob("child-*"), ended.ru_utime + ended.ru_stime, files, asked.top)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 def test_artifacts_can_be_unpacked_by_sqlite_alone(chyme: RunningChyme) -> None:
     sqlite = shutil.which("sqlite3")
     if sqlite is None:

@@ -61,6 +61,8 @@ class InThread:
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
+        if on_start is not None:
+            on_start()
         return self._registry[task.digester].digest(task)
 
 

@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 FILE_NAME = "vault.db"
 BUSY_SECONDS = 30.0
+READER_CACHE_KB = 4_000
+WRITER_CACHE_KB = 32_000
+CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
 )
@@ -37,7 +40,7 @@ class Database:
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
-        self._writer = Writer(lambda: connect(self.path), on_commit)
+        self._writer = Writer(lambda: _writing(self.path), on_commit)
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
@@ -85,15 +88,21 @@ class Database:
             self._readers.clear()
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, cache_kb: int = READER_CACHE_KB) -> sqlite3.Connection:
     """A connection as every part of chyme expects it."""
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA cache_size = -8000")
+    db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
     db.execute("PRAGMA temp_store = MEMORY")
     db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    return db
+
+
+def _writing(path: Path) -> sqlite3.Connection:
+    db = connect(path, WRITER_CACHE_KB)
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES:d}")
     return db
 
 

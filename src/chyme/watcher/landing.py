@@ -18,8 +18,8 @@ from chyme.store.database import Database
 from chyme.watcher.examine import examine
 
 STILL_SECONDS = 0.5
-BATCH = 100
-BATCH_SECONDS = 0.25
+BATCH = 250
+BATCH_SECONDS = 0.5
 
 
 class Stopped(ChymeError):
