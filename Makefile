@@ -89,4 +89,5 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@echo "Installing what the tests need into $(VENV)"
 	@rm -f $(VENV)/ready-to-test-*
 	@$(INSTALL) -r requirements-dev.lock
+	@sh .ci/sqlite3
 	@touch $@

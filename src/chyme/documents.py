@@ -11,7 +11,7 @@ from typing import Any
 from chyme.decide.documents import STALE_SECONDS
 from chyme.errors import UsageError
 from chyme.model import Digest, File, iso
-from chyme.store import digests, documents, files, marks, places, sqlar, verify
+from chyme.store import digests, documents, files, marks, places, queue, sqlar, verify
 from chyme.store.database import Database
 
 PROCESSING_STATUS = {
@@ -41,7 +41,7 @@ class Documents:
                 "documents": documents.counts(db, self._stale_before()),
                 "outdated": digests.outdated(db, self._recipes),
                 "vanished": vanished,
-                "next_retry": digests.next_retry(db),
+                "next_retry": queue.next_retry(db),
                 "purge_waits": marks.value_of(db, "purge-waits"),
             }
 

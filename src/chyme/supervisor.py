@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from chyme.coordinator import Claim, Coordinator, Handled
 from chyme.errors import ChymeError, DiskFull
 from chyme.model import iso
-from chyme.store import digests, requests
+from chyme.store import queue, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -139,10 +139,10 @@ class Supervisor:
         waiting = requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
-    def _due(self, db: Connection, now: str, limit: int, busy: set[int]) -> list[digests.Due]:
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int]) -> list[queue.Due]:
         if self._among is None:
-            return digests.due(db, now, limit, busy)
-        return digests.due_among(db, now, self._among, limit, busy)
+            return queue.due(db, now, limit, busy)
+        return queue.due_among(db, now, self._among, limit, busy)
 
     def _carry(self, file_id: int, claim: Claim) -> None:
         handled = Handled.STOPPED

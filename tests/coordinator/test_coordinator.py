@@ -15,7 +15,7 @@ from chyme.coordinator.owner import this_process
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import Artifact, Output, Wish, iso
-from chyme.store import digests, events, locks, requests, sqlar, verify
+from chyme.store import digests, events, locks, queue, requests, sqlar, verify
 
 Open = Callable[..., Bench]
 
@@ -106,7 +106,7 @@ def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, cl
 
     assert [bool(wait) for wait in waits] == [True, True, False, False, False]
     assert vault.digest(note, "words") == ("failed", "crash", 3)
-    assert not digests.due(vault.db, iso(clock()), 10)
+    assert not queue.due(vault.db, iso(clock()), 10)
 
 
 @pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
@@ -130,8 +130,8 @@ def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(ben
     vault.process(note)
     assert vault.digest(note, "words") == ("failed", "unavailable", 0)
 
-    assert vault.database.write(lambda db: digests.wake_unavailable(db, "words", words.recipe, iso(clock()))) == 0
-    assert vault.database.write(lambda db: digests.wake_unavailable(db, "words", "another", iso(clock()))) == 1
+    assert vault.database.write(lambda db: queue.wake_unavailable(db, "words", words.recipe, iso(clock()))) == 0
+    assert vault.database.write(lambda db: queue.wake_unavailable(db, "words", "another", iso(clock()))) == 1
     assert vault.digest(note, "words") == ("todo", None, 0)
 
 
@@ -340,7 +340,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
     other = vault.drop("other.txt", "longer " * 100_000)
 
     assert vault.digest(note, "tags")[0] == "todo"
-    assert [due.file_id for due in digests.due(vault.db, iso(clock()), 10)] == [other, note]
+    assert [due.file_id for due in queue.due(vault.db, iso(clock()), 10)] == [other, note]
 
 
 def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
@@ -387,7 +387,7 @@ def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench:
     asked = vault.drop("asked.txt", "x" * 200_000)
     vault.database.write(lambda db: digests.reset(db, asked, ["text"], digests.PERSON, iso(clock())))
 
-    assert [due.file_id for due in digests.due(vault.db, iso(clock()), 10)] == [asked, small, large]
+    assert [due.file_id for due in queue.due(vault.db, iso(clock()), 10)] == [asked, small, large]
 
 
 def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(bench: Open) -> None:

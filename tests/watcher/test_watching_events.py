@@ -155,6 +155,29 @@ def test_changed_patterns_hide_and_show_at_once_and_shown_folders_are_heard(live
     until(lambda: "build/last.txt" in live.paths())
 
 
+def test_a_folder_that_was_ignored_from_its_beginning_is_heard_once_it_is_wanted(live: Folder) -> None:
+    live.put(".chymeignore", "build/\n")
+    live.put("a.txt")
+    until(lambda: live.paths() == ["a.txt"])
+    live.put("build/out.txt")
+    (live.root / ".chymeignore").unlink()
+    until(lambda: len(live.paths()) == 2 and quiet(live))
+    live.put("build/last.txt")
+    until(lambda: "build/last.txt" in live.paths())
+
+
+def test_a_folder_that_was_moved_away_is_not_listened_to(tmp_path: Path) -> None:
+    (tmp_path / "vault/sub").mkdir(parents=True)
+    ears = Ears(os.fspath(tmp_path / "vault"), lambda _: False)
+    try:
+        (tmp_path / "vault/sub").rename(tmp_path / "outside")
+        assert ears.hear(1).paths == {"sub"}
+        (tmp_path / "outside/a.txt").touch()
+        assert ears.hear(0.2).paths == set()
+    finally:
+        ears.close()
+
+
 def test_names_that_are_not_text_are_heard(live: Folder) -> None:
     inside = os.fsencode(live.root) + b"/f\xff"
     os.mkdir(inside)

@@ -19,7 +19,7 @@ from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
 from chyme.model import Artifact, File, Limits, Output
 from chyme.search.sqlite import SqliteIndex
-from chyme.store import digests, files, verify
+from chyme.store import digests, files, queue, verify
 from chyme.store.database import Database
 from chyme.watcher import Report, Scanner, Watcher
 
@@ -121,7 +121,7 @@ class Folder:
     def digest(self) -> int:
         """Digest all that is due. Returns how many files the keeper was given."""
         before = len(self.keeper.given)
-        while due := digests.due(self.db, self.now.isoformat(), 100):
+        while due := queue.due(self.db, self.now.isoformat(), 100):
             for each in due:
                 self.coordinator.process_file(each.file_id)
         return len(self.keeper.given) - before

@@ -34,12 +34,11 @@ class Chyme(click.Group):
         except ChymeError as error:
             click.echo(f"chyme: {error}", err=True)
             sys.exit(REFUSED)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated) as ended:
             click.echo("stopped; nothing is lost", err=True)
-            sys.exit(INTERRUPTED)
-        except Terminated:
-            click.echo("stopped; nothing is lost", err=True)
-            sys.exit(0 if ctx.invoked_subcommand == "serve" else TERMINATED)  # for serve it is the way to end
+            if ctx.invoked_subcommand == "serve":
+                sys.exit(0)  # it is the way to end it
+            sys.exit(INTERRUPTED if isinstance(ended, KeyboardInterrupt) else TERMINATED)
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(FAILED)

@@ -10,7 +10,6 @@ import click
 from chyme.app import open_app
 from chyme.cli.vaults import chosen, printable, vault_options
 from chyme.errors import UsageError
-from chyme.web.server import run
 
 
 @click.command()
@@ -20,6 +19,8 @@ from chyme.web.server import run
 @vault_options
 def serve(folder: Path | None, host: str | None, port: int | None, vault: Path | None, as_json: bool) -> None:
     """Watch the vault, digest what is new or changed, and answer HTTP."""
+    from chyme.web.server import run  # takes as long to import as all the rest, and only serve needs it
+
     with open_app(chosen(folder or vault), create=True) as app:
         address = host or app.settings.host
         if not _loopback(address):

@@ -32,7 +32,7 @@ from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import File, Limits, Output, Status, Wish, iso
-from chyme.store import dictionary, digests, locks, passages, requests
+from chyme.store import dictionary, locks, passages, queue, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -113,10 +113,10 @@ class Coordinator:
         self._rules = rules
         self._runner = runner
         self._vault = vault
-        self._scratch = Scratch(scratch)
         self._clock = clock
         self._allowance = allowance
         self._owner = this_process()
+        self._scratch = Scratch(scratch, self._owner)
         self._leases = Leases(database, clock)
         self._stop = threading.Event()
         self._begun: dict[str, datetime] = {}  # run → when a child took it
@@ -304,7 +304,7 @@ class Coordinator:
 
     def unfinished(self) -> tuple[int, int, int]:
         """todo, in progress, to be tried again."""
-        return digests.unfinished(self._database.read())
+        return queue.unfinished(self._database.read())
 
 
 def _key(attempt: Attempt) -> str | None:

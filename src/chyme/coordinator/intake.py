@@ -10,7 +10,7 @@ from chyme.coordinator import transitions
 from chyme.coordinator.rules import Rules
 from chyme.decide.moves import Move, displaced
 from chyme.model import File, Seen, iso
-from chyme.store import dictionary, digests, documents, events, files, locks, passages, places, sqlar
+from chyme.store import dictionary, digests, documents, events, files, locks, passages, places, queue, sqlar
 from chyme.store.database import Database
 
 
@@ -44,7 +44,7 @@ class Intake:
         elif (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
             files.update_stamp(db, known.id, seen.stamp, now)
             if known.vanished_at is not None:
-                digests.hold(db, known.id, False)
+                queue.hold(db, known.id, False)
                 events.tell(db, now, "file", known.id, known.path, None, "returned")
             return
         else:
@@ -75,7 +75,7 @@ class Intake:
             self._hide(db, holder, now)  # until it turns up elsewhere: two files may have exchanged their names
         self._rename(db, file, seen.path, seen.escaped, now)
         files.update_stamp(db, file.id, seen.stamp, now)
-        digests.hold(db, file.id, False)
+        queue.hold(db, file.id, False)
         moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
         if moved is not None and document is not None:
             transitions.write_names(db, moved, document.title, document.tags, document.summary)
@@ -89,7 +89,7 @@ class Intake:
     def _hide(self, db: Connection, file: File, now: str) -> bool:
         hidden = files.vanish(db, file.id, now)
         if hidden:
-            digests.hold(db, file.id, True)
+            queue.hold(db, file.id, True)
             events.tell(db, now, "file", file.id, file.path, None, "vanished")
         return hidden
 
@@ -145,7 +145,7 @@ class Intake:
                     file = files.by_id(db, file_id)
                     if file is not None:
                         transitions.register(db, self._rules, file, now)
-                        digests.hold(db, file.id, file.vanished_at is not None)
+                        queue.hold(db, file.id, file.vanished_at is not None)
 
             self._database.write(add_rows)
             total += len(missing)

@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from chyme.coordinator.transitions import LEASE
 from chyme.errors import VaultError
 from chyme.model import Lease, iso
-from chyme.store import digests, locks
+from chyme.store import locks, queue
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Leases:
             for lease, deadline in kept:
                 locks.extend(db, lease, iso(min(now, deadline or now) + LEASE))
                 if deadline is None:
-                    digests.postpone(db, lease.file_id, iso(now + LEASE))
+                    queue.postpone(db, lease.file_id, iso(now + LEASE))
 
         self._database.write(extend_all)
 

@@ -9,7 +9,7 @@ from chyme.coordinator import transitions
 from chyme.coordinator.owner import is_dead
 from chyme.coordinator.rules import Rules
 from chyme.model import iso
-from chyme.store import digests, events, files, locks
+from chyme.store import digests, events, files, locks, queue
 from chyme.store.database import Database
 
 OVERDUE = timedelta(minutes=10)
@@ -26,9 +26,9 @@ def recover(database: Database, rules: Rules, now: datetime) -> int:
     def give_back(db: Connection) -> int:
         for owner in dead:
             locks.free_owner(db, owner)
-        left = digests.abandoned(db, iso(now), iso(now - OVERDUE))
+        left = queue.abandoned(db, iso(now), iso(now - OVERDUE))
         for file_id, name in left:
-            if digests.give_back(db, file_id, name, iso(now)):
+            if queue.give_back(db, file_id, name, iso(now)):
                 _give_up(db, rules, file_id, name, iso(now))
         locks.free_expired(db, iso(now))
         events.prune(db, iso(now - EVENTS_KEPT))
@@ -42,7 +42,7 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
     if file is None:
         return
     message = f"{file.path}: chyme died each time {name} worked on it; look at the file, then use 'chyme retry'"
-    digests.fail_interrupted(db, file_id, name, message, now)
+    queue.fail_interrupted(db, file_id, name, message, now)
     transitions.tell_readers(db, rules, file_id, name, True, now)
     transitions.project(db, rules, file, digests.of_file(db, file_id), now)
     events.tell(db, now, "digest", file_id, file.path, name, "failed", message)

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from chyme.coordinator.owner import is_dead
+
 OLD_SECONDS = 7 * 86400
+LENT = "lent-"
+OWNER = "owner"
 
 
 class Scratch:
     """Lends folders. Making one for each small file costs more than digesting it, so most are used again."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, owner: str) -> None:
         self.root = root
+        self._lent = root / (LENT + hashlib.sha256(owner.encode()).hexdigest()[:16])
         self._free: list[Path] = []
+        self._made = 0
         self._guard = threading.Lock()
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._clear_old()
+        self._lent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._lent / OWNER).write_text(owner)
+        self._clear_up()
 
     @contextlib.contextmanager
     def lent(self, key: str | None) -> Iterator[Path]:
@@ -32,10 +39,7 @@ class Scratch:
             folder.mkdir(mode=0o700, exist_ok=True)
             yield folder
             return
-        with self._guard:
-            folder = self._free.pop() if self._free else self.root / f"lent-{uuid.uuid4().hex}"
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700)
+        folder = self._empty()
         try:
             yield folder
         finally:
@@ -45,20 +49,28 @@ class Scratch:
                 with self._guard:
                     self._free.append(folder)
 
+    def _empty(self) -> Path:
+        with self._guard:
+            if self._free:
+                return self._free.pop()
+            self._made += 1
+            folder = self._lent / str(self._made)
+        folder.mkdir(mode=0o700)
+        return folder
+
     def forget(self, key: str | None) -> None:
         """The verdict is in: nobody needs what was kept."""
         if key is not None:
             shutil.rmtree(self.root / key, ignore_errors=True)
 
     def close(self) -> None:
-        with self._guard:
-            for folder in self._free:
-                shutil.rmtree(folder, ignore_errors=True)
-            self._free.clear()
+        shutil.rmtree(self._lent, ignore_errors=True)
 
-    def _clear_old(self) -> None:
-        """What a crash left behind goes at last; what another process uses is younger."""
+    def _clear_up(self) -> None:
+        """What dead processes were lent goes at once; what was kept for another attempt, at last."""
         for folder in self.root.iterdir():
             with contextlib.suppress(OSError):
-                if time.time() - folder.stat().st_mtime > OLD_SECONDS:
+                old = time.time() - folder.stat().st_mtime > OLD_SECONDS
+                lent = folder.name.startswith(LENT)
+                if (lent and is_dead((folder / OWNER).read_text())) or (old and not lent):
                     shutil.rmtree(folder, ignore_errors=True)

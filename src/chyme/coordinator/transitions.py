@@ -18,7 +18,7 @@ from chyme.decide.names import name_terms
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
 from chyme.model import Digest, File, Kind, Lease, Output, Status, Wish, iso
-from chyme.store import digests, documents, events, files, locks, passages, places, requests, sqlar
+from chyme.store import digests, documents, events, files, locks, passages, places, queue, requests, sqlar
 
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
@@ -156,7 +156,7 @@ def advance(
         rows = digests.of_file(db, file.id)
         step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts)
         if isinstance(step, Start) and now - turn.began > TURN:
-            digests.push_back(db, file.id)
+            queue.push_back(db, file.id)
             step = None
         match step:
             case None:

@@ -16,7 +16,7 @@ from chyme.coordinator.purging import PURGE_WAITS
 from chyme.engines.vault import Vault, spell, stamp_of, unspell
 from chyme.errors import VaultError
 from chyme.model import File, Stamp
-from chyme.store import digests, files, marks
+from chyme.store import files, marks, queue
 from chyme.store.database import Database
 from chyme.watcher import ignore
 from chyme.watcher.ignore import Ignore
@@ -89,7 +89,7 @@ class Scanner:
             turn = _Round(progress=progress, moving=self._landing.forget_moving(self._landing.moving))
             self._walk("", turn)
             self._finish(turn)
-            self._database.write(digests.wake_waiting)
+            self._database.write(queue.wake_waiting)
             return turn.report
 
     def look(self, paths: Iterable[str]) -> Report:

@@ -1,45 +1,31 @@
-"""The only place that chooses parts and joins them."""
+"""A vault, opened: what the command line and HTTP ask for."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import shutil
-import sqlite3
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from importlib.metadata import PackageNotFoundError, version
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from chyme import digesters
-from chyme.coordinator import Coordinator, Intake, Rules
-from chyme.coordinator.coordinator import Allowance
+from chyme.app.clock import now
+from chyme.app.work import Work
+from chyme.coordinator import Intake, Rules
 from chyme.coordinator.purging import purge_vanished
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
 from chyme.documents import Documents
-from chyme.engines.children.runner import Family, Runner, isolation
 from chyme.engines.vault import STATE, Vault
 from chyme.errors import UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
 from chyme.search.index import Index
 from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
-from chyme.store import digests, files, marks, passages, requests
-from chyme.store.database import FILE_NAME, Database, refuse_network_file_system
-from chyme.supervisor import Supervisor
-from chyme.watcher import Report, Scanner, Watcher
-
-log = logging.getLogger(__name__)
-
-MB = 1024 * 1024
-STILL_MOVING_SECONDS = 60.0
-POLL_SECONDS = 0.25
+from chyme.store import files, marks, passages, queue, requests
+from chyme.store.database import FILE_NAME, Database
+from chyme.watcher import Report, Scanner
 
 
 @contextlib.contextmanager
@@ -50,23 +36,6 @@ def open_app(root: Path, settings: Settings | None = None, *, create: bool = Tru
         yield app
     finally:
         app.close()
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a digestion is, for whoever watches."""
-
-    todo: int
-    running: int
-    again: int
-    moving: int
-    work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
-    paused: str | None
-    next_retry: str | None
 
 
 class App:
@@ -128,7 +97,7 @@ class App:
         """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared."""
         for name, recipe in self.rules.recipes():
             self.database.write(
-                lambda db, name=name, recipe=recipe: digests.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
+                lambda db, name=name, recipe=recipe: queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
             )
         self.intake.complete_rows()
 
@@ -233,114 +202,6 @@ class App:
         return self.documents.failures(moment)
 
 
-class Work:
-    """Everything that runs while a vault is being digested."""
-
-    def __init__(self, app: App, follow: bool, among: frozenset[int] | None) -> None:
-        settings = app.settings
-        self._app = app
-        self._among = among
-        families = _families(settings)
-        self.runner = Runner(
-            "chyme.digesters:in_child",
-            app.digester_config(),
-            families,
-            run_as=(settings.child_uid, settings.child_uid),
-            scratch_bytes=settings.scratch_mb * MB,
-            answer_bytes=settings.answer_mb * MB,
-        )
-        memory = {name: Allowance(family.memory_bytes) for name, family in families.items()}
-        self.coordinator = Coordinator(
-            app.database,
-            app.rules,
-            self.runner,
-            app.vault,
-            app.state / "scratch",
-            now,
-            lambda f: memory.get(f, memory["parsers"]),
-        )
-        self.supervisor = Supervisor(app.database, self.coordinator, settings.concurrency, now, self._look_at, among)
-        self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
-        self._stop = threading.Event()
-        self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)
-        self.coordinator.recover()
-        self.watcher.start(follow)
-        self.supervisor.start()
-        if follow:
-            self._housekeeping.start()
-
-    def close(self) -> None:
-        """Stop at once: running attempts are given back without loss."""
-        self._stop.set()
-        self.watcher.close()
-        self.runner.close()
-        self.supervisor.close()
-        self.coordinator.close()
-        if self._housekeeping.is_alive():
-            self._housekeeping.join()
-
-    def _look_at(self, file_id: int) -> None:
-        file = files.by_id(self._app.database.read(), file_id)
-        if file is not None:
-            disk = self._app.vault.disk_path(file.path, file.escaped)
-            self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
-
-    def _keep_house(self) -> None:
-        """Purge what vanished long ago, once an hour."""
-        while not self._stop.wait(3600):
-            try:
-                self._app.purge(everything=False, confirmed=False)
-            except UsageError as error:
-                log.warning("%s", error)
-
-    def progress(self) -> Progress:
-        db = self._app.database.read()
-        counts = digests.unfinished(db) if self._among is None else digests.unfinished_among(db, self._among)
-        todo, running, again = counts
-        return Progress(
-            todo + len(self.supervisor.wished_for()),
-            running,
-            again,
-            self.watcher.unsettled,
-            tuple(self.coordinator.running.values()),
-            self.supervisor.paused or self.coordinator.paused,
-            digests.next_retry(db),
-        )
-
-    def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
-        """Return when nothing is due any more; with `wait`, retries that come later are waited for."""
-        moving_since = time.monotonic()
-        while True:
-            progress = self.progress()
-            if watch is not None:
-                watch(progress)
-            if not progress.moving:
-                moving_since = time.monotonic()
-            patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
-            if not (progress.todo or progress.running or patient or self.supervisor.in_flight):
-                overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
-                if not progress.again or not (wait or overdue):
-                    return progress
-            self._stop.wait(POLL_SECONDS)
-
-
-def _families(settings: Settings) -> dict[str, Family]:
-    return {
-        "parsers": Family(
-            settings.parser_children or settings.cores,
-            settings.parser_memory_mb * MB,
-            settings.child_idle_seconds,
-            memory_setting="parser_memory_mb",
-        ),
-        "text": Family(
-            settings.text_children or settings.cores,
-            settings.text_memory_mb * MB,
-            settings.child_idle_seconds,
-            memory_setting="text_memory_mb",
-        ),
-    }
-
-
 def _config(settings: Settings) -> dict[str, Any]:
     return {
         "conversion": {
@@ -354,55 +215,3 @@ def _config(settings: Settings) -> dict[str, Any]:
         "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,
     }
-
-
-@dataclass(frozen=True)
-class Engine:
-    """One line of `chyme doctor`."""
-
-    capability: str
-    engine: str
-    ok: bool
-    how: str = ""
-
-
-_ENGINES = (
-    ("PDF", "liteparse"),
-    ("PDF, second", "pypdfium2"),
-    ("office, ODF, RTF, EPUB", "firecrawl-anydoc"),
-    ("PPTX, MSG", "xberg"),
-    ("articles in HTML", "trafilatura"),
-    ("web pages", "html-to-markdown"),
-    ("kinds of file", "puremagic"),
-    ("file system events", "watchfiles"),
-)
-
-
-def doctor(root: Path) -> list[Engine]:
-    """What is installed, what is missing and how to get it; needs no vault."""
-    found = [_installed(capability, package) for capability, package in _ENGINES]
-    sqlite = sqlite3.sqlite_version
-    good = sqlite3.sqlite_version_info >= (3, 37, 0)
-    found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
-    apart = isolation()
-    found.append(
-        Engine("children without network", apart.how, apart.network_off, "" if apart.network_off else _NO_NAMESPACE)
-    )
-    found.append(Engine("children's user", apart.user, bool(apart.user)))
-    try:
-        refuse_network_file_system(root)
-        found.append(Engine("disk", f"{shutil.disk_usage(root).free // MB:,} MB free at {root}", True))
-    except (VaultError, OSError) as error:
-        found.append(Engine("disk", str(root), False, str(error)))
-    found += [Engine("plug-in", "not loaded", False, problem) for problem in digesters.load({}).problems]
-    return found
-
-
-_NO_NAMESPACE = "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run as root"
-
-
-def _installed(capability: str, package: str) -> Engine:
-    try:
-        return Engine(capability, f"{package} {version(package)}", True)
-    except PackageNotFoundError:
-        return Engine(capability, package, False, f"pip install {package}")

@@ -1,0 +1,152 @@
+"""Everything that runs while a vault is being digested."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chyme.app.clock import now
+from chyme.coordinator import Coordinator
+from chyme.coordinator.coordinator import Allowance
+from chyme.engines.children.runner import Family, Runner
+from chyme.errors import UsageError
+from chyme.model import iso
+from chyme.settings import Settings
+from chyme.store import files, queue
+from chyme.supervisor import Supervisor
+from chyme.watcher import Watcher
+
+if TYPE_CHECKING:
+    from chyme.app.opened import App
+
+log = logging.getLogger(__name__)
+
+MB = 1024 * 1024
+STILL_MOVING_SECONDS = 60.0
+POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a digestion is, for whoever watches."""
+
+    todo: int
+    running: int
+    again: int
+    moving: int
+    work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
+    paused: str | None
+    next_retry: str | None
+
+
+class Work:
+    """Everything that runs while a vault is being digested."""
+
+    def __init__(self, app: App, follow: bool, among: frozenset[int] | None) -> None:
+        settings = app.settings
+        self._app = app
+        self._among = among
+        families = _families(settings)
+        self.runner = Runner(
+            "chyme.digesters:in_child",
+            app.digester_config(),
+            families,
+            run_as=(settings.child_uid, settings.child_uid),
+            scratch_bytes=settings.scratch_mb * MB,
+            answer_bytes=settings.answer_mb * MB,
+        )
+        memory = {name: Allowance(family.memory_bytes) for name, family in families.items()}
+        self.coordinator = Coordinator(
+            app.database,
+            app.rules,
+            self.runner,
+            app.vault,
+            app.state / "scratch",
+            now,
+            lambda f: memory.get(f, memory["parsers"]),
+        )
+        self.supervisor = Supervisor(app.database, self.coordinator, settings.concurrency, now, self._look_at, among)
+        self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
+        self._stop = threading.Event()
+        self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)
+        self.coordinator.recover()
+        self.watcher.start(follow)
+        self.supervisor.start()
+        if follow:
+            self._housekeeping.start()
+
+    def close(self) -> None:
+        """Stop at once: running attempts are given back without loss."""
+        self._stop.set()
+        self.watcher.close()
+        self.runner.close()
+        self.supervisor.close()
+        self.coordinator.close()
+        if self._housekeeping.is_alive():
+            self._housekeeping.join()
+
+    def _look_at(self, file_id: int) -> None:
+        file = files.by_id(self._app.database.read(), file_id)
+        if file is not None:
+            disk = self._app.vault.disk_path(file.path, file.escaped)
+            self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
+
+    def _keep_house(self) -> None:
+        """Purge what vanished long ago, once an hour."""
+        while not self._stop.wait(3600):
+            try:
+                self._app.purge(everything=False, confirmed=False)
+            except UsageError as error:
+                log.warning("%s", error)
+
+    def progress(self) -> Progress:
+        db = self._app.database.read()
+        counts = queue.unfinished(db) if self._among is None else queue.unfinished_among(db, self._among)
+        todo, running, again = counts
+        return Progress(
+            todo + len(self.supervisor.wished_for()),
+            running,
+            again,
+            self.watcher.unsettled,
+            tuple(self.coordinator.running.values()),
+            self.supervisor.paused or self.coordinator.paused,
+            queue.next_retry(db),
+        )
+
+    def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
+        """Return when nothing is due any more; with `wait`, retries that come later are waited for."""
+        moving_since = time.monotonic()
+        while True:
+            progress = self.progress()
+            if watch is not None:
+                watch(progress)
+            if not progress.moving:
+                moving_since = time.monotonic()
+            patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
+            if not (progress.todo or progress.running or patient or self.supervisor.in_flight):
+                overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
+                if not progress.again or not (wait or overdue):
+                    return progress
+            self._stop.wait(POLL_SECONDS)
+
+
+def _families(settings: Settings) -> dict[str, Family]:
+    return {
+        "parsers": Family(
+            settings.parser_children or settings.cores,
+            settings.parser_memory_mb * MB,
+            settings.child_idle_seconds,
+            memory_setting="parser_memory_mb",
+        ),
+        "text": Family(
+            settings.text_children or settings.cores,
+            settings.text_memory_mb * MB,
+            settings.child_idle_seconds,
+            memory_setting="text_memory_mb",
+        ),
+    }
