@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-import chyme.app
+import chyme.app.work
 from bench.processes import thread_seconds
 from chyme.app import open_app
 from chyme.digester import Digester
@@ -143,7 +143,7 @@ def main() -> None:
         out = Path(folder)
         out.chmod(0o777)
         here = [Path(__file__).resolve().parents[1]]
-        vars(chyme.app)["Runner"] = lambda _entry, config, *rest, **more: Runner(
+        vars(chyme.app.work)["Runner"] = lambda _entry, config, *rest, **more: Runner(
             "bench.profiling:in_child", {**config, "sampled": folder}, *rest, import_from=here, **more
         )
         sample_into(out / "parent")

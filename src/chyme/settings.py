@@ -42,6 +42,7 @@ class Settings:
     nesting: int = _setting(100, "How deep elements of a document may stand inside each other.")
     pdf_pages: int = _setting(2_000, "How many pages of a PDF are read; more are noted, not read.")
     html_bytes: int = _setting(50 * 1024 * 1024, "Web pages larger than this are not read.")
+    text_chars: int = _setting(10_000_000, "How much text of one document is kept; more is noted, not kept.")
     index_text_mb: int = _setting(5, "How much text of one file is indexed; more is noted, not indexed.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
     purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")

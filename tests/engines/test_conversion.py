@@ -436,3 +436,14 @@ def test_the_richer_body_of_a_mail_is_taken() -> None:
         + b"</p>\n--b--\n"
     )
     assert "northern quay" in of_bytes("a.eml", mail).markdown
+
+
+def test_a_text_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
+    page = "<html><body>" + "".join(f"<p>paragraph {n} of many</p>" for n in range(1000)) + "</body></html>"
+    whole = convert("long.html", page.encode(), "text/html", ConversionLimits())
+    part = convert("long.html", page.encode(), "text/html", ConversionLimits(text_chars=2000))
+
+    assert 1000 <= len(part.markdown) <= 2000
+    assert whole.markdown.startswith(part.markdown) and part.markdown.endswith("of many")
+    assert all(place.end <= 2000 for place in part.places)
+    assert "raise text_chars" in part.notes[-1]

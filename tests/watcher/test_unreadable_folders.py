@@ -18,6 +18,15 @@ from chyme.errors import VaultError
 NOBODY = 65534
 
 
+@pytest.fixture(autouse=True)
+def rehearsed(tmp_path: Path) -> None:
+    """Everything is imported before the user's rights are given up: Python itself may live where only root reads."""
+    folder = Folder(tmp_path / "rehearsal")
+    folder.put("a.txt", "walrus")
+    folder.take_in()
+    folder.close()
+
+
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that an unprivileged user reaches (pytest's own are closed to others)."""

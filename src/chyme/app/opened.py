@@ -211,6 +211,7 @@ def _config(settings: Settings) -> dict[str, Any]:
             "nesting": settings.nesting,
             "pdf_pages": settings.pdf_pages,
             "html_bytes": settings.html_bytes,
+            "text_chars": settings.text_chars,
         },
         "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chyme.engines.converted import MB, ConversionLimits, Converted
+from chyme.engines.converted import MB, ConversionLimits, Converted, bounded
 from chyme.engines.extensions import DOCUMENTS, EML, HTML, MSG, PDF
 from chyme.errors import LimitReached, UnreadableFile
 
@@ -23,6 +23,12 @@ def convert(
         raise LimitReached(
             f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
         )
+    return bounded(_converted(name, data, mime, limits, progress), limits.text_chars)
+
+
+def _converted(
+    name: str, data: bytes, mime: str, limits: ConversionLimits, progress: Callable[[float], None]
+) -> Converted:
     if mime == PDF:
         from chyme.engines.pdf import convert_pdf
 

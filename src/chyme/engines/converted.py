@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.errors import UnreadableFile
 from chyme.model import Place
@@ -27,6 +27,7 @@ class ConversionLimits:
     nesting: int = 100
     pdf_pages: int = 2_000
     html_bytes: int = 50 * MB
+    text_chars: int = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,17 @@ class Converted:
     markdown: str
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def bounded(found: Converted, most: int) -> Converted:
+    """The beginning of a text that is too long, cut at the end of a line, and a note that says so."""
+    text = found.markdown
+    if len(text) <= most:
+        return found
+    end = max(text.rfind("\n", 0, most), most // 2)
+    places = tuple(replace(place, end=min(place.end, end)) for place in found.places if place.start < end)
+    note = f"the first {end:,} of {len(text):,} characters are kept; raise text_chars to keep more"
+    return Converted(text[:end].rstrip(), places, (*found.notes, note))
 
 
 def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Converted:

@@ -17,7 +17,7 @@ from chyme.web.routes import create
 def run(app: App, host: str, port: int, as_json: bool = False) -> None:
     """Serve until interrupted. The scan runs in the background, so the first answer does not wait for it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle's delay on
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
