@@ -34,7 +34,6 @@ _ENGINES = (
     ("articles in HTML", "trafilatura"),
     ("web pages", "html-to-markdown"),
     ("kinds of file", "puremagic"),
-    ("file system events", "watchfiles"),
 )
 
 

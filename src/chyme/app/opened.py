@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from chyme.coordinator.purging import purge_vanished
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
 from chyme.documents import Documents
-from chyme.engines.vault import STATE, Vault
+from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
 from chyme.search.index import Index
@@ -26,6 +27,8 @@ from chyme.settings import Settings, read_settings
 from chyme.store import files, marks, passages, queue, requests
 from chyme.store.database import FILE_NAME, Database
 from chyme.watcher import Report, Scanner
+
+SETTLE_SECONDS = 2.0
 
 
 @contextlib.contextmanager
@@ -106,7 +109,18 @@ class App:
 
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
         """Take in what is new, changed, moved or gone."""
-        return self.scanner.look(paths) if paths else self.scanner.scan(progress=progress)
+        if paths:
+            return self.scanner.look([unspell(path) for path in paths])
+        return self.scanner.scan(progress=progress)
+
+    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+        """The same, and wait a moment for files that were written just now."""
+        report = self.scan(paths, progress)
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while self.scanner.moving and time.monotonic() < deadline:
+            time.sleep(0.1)
+            report += self.scanner.settle()
+        return report
 
     def files_below(self, paths: Sequence[str]) -> list[File]:
         """The files that a person means by these paths; none means all."""
@@ -159,10 +173,10 @@ class App:
         if files.by_path(self.database.read(), path) is not None:
             return True
         try:
-            inside = self.vault.relative(os.fspath(self.vault.root / path))
+            inside = self.vault.relative(os.fspath(self.vault.root / unspell(path)))
         except UsageError:
             return False
-        self.scanner.look([inside])
+        self.scan([inside])
         return files.by_path(self.database.read(), inside) is not None
 
     def digest_again(self, path: str, names: Sequence[str]) -> None:

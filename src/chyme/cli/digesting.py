@@ -47,7 +47,7 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
 
 def _scanned(app: App, wanted: Sequence[str], console: Console) -> Report:
     with console.status("looking through the vault …") as spinner:
-        report = app.scan(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
+        report = app.scan_and_settle(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
     for folder in report.unreadable:
         console.print(
             f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False, soft_wrap=True

@@ -193,7 +193,7 @@ class Coordinator:
         self.running[file.id] = (file.path, digester.name, 0.0)
         try:
             with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
-                inputs = inputs_of(self._database.read(), file, digester)
+                inputs = inputs_of(self._database.read(), file, attempt.inputs) if attempt.inputs else ()
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)

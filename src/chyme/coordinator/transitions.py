@@ -35,6 +35,7 @@ class Attempt:
     run_id: str
     attempts: dict[str, int]
     input_hash: str
+    inputs: tuple[str, ...]  # the outputs it reads that are there
     seconds: float
     started: datetime
 
@@ -211,7 +212,8 @@ def _start(
     attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
-    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, seconds, now)
+    inputs = tuple(name for name in digester.reads if name in rows and rows[name].status is Status.COMPLETED)
+    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now)
 
 
 def record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from sqlite3 import Connection
 from typing import BinaryIO
@@ -12,13 +13,9 @@ from chyme.model import File, Status, Upstream
 from chyme.store import digests, places, sqlar
 
 
-def inputs_of(db: Connection, file: File, digester: Digester) -> tuple[Upstream, ...]:
-    """The completed outputs named in `reads`, those without content left out."""
-    if not digester.reads:
-        return ()
-    rows = digests.of_file(db, file.id)
-    done = [name for name in digester.reads if name in rows and rows[name].status is Status.COMPLETED]
-    return tuple(found for name in done if (found := _output(db, file, name)) is not None)
+def inputs_of(db: Connection, file: File, names: Iterable[str]) -> tuple[Upstream, ...]:
+    """These outputs, those without content left out."""
+    return tuple(found for name in names if (found := _output(db, file, name)) is not None)
 
 
 def _output(db: Connection, file: File, name: str) -> Upstream | None:
@@ -42,7 +39,9 @@ class StoredSource:
         raise UsageError("a time limit is decided without reading the file")
 
     def output(self, name: str) -> Upstream | None:
-        return next((found for found in inputs_of(self._db, self.file, self._digester) if found.name == name), None)
+        row = digests.of_file(self._db, self.file.id).get(name)
+        readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
+        return _output(self._db, self.file, name) if readable else None
 
     def progress(self, fraction: float) -> None:
         """Nobody watches."""

@@ -35,7 +35,7 @@ class Vault:
         return self._prefix + (unspell(path) if escaped else path)
 
     def relative(self, text: str) -> str:
-        """What a person typed, as a path in the vault. Refuses what lies outside."""
+        """What a person typed, as the public path of a file or folder. Refuses what lies outside."""
         typed = Path(text)
         inside = typed if typed.is_absolute() else Path.cwd() / typed
         for candidate in (Path(os.path.normpath(inside)), Path(os.path.normpath(self.root / text))):
@@ -44,8 +44,10 @@ class Vault:
                 return ""
             if resolved.is_relative_to(self.root):
                 found = os.fspath(resolved.relative_to(self.root))
-                if os.path.lexists(resolved) or not typed.is_absolute():
-                    return found
+                if os.path.lexists(resolved):
+                    return spell(found)[0]
+                if not typed.is_absolute():
+                    return found if _is_text(found) else spell(found)[0]
         raise UsageError(f"{text}: is not in the vault {self.root}")
 
     def open(self, file: File) -> int:

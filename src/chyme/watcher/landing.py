@@ -37,6 +37,16 @@ class Report:
     returned: int = 0
     unreadable: list[str] = field(default_factory=list)
 
+    def __add__(self, more: Report) -> Report:
+        return Report(
+            self.new + more.new,
+            self.changed + more.changed,
+            self.moved + more.moved,
+            self.vanished + more.vanished,
+            self.returned + more.returned,
+            self.unreadable + more.unreadable,
+        )
+
     @property
     def anything(self) -> bool:
         """Whether something is other than it was."""
@@ -67,6 +77,7 @@ class Landing:
         self._batch_since = 0.0
         self._claimed: set[int] = set()  # files with a move in the batch
         self.stop = threading.Event()
+        self.on_moving: Callable[[], None] = lambda: None  # somebody must look again in a moment
 
     @property
     def moving(self) -> list[str]:
@@ -115,7 +126,7 @@ class Landing:
             report.unreadable.append(found.path)
             return
         if seen is None:
-            self._moving[found.raw] = (found.stamp, time.monotonic())
+            self._wait_for(found, time.monotonic())
             return
         if own is not None and (own.hash, own.kind, own.mime) == (seen.hash, seen.kind, seen.mime):
             self._refresh(own, seen.stamp, report)
@@ -199,8 +210,12 @@ class Landing:
         if self._wall() - found.ctime >= STILL_SECONDS or now - since >= STILL_SECONDS:
             self._moving.pop(found.raw, None)
             return True
-        self._moving[found.raw] = (found.stamp, since)
+        self._wait_for(found, since)
         return False
+
+    def _wait_for(self, found: Found, since: float) -> None:
+        self._moving[found.raw] = (found.stamp, since)
+        self.on_moving()
 
 
 def _raw(file: File) -> str:

@@ -90,7 +90,15 @@ class Scanner:
             self._walk("", turn)
             self._finish(turn)
             self._database.write(queue.wake_waiting)
+            self._calm_down(turn.report)
             return turn.report
+
+    def _calm_down(self, report: Report) -> None:
+        """When the files are back that had vanished at once, purging need not wait for a person any more."""
+        db = self._database.read()
+        present, vanished = files.counts(db)
+        if report.returned and vanished <= SUSPICIOUS_SHARE * present and marks.value_of(db, PURGE_WAITS):
+            self._database.write(lambda db: marks.remove(db, PURGE_WAITS))
 
     def look(self, paths: Iterable[str]) -> Report:
         """Look at these paths again, as read from disk: files, folders, or nothing any more."""
@@ -104,6 +112,10 @@ class Scanner:
                 self._look_at(raw, turn)
             self._finish(turn)
             return turn.report
+
+    def call_when_moving(self, look_again: Callable[[], None]) -> None:
+        """Whoever keeps calling `settle` wants to know when there is something to settle."""
+        self._landing.on_moving = look_again
 
     def settle(self) -> Report:
         """Take the files that have become still since."""

@@ -42,6 +42,7 @@ class Watcher:
         What happens after this returns is heard, so that a scan from here on misses nothing.
         """
         jobs = [self._work]
+        self._scanner.call_when_moving(self._nudged.set)
         if follow:
             self._scan_due = time.monotonic() + self._rescan
             try:
