@@ -41,6 +41,7 @@ class Digester(ABC):
     reads: ClassVar[tuple[str, ...]] = ()  # upstream outputs; the only declaration of dependency
     version: ClassVar[int] = 1  # raise it: older digests are out of date
     family: ClassVar[str] = "parsers"  # which group of child processes runs it
+    quick: ClassVar[bool] = False  # takes milliseconds for a small file: several such files share a thread
     waits: ClassVar[bool] = False  # only waits on HTTP: runs in a thread, not in a child
     reusable: ClassVar[bool] = True  # False when it looks at vault-wide state
     counts: ClassVar[bool] = True  # False: never changes a document's status

@@ -22,6 +22,7 @@ WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
 FULL_DISK_SECONDS = 5.0
+SMALL = 64 * 1024
 ROOM = 3  # places that are filled together: one transaction for all
 
 
@@ -36,12 +37,14 @@ class Supervisor:
         clock: Callable[[], datetime],
         look_at: Callable[[int], None],
         among: frozenset[int] | None = None,
+        cores: int = 2,
     ) -> None:
         self._database = database
         self._coordinator = coordinator
         self._concurrency = concurrency
         self._clock = clock
         self._look_at = look_at
+        self._cores = cores
         self._among = among  # only these files; None means all
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chyme-file")
         self._in_flight: set[int] = set()
@@ -116,11 +119,14 @@ class Supervisor:
             with self._guard:
                 self._in_flight.difference_update(chosen)
             raise
+        begun: list[Claim] = []
         for file_id, claim in zip(chosen, taken, strict=True):
             if isinstance(claim, Claim) and claim.attempt is not None:
-                self._pool.submit(self._carry, file_id, claim)
+                begun.append(claim)
             else:
                 self._done(file_id, Handled.DONE)
+        for lane in _lanes(begun, self._cores):
+            self._pool.submit(self._carry, lane)
 
     def _choose(self, free: int, passed_over: set[int], crowded: bool) -> list[int]:
         db, now = self._database.read(), iso(self._clock())
@@ -144,16 +150,22 @@ class Supervisor:
             return queue.due(db, now, limit, busy)
         return queue.due_among(db, now, self._among, limit, busy)
 
-    def _carry(self, file_id: int, claim: Claim) -> None:
-        handled = Handled.STOPPED
+    def _carry(self, lane: list[Claim]) -> None:
+        left = {claim.lease.file_id for claim in lane}
+
+        def done(file_id: int, handled: Handled) -> None:
+            left.discard(file_id)
+            self._done(file_id, handled)
+
         try:
-            handled = self._coordinator.carry(claim)
+            self._coordinator.carry(lane, done)
         except ChymeError as error:
             log.warning("a file could not be worked on: %s", error)
         except Exception:
             log.exception("a file could not be worked on")
         finally:
-            self._done(file_id, handled)
+            for file_id in list(left):
+                self._done(file_id, Handled.STOPPED)
 
     def _done(self, file_id: int, handled: Handled) -> None:
         with self._guard:
@@ -166,3 +178,10 @@ class Supervisor:
             self._look_at(file_id)
         if room:
             self._woken.set()
+
+
+def _lanes(claims: list[Claim], cores: int) -> list[list[Claim]]:
+    """Which files share a thread: small ones that take milliseconds, a lane per core. All others have their own."""
+    quick = [c for c in claims if c.attempt and c.attempt.digester.quick and c.attempt.file.size <= SMALL]
+    shared = [lane for first in range(cores) if (lane := quick[first::cores])]
+    return shared + [[claim] for claim in claims if claim not in quick]

@@ -70,7 +70,9 @@ class Work:
             now,
             lambda f: memory.get(f, memory["parsers"]),
         )
-        self.supervisor = Supervisor(app.database, self.coordinator, settings.concurrency, now, self._look_at, among)
+        self.supervisor = Supervisor(
+            app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores
+        )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
         self._stop = threading.Event()
         self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)

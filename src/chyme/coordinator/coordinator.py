@@ -10,7 +10,9 @@ import random
 import shutil
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -31,7 +33,7 @@ from chyme.digester import Digester
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
-from chyme.model import File, Limits, Output, Status, Wish, iso
+from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
 from chyme.store import dictionary, locks, passages, queue, requests
 from chyme.store.database import Database
 
@@ -96,6 +98,17 @@ class Allowance:
     cpu_factor: float = 1.0  # CPU seconds per second of its time limit
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A verdict on its way into the database."""
+
+    attempt: Attempt
+    so_far: Handled
+    settled: bool
+    write: Callable[[Connection], tuple[Attempt | None, Pass]]
+    written: Future[tuple[Attempt | None, Pass]]
+
+
 class Coordinator:
     """Takes a file, runs what is pending in order, records each verdict, lets the file go."""
 
@@ -140,7 +153,7 @@ class Coordinator:
             return Handled.BUSY
         if isinstance(taken, int):
             return self._await(file_id, taken) if wait else Handled.BUSY
-        return self.carry(taken)
+        return self.carry([taken])[file_id]
 
     def claim(self, wanted: Sequence[tuple[int, Wish | None]]) -> list[Claim | int | None]:
         """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish."""
@@ -161,18 +174,40 @@ class Coordinator:
             recover(self._database, self._rules, now)
         return dead
 
-    def carry(self, claim: Claim) -> Handled:
-        """Run what is pending for a claimed file, in order, until nothing is left or its turn is over."""
-        attempt, turn = claim.attempt, claim.turn
-        try:
-            while attempt is not None:
+    def carry(
+        self, claims: Sequence[Claim], done: Callable[[int, Handled], None] = lambda _id, _handled: None
+    ) -> dict[int, Handled]:
+        """Run what is pending for claimed files, each in order, until nothing is left or its turn is over.
+
+        While one verdict is written the next file is worked on. `done` is told of each file as it ends.
+        """
+        handled: dict[int, Handled] = {}
+
+        def end(lease: Lease, how: Handled) -> None:
+            self._leases.drop(lease)
+            handled[lease.file_id] = how
+            done(lease.file_id, how)
+
+        for claim in claims:
+            self._leases.keep(claim.lease)
+        ready = deque((claim.lease, claim.attempt, claim.turn) for claim in claims)
+        writing: deque[Recording] = deque()
+        while ready or writing:
+            if ready:
+                lease, attempt, turn = ready.popleft()
+                if attempt is None:
+                    end(lease, Handled.DONE)
+                    continue
                 outcome, so_far = self._attempt(attempt)
-                attempt, turn = self._record(attempt, outcome, turn)
-                if so_far is not Handled.DONE:
-                    return so_far
-            return Handled.DONE
-        finally:
-            self._leases.drop(claim.lease)
+                writing.append(self._begin_to_record(attempt, outcome, turn, so_far))
+            while writing and (not ready or writing[0].written.done()):
+                recording = writing.popleft()
+                following, turn = self._recorded(recording)
+                if recording.so_far is Handled.DONE:
+                    ready.append((recording.attempt.lease, following, turn))
+                else:
+                    end(recording.attempt.lease, recording.so_far)
+        return handled
 
     def _await(self, file_id: int, request_id: int) -> Handled:
         """Wait until whoever holds the file has fulfilled the wish, or let us do it."""
@@ -249,8 +284,7 @@ class Coordinator:
         if stamp_of(os.fstat(fd)) != file.stamp:
             raise FileChanged(f"{file.path}: changed while it was read")
 
-    def _record(self, attempt: Attempt, outcome: Outcome, turn: Pass) -> tuple[Attempt | None, Pass]:
-        """Write the verdict, and wait for room on the disk if there is none: the work is done, it must not be lost."""
+    def _begin_to_record(self, attempt: Attempt, outcome: Outcome, turn: Pass, so_far: Handled) -> Recording:
         began = self._begun.pop(attempt.run_id, attempt.started)
         took = max(0, round((self._clock() - began).total_seconds() * 1000))
         verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]
@@ -263,15 +297,22 @@ class Coordinator:
                 return None, turn
             return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
 
+        settled = all(verdict.settled for _, verdict, _ in verdicts)
+        return Recording(attempt, so_far, settled, write, self._database.submit(write, size))
+
+    def _recorded(self, recording: Recording) -> tuple[Attempt | None, Pass]:
+        """What follows, once the verdict is written. The work is done and must not be lost: we wait for room."""
+        written = recording.written
         while True:
             try:
-                following = self._database.write(write, size)
+                following = written.result()
                 break
             except DiskFull as error:
-                self._pause(attempt, str(error))
+                self._pause(recording.attempt, str(error))
+                written = self._database.submit(recording.write)
         self.paused = None
-        if all(verdict.settled for _, verdict, _ in verdicts):
-            self._scratch.forget(_key(attempt))
+        if recording.settled:
+            self._scratch.forget(_key(recording.attempt))
         return following
 
     def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:

@@ -139,14 +139,20 @@ def reset(db: Connection, file: File, outputs: Iterable[str], priority: int, now
 
 
 def advance(
-    db: Connection, rules: Rules, lease: Lease, turn: Pass, now: datetime, moved: bool = False
+    db: Connection,
+    rules: Rules,
+    lease: Lease,
+    turn: Pass,
+    now: datetime,
+    moved: bool = False,
+    known: File | None = None,
 ) -> tuple[Attempt | None, Pass]:
     """Settle what needs no work, then begin the next digester; without one, release the file.
 
     `moved`: something was settled before, so the document's row must follow.
     """
+    file = known or files.by_id(db, lease.file_id)
     while True:
-        file = files.by_id(db, lease.file_id)
         if file is None or file.vanished_at is not None:
             locks.release(db, lease)
             return None, turn
@@ -208,7 +214,6 @@ def _start(
     deadline = iso(now + timedelta(seconds=seconds))
     run_id = uuid.uuid4().hex
     digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
-    locks.extend(db, lease, iso(now + LEASE))
     attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
@@ -238,7 +243,7 @@ def record(
             row = rows.get(name)
             if row is not None and row.run_id == attempt.run_id:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
-    return advance(db, rules, attempt.lease, turn, now, moved=True)
+    return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
 
 
 def settle(
@@ -258,7 +263,7 @@ def settle(
     new_hash = None
     if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
         new_hash = prepared.content_hash
-        _complete(db, file, name, prepared, attempt, duration, now)
+        _complete(db, file, name, prepared, attempt, before, duration, now)
     else:
         digests.settle_otherwise(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
@@ -280,12 +285,23 @@ def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed:
 
 
 def _complete(
-    db: Connection, file: File, name: str, prepared: Prepared, attempt: Attempt, duration: int | None, now: str
+    db: Connection,
+    file: File,
+    name: str,
+    prepared: Prepared,
+    attempt: Attempt,
+    before: Digest | None,
+    duration: int | None,
+    now: str,
 ) -> None:
     output = prepared.output
-    sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
-    places.replace(db, file.id, name, output.places)
-    if output.passages or output.words or name.startswith("search-"):
+    again = before is not None and before.content_hash is not None  # else there is nothing to replace
+    sqlar_name = None
+    if again or prepared.artifacts:
+        sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
+    if again or output.places:
+        places.replace(db, file.id, name, output.places)
+    if again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
     digests.complete(
         db, file.id, name, output.content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
@@ -352,7 +368,8 @@ def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], n
     document = documents.of_file(db, file.id)
     titled = document is not None and document.title is not None
     stand = standing(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
-    if documents.stand(db, file.id, stand.state, stand.reason, now):
+    documents.stand(db, file.id, stand.state, stand.reason, now)
+    if document is None or document.state != stand.state:
         events.tell(db, now, "document", file.id, file.path, None, stand.state, stand.reason)
 
 

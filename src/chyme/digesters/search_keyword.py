@@ -40,6 +40,7 @@ class SearchKeyword(Digester):
     description = "The passages by which the file is found word for word."
     reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_WORDS_FROM)
     family = "text"
+    quick = True
 
     def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
         self._text_limit = text_limit

@@ -8,6 +8,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -67,6 +68,10 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
         """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
         return self._writer.write(work, size)
+
+    def submit(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> Future[T]:
+        """The same without waiting for it."""
+        return self._writer.submit(work, size)
 
     def checkpoint(self) -> None:
         """Move everything from the write-ahead log into the database and empty the log."""

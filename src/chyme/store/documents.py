@@ -47,13 +47,11 @@ def register(db: Connection, file_id: int, now: str) -> None:
     )
 
 
-def stand(db: Connection, file_id: int, state: str, reason: str | None, now: str) -> bool:
-    """Note the state and that something moved. True when the state is another one than before."""
-    before = db.execute("SELECT state FROM documents WHERE file_id = ?", (file_id,)).fetchone()
+def stand(db: Connection, file_id: int, state: str, reason: str | None, now: str) -> None:
+    """Note the state and that something moved."""
     db.execute(
         "UPDATE documents SET state = ?, reason = ?, moved_at = ? WHERE file_id = ?", (state, reason, now, file_id)
     )
-    return before is None or before[0] != state
 
 
 def entitle(db: Connection, file_id: int, title: str | None) -> None:

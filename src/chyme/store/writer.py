@@ -57,23 +57,23 @@ class Writer:
 
         `work` may run more than once (a failed commit is retried), so it must change nothing but the database.
         """
-        request = _Request(work, size)
-        with self._closing:
-            if self._closed:
-                raise VaultError("the vault is closed")
-            self._queue.put(request)
-        result: T = request.answer.result()
-        return result
+        return self.submit(work, size).result()
+
+    def submit(self, work: Work[T], size: int = 0) -> Future[T]:
+        """The same without waiting: the answer comes when it is durable."""
+        return self._ask(_Request(work, size))
 
     def outside(self, work: Work[T]) -> T:
         """Run what cannot be part of a transaction (checkpoint, vacuum) on the writer's connection."""
-        request = _Request(work, BATCH_BYTES, alone=True)
+        answer: Future[T] = self._ask(_Request(work, BATCH_BYTES, alone=True))
+        return answer.result()
+
+    def _ask(self, request: _Request) -> Future[Any]:
         with self._closing:
             if self._closed:
                 raise VaultError("the vault is closed")
             self._queue.put(request)
-        result: T = request.answer.result()
-        return result
+        return request.answer
 
     def close(self) -> None:
         """Finish what was asked, then stop."""
