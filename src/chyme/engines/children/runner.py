@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -12,13 +12,12 @@ from pathlib import Path
 
 from chyme.engines.children.child import Child, NeverTaken, NotStarted, Upbringing
 from chyme.engines.children.isolation import Isolation
+from chyme.engines.children.nursery import CLOSED, Nursery
 from chyme.engines.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
 
 NOBODY = (65534, 65534)
-CLOSED = "chyme is shutting down; nothing more is digested"
-CLOSE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +54,6 @@ class Snapshot:
     isolation: Isolation | None  # None until the first child has started
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    task: Task
-    limits: Limits
-    on_progress: Callable[[float], None] | None
-    on_start: Callable[[], None] | None
-    answer: Future[list[Output]]
-
-
 class Runner:
     """The one door to child processes. `run` may be called from many threads at once."""
 
@@ -83,7 +73,12 @@ class Runner:
         self._upbringing = Upbringing(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
         )
-        self._groups = {name: _Group(name, family, self._upbringing) for name, family in families.items()}
+        self._nursery = Nursery()
+        self._groups = {
+            name: _Group(name, family, self._upbringing, self._nursery) for name, family in families.items()
+        }
+        shortest = min((family.idle_seconds for family in families.values()), default=60.0)
+        self._nursery.watch_over([group.let_idle_go for group in self._groups.values()], shortest)
 
     def run(
         self,
@@ -99,9 +94,13 @@ class Runner:
             known = ", ".join(self._groups)
             raise UsageError(f"no family of children is called {family}; there are: {known}")
         allowed = replace(limits, memory_bytes=min(limits.memory_bytes, group.family.memory_bytes))
-        job = _Job(task, allowed, on_progress, on_start, Future())
-        group.submit(job)
-        return job.answer.result()
+        slot = group.acquire()
+        try:
+            if on_start is not None:
+                on_start()
+            return slot.answer(task, allowed, on_progress)
+        finally:
+            group.give_back(slot)
 
     def snapshot(self) -> Snapshot:
         """What status tells about children."""
@@ -118,18 +117,18 @@ class Runner:
         """End all children at once. Tasks under way fail with a ChymeError."""
         for group in self._groups.values():
             group.close()
-        for group in self._groups.values():
-            group.join()
+        self._nursery.close()
 
 
 class _Group:
-    """The slots of one family and the jobs that wait for them."""
+    """The slots of one family and the callers that wait for one."""
 
-    def __init__(self, name: str, family: Family, upbringing: Upbringing) -> None:
+    def __init__(self, name: str, family: Family, upbringing: Upbringing, nursery: Nursery) -> None:
         self.name = name
         self.family = family
         self.upbringing = upbringing
-        self.waiting: deque[_Job] = deque()
+        self.nursery = nursery
+        self.waiting: deque[Future[_Slot]] = deque()
         self.closed = False
         self.tasks = 0
         self.restarts = 0
@@ -138,28 +137,44 @@ class _Group:
         self._idle: list[_Slot] = []
         self._lock = threading.Lock()
 
-    def submit(self, job: _Job) -> None:
+    def acquire(self) -> _Slot:
+        """A free slot, first come, first served."""
         with self._lock:
             if self.closed:
                 raise ChymeError(CLOSED)
             if self._idle:
-                self._idle.pop().jobs.put(job)  # the one used last is warm; the others may go idle
-            elif len(self._slots) < self.family.count:
-                slot = _Slot(self, len(self._slots))
+                return self._idle.pop()  # the one used last is warm; the others may go idle
+            if len(self._slots) < self.family.count:
+                slot = _Slot(self)
                 self._slots.append(slot)
-                slot.jobs.put(job)
-                slot.start()
-            else:
-                self.waiting.append(job)
+                return slot
+            turn: Future[_Slot] = Future()
+            self.waiting.append(turn)
+        return turn.result()
 
-    def next_for(self, slot: _Slot) -> _Job | None:
-        """The next waiting job; None puts the slot among the idle ones."""
+    def give_back(self, slot: _Slot) -> None:
         with self._lock:
             self.tasks += 1
+            slot.idle_since = time.monotonic()
             if self.waiting:
-                return self.waiting.popleft()
-            self._idle.append(slot)
-            return None
+                self.waiting.popleft().set_result(slot)
+                return
+            if not self.closed:
+                self._idle.append(slot)
+                return
+        slot.let_go()
+
+    def let_idle_go(self) -> bool:
+        """End children that have had nothing to do for a while. Whether any child is left."""
+        moment = time.monotonic() - self.family.idle_seconds
+        with self._lock:
+            bored = [slot for slot in self._idle if slot.child and slot.idle_since <= moment]
+            self._idle = [slot for slot in self._idle if slot not in bored]
+        for slot in bored:
+            slot.let_go()
+        with self._lock:
+            self._idle[:0] = bored
+            return any(slot.child for slot in self._slots)
 
     def keep(self, slot: _Slot, child: Child) -> bool:
         """Note a fresh child, unless the group has closed meanwhile."""
@@ -173,91 +188,70 @@ class _Group:
 
     def states(self) -> list[ChildState]:
         with self._lock:
-            living = [(slot.child, slot.job) for slot in self._slots if slot.child and slot.child.alive()]
+            living = [(slot.child, slot.task) for slot in self._slots if slot.child and slot.child.alive()]
         return [
             ChildState(
                 family=self.name,
                 pid=child.pid,
                 tasks=child.tasks,
-                busy_with=job.task.file.path if job else None,
+                busy_with=task.file.path if task else None,
                 resident_bytes=child.resident(),
                 peak_bytes=child.peak(),
             )
-            for child, job in living
+            for child, task in living
         ]
 
     def close(self) -> None:
+        """End every child, at once; whoever talks to one notices, and buries it."""
         with self._lock:
             self.closed = True
             dropped = list(self.waiting)
             self.waiting.clear()
+            idle, self._idle = self._idle, []
             for slot in self._slots:
-                slot.jobs.put(None)
                 if slot.child:
                     slot.child.end()
-        for job in dropped:
-            job.answer.set_exception(ChymeError(CLOSED))
-
-    def join(self) -> None:
-        for slot in self._slots:
-            if slot is not threading.current_thread():
-                slot.join(CLOSE_SECONDS)
+        for turn in dropped:
+            turn.set_exception(ChymeError(CLOSED))
+        for slot in idle:
+            slot.let_go()
 
 
-class _Slot(threading.Thread):
-    """A thread that starts a child and talks to it: children die with the thread that started them."""
+class _Slot:
+    """A place for one child, and whoever has acquired it talks to that child."""
 
-    def __init__(self, group: _Group, number: int) -> None:
-        super().__init__(name=f"{group.name}-{number}", daemon=True)
-        self.jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+    def __init__(self, group: _Group) -> None:
         self.child: Child | None = None
-        self.job: _Job | None = None
+        self.task: Task | None = None
+        self.idle_since = 0.0
         self._group = group
 
-    def run(self) -> None:
+    def answer(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
+        self.task = task
         try:
-            while True:
-                try:
-                    job = self.jobs.get(timeout=self._group.family.idle_seconds if self.child else None)
-                except queue.Empty:
-                    self._let_go()
-                    continue
-                if job is None:
-                    return
-                while job is not None:
-                    self.job = job
-                    self._answer(job)
-                    job = self.job = None
-                    job = self._group.next_for(self)
-        finally:
-            self._let_go()
-
-    def _answer(self, job: _Job) -> None:
-        try:
-            if job.on_start is not None:
-                job.on_start()
-            outputs = self._attempt(job)
+            return self._attempt(task, limits, on_progress)
         except BaseException as error:
             if not isinstance(error, ChymeError):
-                self._let_go()  # who knows what it is doing now
+                self.let_go()  # who knows what it is doing now
+            if self._group.closed:
+                raise ChymeError(CLOSED) from error
+            raise
+        finally:
+            self.task = None
             self._tidy()
-            job.answer.set_exception(ChymeError(CLOSED) if self._group.closed else error)
-        else:
-            self._tidy()
-            job.answer.set_result(outputs)
 
-    def _attempt(self, job: _Job) -> list[Output]:
+    def _attempt(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
         if self.child is not None:
             try:
-                return self.child.ask(job.task, job.limits, job.on_progress)
+                return self.child.ask(task, limits, on_progress)
             except NeverTaken:
                 self._replace()  # it died while it had nothing to do
         try:
-            return self._start().ask(job.task, job.limits, job.on_progress)
+            return self._start().ask(task, limits, on_progress)
         except NeverTaken as error:
-            raise ChildCrashed(f"{job.task.file.path}: child processes end before they can take a task") from error
+            raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task") from error
         except NotStarted as error:
-            raise _cannot_start(job.task, error) from error
+            raise _cannot_start(task, error) from error
 
     def _start(self) -> Child:
         try:
@@ -268,18 +262,19 @@ class _Slot(threading.Thread):
             return self._start_once()
 
     def _start_once(self) -> Child:
+        group = self._group
         try:
-            child = Child(self._group.upbringing, self._group.family.memory_setting)
+            child = group.nursery.bear(lambda: Child(group.upbringing, group.family.memory_setting))
         except OSError as error:
             raise NotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:
-            if not self._group.keep(self, child):
+            if not group.keep(self, child):
                 raise ChymeError(CLOSED)
             child.greet()
         except BaseException:
-            self._let_go()
+            self.let_go()
             raise
-        self._group.isolation = child.isolation
+        group.isolation = child.isolation
         return child
 
     def _tidy(self) -> None:
@@ -293,10 +288,10 @@ class _Slot(threading.Thread):
             self._replace()
 
     def _replace(self) -> None:
-        self._let_go()
+        self.let_go()
         self._group.replaced()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         child, self.child = self.child, None
         if child is not None:
             child.bury()
