@@ -77,10 +77,12 @@ class Work:
         self._stop = threading.Event()
         self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)
         self.coordinator.recover()
-        self.watcher.start(follow)
-        self.supervisor.start()
+        app.intake.noticed = self.supervisor.wake
+        self._settling = follow
         if follow:
+            self.watcher.start()
             self._housekeeping.start()
+        self.supervisor.start()
 
     def close(self) -> None:
         """Stop at once: running attempts are given back without loss."""
@@ -122,6 +124,10 @@ class Work:
 
     def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
         """Return when nothing is due any more; with `wait`, retries that come later are waited for."""
+        if not self._settling:
+            self._settling = True
+            self.watcher.start(follow=False)
+        self.supervisor.wake()
         moving_since = time.monotonic()
         while True:
             progress = self.progress()

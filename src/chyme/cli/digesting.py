@@ -32,9 +32,14 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         for problem in app.problems:
             console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
         wanted = [app.vault.relative(path) for path in paths]
-        report = _scanned(app, wanted, console)
-        among = frozenset(file.id for file in app.files_below(wanted)) if wanted else None
-        work = app.start(follow=False, among=among)
+        among = None
+        if wanted:
+            report = _scanned(app, wanted, console)
+            among = frozenset(file.id for file in app.files_below(wanted))
+            work = app.start(follow=False, among=among)
+        else:
+            work = app.start(follow=False)  # what is found first is digested while the scan goes on
+            report = _scanned(app, wanted, console)
         with _bar(console) as bar:
             left = work.drain(wait=not no_wait, watch=_watcher(bar))
         failed = [d for d in app.failures_since(began) if among is None or d.file_id in among]

@@ -21,6 +21,7 @@ class Intake:
         self._database = database
         self._rules = rules
         self._clock = clock
+        self.noticed: Callable[[], None] = lambda: None  # somebody may want to begin at once
 
     def take_in(self, found: Sequence[Seen | Move]) -> None:
         """New files, new content or new stamps at known paths, and files that are elsewhere now; in this order."""
@@ -34,6 +35,7 @@ class Intake:
                     self._arrive(db, each, now)
 
         self._database.write(take_all)
+        self.noticed()
 
     def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
         known = files.by_path(db, seen.path)
