@@ -22,7 +22,6 @@ from bench.crash_files import Stock
 
 CHYME = [sys.executable, "-m", "chyme"]
 PLENTY = 60  # digests nobody has been killed over: they go first, so no single file is hit again and again
-OFTEN = 3  # interruptions after which a file is reset, as a person would, before it runs out of tries
 LONG = 900.0
 
 
@@ -41,7 +40,6 @@ class Victim:
         self.interrupted = 0
         self.finished = 0
         self.processes = 0
-        self.resets = 0
 
     def run(self, *arguments: str, vault: Path | None = None, codes: tuple[int, ...] = (0,)) -> str:
         """A chyme command, undisturbed."""
@@ -122,23 +120,13 @@ class Victim:
         return status.st_size, status.st_mtime_ns
 
     def _keep_busy(self) -> None:
-        """Fresh work for the next kill to hit, and mercy for files that were hit too often."""
-        fresh, tired = 0, []
+        """Fresh work for the next kill to hit. Files that were hit before go to the back of the queue by themselves."""
+        fresh = 0
         if (self.vault / ".chyme/vault.db").exists() and any(self.kills.values()):
             with crash_checks.opened(self.vault) as db:
                 fresh = db.execute(
                     "SELECT count(*) FROM digests WHERE status = 'todo' AND priority < 2 AND interruptions < 2"
                 ).fetchone()[0]
-                tired = [
-                    path
-                    for (path,) in db.execute(
-                        "SELECT DISTINCT file_path FROM digests WHERE settled = 0 AND interruptions >= ?",
-                        (OFTEN,),
-                    )
-                ]
-        if tired:
-            self.resets += len(tired)
-            self.run("reset", *(os.fspath(self.vault / path) for path in tired))
         if fresh < PLENTY:
             self.stock.lay_down(PLENTY)
 
@@ -173,7 +161,7 @@ def told(victim: Victim, seconds: float) -> str:
     return (
         f"{sum(victim.kills.values())} kills ({moments}) in {seconds:.0f} s; {victim.processes} processes ended; "
         f"{victim.hit} kills hit digests in progress, {victim.interrupted} digests in all; "
-        f"{victim.finished} runs finished before they could be killed; {victim.resets} files reset on the way\n"
+        f"{victim.finished} runs finished before they could be killed\n"
         f"{victim.stock.laid} files: {', '.join(f'{count} {state}' for state, count in sorted(states.items()))}; "
         f"{crash_checks.left_in_scratch(victim.vault)} scratch folders left"
     )

@@ -22,6 +22,7 @@ WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
 FULL_DISK_SECONDS = 5.0
+QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # places that are filled together: one transaction for all
 
@@ -49,6 +50,8 @@ class Supervisor:
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chyme-file")
         self._in_flight: set[int] = set()
         self._resting: dict[int, float] = {}
+        self._alone: int | None = None  # the file that has the house for itself
+        self._ordinary_until = time.monotonic()  # when there was something else to do
         self._guard = threading.Lock()
         self._woken = threading.Event()
         self._stop = threading.Event()
@@ -118,6 +121,7 @@ class Supervisor:
         except BaseException:
             with self._guard:
                 self._in_flight.difference_update(chosen)
+                self._alone = None
             raise
         begun: list[Claim] = []
         for file_id, claim in zip(chosen, taken, strict=True):
@@ -129,15 +133,21 @@ class Supervisor:
             self._pool.submit(self._carry, lane)
 
     def _choose(self, free: int, passed_over: set[int], crowded: bool) -> list[int]:
-        db, now = self._database.read(), iso(self._clock())
+        """The next files. One that was there when chyme died, more than once, runs when all else is done and with
+        nothing beside it: only so can its next interruption be held against it."""
+        if self._alone is not None:
+            return []
+        db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
         asked = [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
         chosen = dict.fromkeys(asked)
         for due in self._due(db, now, free - len(chosen), passed_over | set(chosen)) if free > len(chosen) else ():
-            if due.alone and (crowded or chosen):
-                break  # it was there when chyme died: it waits until it can have the house for itself
-            chosen[due.file_id] = None
-            if due.alone:
-                break
+            if not due.alone:
+                chosen[due.file_id] = None
+            elif not crowded and not chosen and moment - self._ordinary_until >= QUIET_SECONDS:
+                self._alone = due.file_id
+                return [due.file_id]
+        if chosen or crowded:
+            self._ordinary_until = moment
         return list(chosen)
 
     def wished_for(self) -> list[int]:
@@ -170,6 +180,8 @@ class Supervisor:
     def _done(self, file_id: int, handled: Handled) -> None:
         with self._guard:
             self._in_flight.discard(file_id)
+            if self._alone == file_id:
+                self._alone = None
             self.passes += 1
             room = self._concurrency - len(self._in_flight) >= min(ROOM, self._concurrency)
             if handled is not Handled.DONE:

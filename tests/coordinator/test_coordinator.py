@@ -314,6 +314,20 @@ def test_our_own_death_costs_no_attempt_until_a_file_has_taken_us_along_twice(be
     assert vault.digest(note, "search")[0] == "completed"
 
 
+def test_an_interrupted_file_goes_to_the_back_whole_and_after_the_second_time_it_must_be_alone(
+    bench: Open, clock: Clock
+) -> None:
+    vault = bench(Told("text"), Told("search", reads=("text",)))
+    note, other = vault.drop("note.txt", "a"), vault.drop("other.txt", "a longer note")
+    order = []
+    for _ in range(2):
+        vault.database.write(lambda db: digests.start(db, note, ["text"], "run", "r", "i", iso(clock()), iso(clock())))
+        vault.coordinator.recover()
+        order.append([(due.file_id, due.alone) for due in queue.due(vault.db, iso(clock()), 10)])
+
+    assert order == [[(other, False), (note, False)], [(other, False), (note, True)]]
+
+
 def test_a_dead_owner_is_freed_at_once_and_a_live_one_is_not(bench: Open, clock: Clock) -> None:
     vault = bench(Told("text"))
     note = vault.drop("note.txt")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.decide.plan import downstream_of, misordered, readers_of, reset_closure, with_siblings
+from chyme.decide.plan import downstream_of, misordered, readers_of, with_siblings
 from chyme.digester import Digester, Source
 from chyme.digesters import built_in
 from chyme.model import File, Output
@@ -59,7 +59,6 @@ def test_one_output_stands_for_all_of_its_digester() -> None:
     registry = (Crawl(), Summary(), Tags())
     assert with_siblings(registry, ["meta"]) == {"page", "meta"}
     assert with_siblings(registry, ["crawl"]) == {"page", "meta"}
-    assert reset_closure(registry, ["meta"]) == {"page", "meta", "summary", "tags"}
 
 
 def test_who_reads_what_is_made_later_is_told() -> None:

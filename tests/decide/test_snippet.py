@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chyme.decide.query import parse
-from chyme.decide.snippet import Snippet, cut_snippet, to_html, to_plain
+from chyme.decide.snippet import Snippet, cut_snippet, to_plain
 
 
 def marked(text: str, question: str, *, typing: bool = False) -> list[str]:
@@ -58,19 +58,6 @@ def test_words_are_not_cut_apart() -> None:
     snippet = cut_snippet("alphabet " * 50 + "target " + "alphabet " * 50, parse("target").terms, length=60)
 
     assert set(snippet.text.split()) == {"alphabet", "target"}
-
-
-def test_html_is_escaped_everywhere() -> None:
-    snippet = cut_snippet("<script>alert('x')</script> & \"bold\" <b>", parse("script bold").terms)
-
-    assert to_html(snippet) == (
-        "&lt;<mark>script</mark>&gt;alert(&#x27;x&#x27;)&lt;/<mark>script</mark>&gt; "
-        "&amp; &quot;<mark>bold</mark>&quot; &lt;b&gt;"
-    )
-
-
-def test_html_is_escaped_inside_a_mark_too() -> None:
-    assert to_html(cut_snippet("one <b> two", parse('"one b two"').terms)) == "<mark>one &lt;b&gt; two</mark>"
 
 
 def test_whitespace_is_single_and_marks_move_along() -> None:

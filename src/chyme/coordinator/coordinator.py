@@ -34,7 +34,7 @@ from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
-from chyme.store import dictionary, locks, passages, queue, requests
+from chyme.store import dictionary, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -342,10 +342,6 @@ class Coordinator:
             return shutil.disk_usage(self._scratch.root).free < LITTLE_ROOM
         except OSError:
             return False
-
-    def unfinished(self) -> tuple[int, int, int]:
-        """todo, in progress, to be tried again."""
-        return queue.unfinished(self._database.read())
 
 
 def _key(attempt: Attempt) -> str | None:

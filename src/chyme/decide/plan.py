@@ -123,19 +123,6 @@ def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> froze
     )
 
 
-def reset_closure(registry: Sequence[Digester], outputs: Iterable[str]) -> frozenset[str]:
-    """What must be made again when these outputs are: they and everything downstream."""
-    closure = set(with_siblings(registry, outputs))
-    readers = readers_of(registry)
-    frontier = list(closure)
-    while frontier:
-        for name in readers.get(frontier.pop(), ()):
-            if name not in closure:
-                closure.add(name)
-                frontier.append(name)
-    return frozenset(closure)
-
-
 def misordered(registry: Sequence[Digester]) -> list[str]:
     """Digesters that read an output made after them, or two that make the same output; empty when all is well."""
     makers: dict[str, int] = {}

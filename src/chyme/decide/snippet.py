@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -37,12 +36,6 @@ class Snippet:
             at = end
         found.append((self.text[at:], False))
         return [part for part in found if part[0]]
-
-
-def to_html(snippet: Snippet) -> str:
-    """Escaped, with <mark> around what was asked for."""
-    bits = [f"<mark>{html.escape(words)}</mark>" if marked else html.escape(words) for words, marked in snippet.parts()]
-    return _with_dots(snippet, "".join(bits))
 
 
 def to_plain(snippet: Snippet, before: str = "", after: str = "") -> str:

@@ -77,10 +77,6 @@ class Database:
         """Move everything from the write-ahead log into the database and empty the log."""
         self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
-    def copy_to(self, path: Path) -> None:
-        """A whole and consistent copy, made while others work."""
-        self.read().execute("VACUUM INTO ?", (os.fspath(path),))
-
     @property
     def commits(self) -> int:
         return self._writer.commits

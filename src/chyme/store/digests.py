@@ -127,7 +127,7 @@ def settle_otherwise(
            SET status = :status, settled = :settled, attempts = :attempts, error = :error, error_category = :category,
                retry_at = :retry, duration_ms = coalesce(:ms, duration_ms), run_id = NULL, deadline = NULL,
                content_hash = CASE WHEN :settled THEN NULL ELSE content_hash END,
-               priority = CASE WHEN :status = 'failed' THEN 2 ELSE priority END, updated_at = :now
+               priority = CASE WHEN :status = 'failed' THEN max(priority, 2) ELSE priority END, updated_at = :now
          WHERE file_id = :file AND digester = :name
         """,
         {"status": status, "settled": int(settled), "attempts": attempts, "error": error, "category": category,

@@ -31,10 +31,6 @@ def after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
     ).fetchall()
 
 
-def last_id(db: Connection) -> int:
-    return int(db.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
-
-
 def prune(db: Connection, before: str) -> int:
     """Forget what is older than this moment. Returns how many."""
     newest = db.execute("SELECT max(id) FROM events WHERE at < ?", (before,)).fetchone()[0]

@@ -24,7 +24,8 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = ()) -> lis
     found: dict[int, Due] = {}
     rows = db.execute(
         """
-        SELECT file_id, max(interruptions) FROM digests INDEXED BY digests_todo
+        SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
+          FROM digests INDEXED BY digests_todo
          WHERE status = 'todo' AND held = 0
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
@@ -37,7 +38,8 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = ()) -> lis
     if len(found) < limit:
         rows = db.execute(
             """
-            SELECT file_id, interruptions FROM digests INDEXED BY digests_retry
+            SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
+              FROM digests INDEXED BY digests_retry
              WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= :now
                AND NOT EXISTS (SELECT 1 FROM processing_locks l
                                 WHERE l.file_id = digests.file_id AND l.lease_until > :now)
@@ -105,7 +107,7 @@ def next_retry(db: Connection) -> str | None:
 
 def push_back(db: Connection, file_id: int) -> None:
     """This file had its turn: what is left of it comes after everything new."""
-    db.execute("UPDATE digests SET priority = 2 WHERE file_id = ? AND status = 'todo'", (file_id,))
+    db.execute("UPDATE digests SET priority = max(priority, 2) WHERE file_id = ? AND status = 'todo'", (file_id,))
 
 
 def hold(db: Connection, file_id: int, held: bool) -> None:
@@ -142,14 +144,20 @@ def give_back(db: Connection, file_id: int, digester: str, now: str) -> bool:
         """
         UPDATE digests
            SET status = 'todo', run_id = NULL, deadline = NULL, interruptions = interruptions + 1,
-               attempts = attempts - (interruptions < 2), priority = max(priority, 2 * (interruptions >= 1)),
-               updated_at = ?
+               attempts = attempts - (interruptions < 2), updated_at = ?
          WHERE file_id = ? AND digester = ? AND status = 'in-progress'
         RETURNING attempts, interruptions
         """,
         (now, file_id, digester),  # our own death costs no attempt, until a file has taken us along twice
     ).fetchone()
-    return row is not None and row[1] > 2 and row[0] >= 3
+    if row is None:
+        return False
+    attempts, interruptions = row
+    db.execute(
+        "UPDATE digests SET priority = max(priority, ?) WHERE file_id = ? AND status = 'todo'",
+        (3 if interruptions >= 2 else 2, file_id),  # the whole file: its other digests would bring it back too soon
+    )
+    return bool(interruptions > 2 and attempts >= 3)
 
 
 def fail_interrupted(db: Connection, file_id: int, digester: str, message: str, now: str) -> None:

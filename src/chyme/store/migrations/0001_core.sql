@@ -39,7 +39,7 @@ CREATE TABLE digests (
     interruptions  INTEGER NOT NULL DEFAULT 0 CHECK (interruptions >= 0),
     settled        INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)),
     retry_at       TEXT,                           -- null: woken by an event only
-    priority       INTEGER NOT NULL DEFAULT 1 CHECK (priority IN (0, 1, 2)),  -- a person waits, new, again
+    priority       INTEGER NOT NULL DEFAULT 1 CHECK (priority IN (0, 1, 2, 3)),  -- a person waits, new, again, alone
     weight         INTEGER NOT NULL DEFAULT 0,     -- small files first within a priority
     held           INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),         -- 1 while the file is vanished
     recipe         TEXT,

@@ -1,0 +1,133 @@
+"""Which file is next, how many at once, and who must be alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.digester import Source
+from chyme.errors import NetworkFailed
+from chyme.model import Output
+from chyme.supervisor import Supervisor
+
+Open = Callable[..., Bench]
+Supervise = Callable[..., Supervisor]
+
+
+@pytest.fixture
+def supervise(clock: Clock) -> Iterator[Supervise]:
+    started: list[Supervisor] = []
+
+    def start(vault: Bench, concurrency: int = 4, look_at: Callable[[int], None] = lambda _: None) -> Supervisor:
+        supervisor = Supervisor(vault.database, vault.coordinator, concurrency, clock, look_at)
+        started.append(supervisor)
+        supervisor.start()
+        return supervisor
+
+    yield start
+    for supervisor in started:
+        supervisor.close()
+
+
+def until(true: Callable[[], object], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
+
+
+class Crowd:
+    """Notes who works at the same time."""
+
+    def __init__(self) -> None:
+        self.here: set[str] = set()
+        self.most = 0
+        self.met: dict[str, set[str]] = {}
+        self._guard = threading.Lock()
+
+    def __call__(self, source: Source) -> list[Output]:
+        name = source.file.name
+        with self._guard:
+            self.here.add(name)
+            self.most = max(self.most, len(self.here))
+            for each in self.here:
+                self.met.setdefault(each, set()).update(self.here - {each})
+        time.sleep(0.05)
+        with self._guard:
+            self.here.discard(name)
+        return [Output("text", name)]
+
+
+def test_as_many_files_as_allowed_are_in_flight_and_no_more(bench: Open, supervise: Supervise) -> None:
+    crowd = Crowd()
+    vault = bench(Told("text", crowd))
+    notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(12)]
+    supervise(vault, concurrency=4)
+
+    until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
+    assert 2 <= crowd.most <= 4
+
+
+def test_a_file_that_was_there_when_chyme_died_twice_runs_last_and_alone(bench: Open, supervise: Supervise) -> None:
+    crowd = Crowd()
+    vault = bench(Told("text", crowd))
+    tired = vault.drop("tired.txt", "a")
+    others = [vault.drop(f"{n}.txt", f"longer note {n}") for n in range(8)]
+    vault.database.write(
+        lambda db: db.execute("UPDATE digests SET interruptions = 2, priority = 3 WHERE file_id = ?", (tired,))
+    )
+    supervise(vault)
+
+    until(lambda: vault.digest(tired, "text")[0] == "completed")
+    assert all(vault.digest(note, "text")[0] == "completed" for note in others)
+    assert crowd.met["tired.txt"] == set()
+
+
+def test_nothing_starts_beside_a_file_that_must_be_alone(bench: Open, supervise: Supervise) -> None:
+    crowd = Crowd()
+    vault = bench(Told("text", crowd))
+    tired = vault.drop("tired.txt", "a")
+    vault.database.write(
+        lambda db: db.execute("UPDATE digests SET interruptions = 2, priority = 3 WHERE file_id = ?", (tired,))
+    )
+    supervisor = supervise(vault)
+    until(lambda: "tired.txt" in crowd.here)
+    late = vault.drop("late.txt", "b")
+    supervisor.wake()
+
+    until(lambda: vault.digest(late, "text")[0] == "completed")
+    assert crowd.met["tired.txt"] == set()
+
+
+def test_one_bad_file_slows_nobody(bench: Open, supervise: Supervise) -> None:
+    def make(source: Source) -> list[Output]:
+        if source.file.name == "bad.txt":
+            return fails(NetworkFailed("down"))(source)
+        return [Output("text", "fine")]
+
+    vault = bench(Told("text", make))
+    bad = vault.drop("bad.txt", "bad")
+    good = [vault.drop(f"{n}.txt", f"good {n}") for n in range(20)]
+    supervise(vault)
+
+    until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in good))
+    assert vault.digest(bad, "text") == ("failed", "network", 1)
+
+
+def test_a_file_that_changed_under_us_is_looked_at_again(bench: Open, supervise: Supervise) -> None:
+    looked: list[int] = []
+    vault = bench(Told("text"))
+    note = vault.drop("note.txt", "first")
+    (vault.root / "note.txt").write_text("something longer")
+
+    def look(file_id: int) -> None:
+        looked.append(file_id)
+        vault.scanner.scan()
+
+    supervise(vault, look_at=look)
+    until(lambda: vault.digest(note, "text")[0] == "completed")
+    assert looked and vault.file("note.txt").generation == 2
