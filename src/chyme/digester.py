@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Protocol
@@ -52,6 +53,11 @@ class Digester(ABC):
         super().__init_subclass__()
         if "outputs" not in cls.__dict__ and "name" in cls.__dict__:
             cls.outputs = (cls.name,)
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        """How many characters it looks at, for upstream outputs that are plain text and may be very long."""
+        return {}
 
     @property
     def fingerprint(self) -> str:

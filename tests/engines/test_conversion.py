@@ -12,7 +12,7 @@ import pytest
 from chyme.engines.charts import as_shown
 from chyme.engines.containers import OLE_MARK
 from chyme.engines.convert import convert
-from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in
+from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in, squeezed, whole
 from chyme.engines.extensions import DOCUMENTS
 from chyme.engines.pdf import ranges
 from chyme.errors import LimitReached, UnreadableFile
@@ -447,3 +447,18 @@ def test_a_text_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
     assert whole.markdown.startswith(part.markdown) and part.markdown.endswith("of many")
     assert all(place.end <= 2000 for place in part.places)
     assert "raise text_chars" in part.notes[-1]
+
+
+def test_tables_are_not_padded_to_equal_width() -> None:
+    table = "| a    | b       |\n| ---- | ------- |\n| c    | d  e    |\n\ntext   |   as    it was"
+    assert squeezed(table) == "| a | b |\n| --- | --- |\n| c | d e |\n\ntext   |   as    it was"
+    assert len(squeezed("| " + " " * 5_000_000 + "x |")) == 5
+
+
+def test_endless_runs_of_letters_are_cut_and_told() -> None:
+    found = whole("before " + "A" * 50_000 + " after " + "漢字" * 2_000)
+    assert found.markdown == "before " + "A" * 200 + "… after " + "漢字" * 2_000
+    assert found.notes == ("runs of more than 1,000 letters without a space are cut: 1",)
+    paged = joined([(1, "one"), (2, "B" * 5_000), (3, "three")])
+    assert [place.page for place in paged.places] == [1, 2, 3] and paged.notes == found.notes
+    assert paged.markdown[paged.places[2].start :] == "three"

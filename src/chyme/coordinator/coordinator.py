@@ -198,15 +198,14 @@ class Coordinator:
                 if attempt is None:
                     end(lease, Handled.DONE)
                     continue
-                outcome, so_far = self._attempt(attempt)
-                writing.append(self._begin_to_record(attempt, outcome, turn, so_far))
+                writing.append(self._begin_to_record(attempt, turn, *self._attempt(attempt)))
             while writing and (not ready or writing[0].written.done()):
-                recording = writing.popleft()
-                following, turn = self._recorded(recording)
-                if recording.so_far is Handled.DONE:
-                    ready.append((recording.attempt.lease, following, turn))
+                lease, so_far = writing[0].attempt.lease, writing[0].so_far
+                following, turn = self._recorded(writing.popleft())  # kept by no name: its text may be long
+                if so_far is Handled.DONE:
+                    ready.append((lease, following, turn))
                 else:
-                    end(recording.attempt.lease, recording.so_far)
+                    end(lease, so_far)
         return handled
 
     def _await(self, file_id: int, request_id: int) -> Handled:
@@ -228,7 +227,7 @@ class Coordinator:
         self.running[file.id] = (file.path, digester.name, 0.0)
         try:
             with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
-                inputs = inputs_of(self._database.read(), file, attempt.inputs) if attempt.inputs else ()
+                inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
@@ -284,7 +283,7 @@ class Coordinator:
         if stamp_of(os.fstat(fd)) != file.stamp:
             raise FileChanged(f"{file.path}: changed while it was read")
 
-    def _begin_to_record(self, attempt: Attempt, outcome: Outcome, turn: Pass, so_far: Handled) -> Recording:
+    def _begin_to_record(self, attempt: Attempt, turn: Pass, outcome: Outcome, so_far: Handled) -> Recording:
         began = self._begun.pop(attempt.run_id, attempt.started)
         took = max(0, round((self._clock() - began).total_seconds() * 1000))
         verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]

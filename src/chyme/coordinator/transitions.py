@@ -20,6 +20,7 @@ from chyme.digester import Digester
 from chyme.model import Digest, File, Kind, Lease, Output, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, passages, places, queue, requests, sqlar
 
+PIECE = 1 << 20
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
 
@@ -88,7 +89,10 @@ def content_hash(output: Output) -> str | None:
     """Covers content, artifacts and places; None for nothing at all."""
     if output.content is None and not output.artifacts:
         return None
-    told = hashlib.sha256((output.content or "").encode("utf-8", "surrogatepass"))
+    told = hashlib.sha256()
+    text = output.content or ""
+    for start in range(0, len(text), PIECE):  # a whole second copy of a long text is memory we do not have
+        told.update(text[start : start + PIECE].encode("utf-8", "surrogatepass"))
     for artifact in output.artifacts:
         told.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
         told.update(artifact.data)

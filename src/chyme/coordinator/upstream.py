@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from typing import BinaryIO
@@ -13,17 +14,21 @@ from chyme.model import File, Status, Upstream
 from chyme.store import digests, places, sqlar
 
 
-def inputs_of(db: Connection, file: File, names: Iterable[str]) -> tuple[Upstream, ...]:
-    """These outputs, those without content left out."""
-    return tuple(found for name in names if (found := _output(db, file, name)) is not None)
+def inputs_of(db: Connection, file: File, digester: Digester, names: Iterable[str]) -> tuple[Upstream, ...]:
+    """These outputs, as much of each as the digester looks at; those without content left out."""
+    most = digester.reads_at_most
+    return tuple(found for name in names if (found := _output(db, file, name, most.get(name))) is not None)
 
 
-def _output(db: Connection, file: File, name: str) -> Upstream | None:
-    content = digests.content(db, file.id, name)
+def _output(db: Connection, file: File, name: str, most: int | None) -> Upstream | None:
+    content = digests.content(db, file.id, name, most)
     artifacts = sqlar.of_digest(db, file.path, name)
     if content is None and not artifacts:
         return None
-    return Upstream(name, content, places.of_digest(db, file.id, name), artifacts)
+    found = places.of_digest(db, file.id, name)
+    if most is not None:
+        found = tuple(replace(place, end=min(place.end, most)) for place in found if place.start < most)
+    return Upstream(name, content, found, artifacts)
 
 
 class StoredSource:
@@ -41,7 +46,7 @@ class StoredSource:
     def output(self, name: str) -> Upstream | None:
         row = digests.of_file(self._db, self.file.id).get(name)
         readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
-        return _output(self._db, self.file, name) if readable else None
+        return _output(self._db, self.file, name, self._digester.reads_at_most.get(name)) if readable else None
 
     def progress(self, fraction: float) -> None:
         """Nobody watches."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import ClassVar
 
 from chyme.decide.chunk import WINDOW, cut, markdown_headings
@@ -48,6 +49,10 @@ class SearchKeyword(Digester):
     @property
     def fingerprint(self) -> str:
         return f"{WINDOW} tokens, {self._text_limit} characters"
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        return dict.fromkeys(("url-crawl-content", "doc-to-markdown"), self._text_limit + 1)
 
     def can_digest(self, file: File) -> bool:
         return True

@@ -13,6 +13,11 @@ MB = 1024 * 1024
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]+")
+_ROW = re.compile(r"^\|.*(?: {3}|-{4}).*$", re.MULTILINE)
+RUN_LENGTH, RUN_KEPT = 1000, 200
+_RUN = re.compile(rf"[A-Za-z0-9+/=]{{{RUN_LENGTH + 1},}}")
+_PADDING = re.compile(r" {2,}")
+_RULE = re.compile(r"-{4,}")
 _WORD = re.compile(r"\w+")
 HEADING_LENGTH = 200
 
@@ -50,13 +55,29 @@ def bounded(found: Converted, most: int) -> Converted:
     return Converted(text[:end].rstrip(), places, (*found.notes, note))
 
 
+def squeezed(markdown: str) -> str:
+    """Tables without the spaces and dashes that make their columns equally wide."""
+    return _ROW.sub(lambda row: _RULE.sub("---", _PADDING.sub(" ", row[0])), markdown)
+
+
+def shortened(markdown: str) -> tuple[str, tuple[str, ...]]:
+    """The text with endless runs of letters cut, and the note that says so: pictures written as base64, filled cells.
+
+    Nobody searches for them, and one workbook held 57 MB. Scripts that write no spaces are no such runs.
+    """
+    text, count = _RUN.subn(lambda run: run[0][:RUN_KEPT] + "…", markdown)
+    return text, (f"runs of more than {RUN_LENGTH:,} letters without a space are cut: {count:,}",) if count else ()
+
+
 def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Converted:
     """One document from numbered pages; each place knows its page and the heading above it."""
     parts: list[str] = []
     starts: list[tuple[int, int]] = []
+    cut: tuple[str, ...] = ()
     length = 0
     for number, page in pages:
-        markdown = page.strip()
+        markdown, more = shortened(squeezed(page.strip()))
+        cut = cut or more
         if not markdown:
             continue
         if parts:
@@ -65,13 +86,13 @@ def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Conve
         parts.append(markdown)
         length += len(markdown)
     text = "\n\n".join(parts)
-    return Converted(text, places_in(text, starts), tuple(notes))
+    return Converted(text, places_in(text, starts), (*notes, *cut))
 
 
 def whole(markdown: str, notes: Iterable[str] = ()) -> Converted:
     """One document without pages; each place knows the heading above it."""
-    text = markdown.strip()
-    return Converted(text, places_in(text), tuple(notes))
+    text, cut = shortened(squeezed(markdown.strip()))
+    return Converted(text, places_in(text), (*notes, *cut))
 
 
 def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Place, ...]:

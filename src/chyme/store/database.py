@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 FILE_NAME = "vault.db"
 BUSY_SECONDS = 30.0
-READER_CACHE_KB = 4_000
-WRITER_CACHE_KB = 32_000
+READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
+WRITER_CACHE_KB = 24_000
 CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}

@@ -47,8 +47,13 @@ def of_file(db: Connection, file_id: int) -> dict[str, Digest]:
     return {digest.digester: digest for digest in map(_digest, rows)}
 
 
-def content(db: Connection, file_id: int, digester: str) -> str | None:
-    row = db.execute("SELECT content FROM digests WHERE file_id = ? AND digester = ?", (file_id, digester)).fetchone()
+def content(db: Connection, file_id: int, digester: str, most: int | None = None) -> str | None:
+    """The content, or as many of its first characters as asked for."""
+    part = "content" if most is None else "substr(content, 1, :most)"
+    row = db.execute(
+        f"SELECT {part} FROM digests WHERE file_id = :file AND digester = :name",
+        {"file": file_id, "name": digester, "most": most},
+    ).fetchone()
     return row[0] if row else None
 
 

@@ -102,6 +102,7 @@ class Writer:
                     self._commit(db, batch)
                 if after is not None:
                     self._run_outside(db, after)
+                del first, batch, after  # while we wait, nobody's long text is kept alive by our names
         finally:
             db.close()
 
