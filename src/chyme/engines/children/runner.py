@@ -292,9 +292,11 @@ class _Slot:
         self._group.replaced()
 
     def let_go(self) -> None:
-        child, self.child = self.child, None
-        if child is not None:
-            child.bury()
+        if self.child is not None:
+            try:
+                self.child.bury()
+            finally:
+                self.child = None  # not before: who asks meanwhile must not be told that it is gone
 
 
 def _cannot_start(task: Task, error: NotStarted) -> ChymeError:
