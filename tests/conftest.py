@@ -16,3 +16,13 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip(f"needs the corpus of real files, and {CORPUS} is not there")
     return CORPUS.resolve()
+
+
+# They start real processes or wait for real time, a second or so each, and there are many: `make check` skips them.
+UNHURRIED = ("end_to_end/", "engines/children/", "watcher/test_watching_events", "watcher/test_still_files")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(part in item.nodeid for part in UNHURRIED):
+            item.add_marker(pytest.mark.slow)
