@@ -74,6 +74,10 @@ class Digester(ABC):
     def can_digest(self, file: File) -> bool:
         """Whether this kind of file ever has these outputs. By the file alone."""
 
+    def waits_for(self, file: File) -> bool:
+        """Whether this file's attempt only waits on HTTP. Otherwise it runs in a child, which has no network."""
+        return self.waits
+
     def time_limit(self, source: Source) -> float:
         """Seconds one attempt may take."""
         return 600.0

@@ -231,7 +231,7 @@ class Coordinator:
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                runner: Runs = InThread(digester) if digester.waits else self._runner
+                runner: Runs = InThread(digester) if digester.waits_for(file) else self._runner
                 made = runner.run(
                     task,
                     digester.family,

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chyme.decide.boxes import around
 from chyme.decide.segment import IDEOGRAPH, RUNS
-from chyme.model import Box, Place
+from chyme.model import Place
 
 WINDOW = 200
 OVERLAP = 0.15
@@ -211,7 +212,7 @@ class _Atlas:
             seconds=timed[0].seconds if timed else None,
             until=max(ends) if ends else None,
             speaker=timed[0].speaker if timed else None,
-            box=_around([place.box for place in covering if place.box is not None]),
+            box=around([place.box for place in covering if place.box is not None]),
         )
 
     @staticmethod
@@ -227,11 +228,3 @@ class _Atlas:
             if place.end > start:
                 found.append(place)
         return found
-
-
-def _around(boxes: Sequence[Box]) -> Box | None:
-    """The smallest box around all."""
-    if not boxes:
-        return None
-    left, top, right, bottom = zip(*boxes, strict=True)
-    return min(left), min(top), max(right), max(bottom)

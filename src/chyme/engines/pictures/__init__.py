@@ -1,0 +1,1 @@
+"""Pictures: decoded within limits, turned upright, written small."""
