@@ -10,7 +10,7 @@ from typing import Any
 
 from chyme.decide.documents import STALE_SECONDS
 from chyme.errors import UsageError
-from chyme.model import Digest, File, iso
+from chyme.model import THUMBNAIL, Digest, File, iso
 from chyme.store import digests, documents, files, marks, places, queue, sqlar, verify
 from chyme.store.database import Database
 
@@ -18,7 +18,7 @@ PROCESSING_STATUS = {
     "processing": "pending",
     "stale": "pending",
     "completed": "completed",
-    "needs-classification": "failed",
+    "needs-classification": "completed",  # it can be opened, downloaded and found by its name
     "failed": "failed",
 }
 
@@ -95,6 +95,8 @@ class Documents:
             "processing_status": PROCESSING_STATUS[state],
             "reason": row.reason,
             "degraded": row.degraded,
+            "pages": row.pages,
+            "thumbnail": sqlar.name_of(file.path, row.face, THUMBNAIL) if row.face else None,
         }
 
     def _digest(self, db: Connection, file: File, row: Digest) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Box = tuple[float, float, float, float]
+THUMBNAIL = "thumbnail.jpg"  # the artifact by which a file is shown in a list
 
 
 def iso(at: datetime) -> str:

@@ -29,8 +29,14 @@ class Settings:
     concurrency: int = _setting(10, "How many files are in flight at once.")
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")
     text_children: int = _setting(0, "How many child processes cut and index text; 0 means one per core.")
+    picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
+    page_children: int = _setting(0, "How many child processes draw first pages; 0 means one per core.")
+    media_children: int = _setting(0, "How many child processes listen to recordings and videos; 0 means one per core.")
     parser_memory_mb: int = _setting(2048, "Memory one parser task may use.")
     text_memory_mb: int = _setting(1024, "Memory one text task may use.")
+    picture_memory_mb: int = _setting(3072, "Memory one picture task may use.")
+    page_memory_mb: int = _setting(2048, "Memory drawing one first page may use.")
+    media_memory_mb: int = _setting(1024, "Memory one task on a recording or video may use.")
     child_idle_seconds: float = _setting(60.0, "A child with nothing to do ends after this long.")
     child_uid: int = _setting(65534, "The user children run as when chyme is run by root.")
     scratch_mb: int = _setting(1024, "How much one task may write to its scratch folder.")
@@ -80,11 +86,14 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
 def _converted(name: str, default: Any, value: Any) -> Any:
     kind = type(default)
     try:
+        if kind is bool:
+            return value if isinstance(value, bool) else _YES_OR_NO[str(value).strip().lower()]
         if isinstance(value, bool) or ((kind is str) != isinstance(value, str) and not isinstance(value, str)):
             raise ValueError
         return kind(value)
-    except ValueError:
-        raise UsageError(f"setting {name} must be a {_WORDS[kind]}, not {value!r}") from None
+    except (ValueError, KeyError):
+        raise UsageError(f"setting {name} must be {_WORDS[kind]}, not {value!r}") from None
 
 
-_WORDS = {int: "whole number", float: "number", str: "text"}
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_YES_OR_NO = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}

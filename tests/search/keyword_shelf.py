@@ -22,8 +22,9 @@ def open_database(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA synchronous = OFF")
-    for script in ("0001_core.sql", "0002_search.sql"):
-        db.executescript((resources.files("chyme.store") / "migrations" / script).read_text(encoding="utf-8"))
+    scripts = (script for script in (resources.files("chyme.store") / "migrations").iterdir() if script.name[:1] == "0")
+    for script in sorted(scripts, key=lambda script: script.name):
+        db.executescript(script.read_text(encoding="utf-8"))
     return db
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from chyme.cli.vaults import opened, printable, tell, vault_options
+from chyme.decide.boxes import region
 from chyme.decide.snippet import Snippet, to_plain
 from chyme.model import Place
 from chyme.search.result import Hit
@@ -61,6 +62,9 @@ def where(place: Place | None) -> str:
     if place.seconds is not None:
         minutes, seconds = divmod(int(place.seconds), 60)
         parts.append(f"{minutes}:{seconds:02d}")
+    if place.box is not None:
+        left, top, right, bottom = (round(edge * 100) for edge in place.box)
+        parts.append(f"{region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
     if place.heading:
         parts.append(f"“{printable(place.heading)}”")
     return ", ".join(parts)

@@ -12,12 +12,12 @@ from sqlite3 import Connection
 
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.upstream import StoredSource
-from chyme.decide.documents import heading_title, standing
+from chyme.decide.documents import heading_title, page_count, standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.names import name_terms
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
-from chyme.model import Digest, File, Kind, Lease, Output, Status, Wish, iso
+from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Output, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, passages, places, queue, requests, sqlar
 
 PIECE = 1 << 20
@@ -50,6 +50,7 @@ class Prepared:
     artifacts: tuple[sqlar.Packed, ...]
     title: str | None
     forgotten: frozenset[str] = frozenset()
+    pages: int | None = None
 
     @property
     def size(self) -> int:
@@ -82,7 +83,8 @@ def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset())
         title = heading_title(output.content)
     elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
         title = heading_title(output.passages[0].text)
-    return Prepared(output, content_hash(output), tuple(map(sqlar.pack, output.artifacts)), title, forgotten)
+    packed = tuple(map(sqlar.pack, output.artifacts))
+    return Prepared(output, content_hash(output), packed, title, forgotten, page_count(output))
 
 
 def content_hash(output: Output) -> str | None:
@@ -138,6 +140,7 @@ def reset(db: Connection, file: File, outputs: Iterable[str], priority: int, now
         sqlar.remove(db, file.path, name)
         places.remove(db, file.id, name)
         passages.remove(db, file.id, name)
+        documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
     return changed
 
@@ -312,6 +315,10 @@ def _complete(
         attempt.input_hash, duration, now,
     )  # fmt: skip
     _entitle(db, file, name, prepared.title)
+    if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
+        documents.show_face(db, file.id, name, prepared.pages)
+    elif again:
+        documents.hide_face(db, file.id, name)
 
 
 def _entitle(db: Connection, file: File, name: str, title: str | None) -> None:
@@ -354,17 +361,20 @@ def reuse(
         places.copy(db, donor.file_id, file.id, name)
         passages.copy(db, donor.file_id, file.id, name)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
-        _copy_title(db, file, donor)
+        _copy_findings(db, file, donor)
         events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
         before = rows[name].content_hash if name in rows else None
         tell_readers(db, rules, file.id, name, before != donor.content_hash, now)
     return True
 
 
-def _copy_title(db: Connection, file: File, donor: Digest) -> None:
+def _copy_findings(db: Connection, file: File, donor: Digest) -> None:
     theirs = documents.of_file(db, donor.file_id)
-    if theirs is not None:
-        _entitle(db, file, donor.digester, theirs.title)
+    if theirs is None:
+        return
+    _entitle(db, file, donor.digester, theirs.title)
+    if theirs.face == donor.digester:
+        documents.show_face(db, file.id, donor.digester, theirs.pages)
 
 
 def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:

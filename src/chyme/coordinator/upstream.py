@@ -17,12 +17,13 @@ from chyme.store import digests, places, sqlar
 def inputs_of(db: Connection, file: File, digester: Digester, names: Iterable[str]) -> tuple[Upstream, ...]:
     """These outputs, as much of each as the digester looks at; those without content left out."""
     most = digester.reads_at_most
-    return tuple(found for name in names if (found := _output(db, file, name, most.get(name))) is not None)
+    found = (_output(db, file, name, most.get(name), digester.reads_artifacts) for name in names)
+    return tuple(output for output in found if output is not None)
 
 
-def _output(db: Connection, file: File, name: str, most: int | None) -> Upstream | None:
+def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream | None:
     content = digests.content(db, file.id, name, most)
-    artifacts = sqlar.of_digest(db, file.path, name)
+    artifacts = sqlar.of_digest(db, file.path, name) if pictures else {}
     if content is None and not artifacts:
         return None
     found = places.of_digest(db, file.id, name)
@@ -32,7 +33,7 @@ def _output(db: Connection, file: File, name: str, most: int | None) -> Upstream
 
 
 class StoredSource:
-    """A source for asking a digester how long it may take: values and outputs, not the bytes."""
+    """A source for asking a digester how long it may take: values and texts, no bytes."""
 
     def __init__(self, db: Connection, file: File, digester: Digester) -> None:
         self._db = db
@@ -46,7 +47,8 @@ class StoredSource:
     def output(self, name: str) -> Upstream | None:
         row = digests.of_file(self._db, self.file.id).get(name)
         readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
-        return _output(self._db, self.file, name, self._digester.reads_at_most.get(name)) if readable else None
+        most = self._digester.reads_at_most.get(name)
+        return _output(self._db, self.file, name, most, False) if readable else None
 
     def progress(self, fraction: float) -> None:
         """Nobody watches."""

@@ -43,3 +43,12 @@ def overlap(one: Box, other: Box) -> float:
 
 def area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def region(box: Box) -> str:
+    """The part of the picture a box lies in, in words."""
+    across = ("left", "centre", "right")[min(2, int((box[0] + box[2]) / 2 * 3))]
+    down = ("upper", "middle", "lower")[min(2, int((box[1] + box[3]) / 2 * 3))]
+    if (down, across) == ("middle", "centre"):
+        return "centre"
+    return across if down == "middle" else f"{down} {across}"

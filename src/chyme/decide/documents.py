@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chyme.errors import Category
-from chyme.model import Digest, Kind, Status
+from chyme.model import Digest, Kind, Output, Status
 
 PRIMARY: dict[Kind, tuple[str, ...]] = {
     Kind.URL: ("url-crawl-content",),
@@ -40,7 +41,8 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
         hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
         soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
         if hard and row.error_category not in soft:
-            return Standing("failed", row.error)
+            # A picture that nobody here can draw can still be opened by whoever sent it.
+            return Standing("needs-classification" if kind is Kind.IMAGE else "failed", row.error)
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
         return Standing("processing", "waiting for " + ", ".join(unsettled))
@@ -56,3 +58,15 @@ def heading_title(markdown: str | None) -> str | None:
         return None
     title = _MARKUP.sub(lambda m: m[1] or "", found[1])
     return " ".join(title.split())[:TITLE_LENGTH] or None
+
+
+def page_count(output: Output) -> int | None:
+    """How many pages an output says that its document has."""
+    if output.name != "doc-to-screenshot" or output.content is None:
+        return None
+    try:
+        told = json.loads(output.content)
+    except (ValueError, RecursionError):
+        return None
+    pages = told.get("pages") if isinstance(told, dict) else None
+    return pages if type(pages) is int and 0 <= pages < 1 << 62 else None

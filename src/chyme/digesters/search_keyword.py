@@ -24,6 +24,8 @@ _PASSAGES_FROM = (
     "image-ocr",
     "image-captioning",
     "image-objects",
+    "image-preview",
+    "media-preview",
     "speech-recognition-cleanup",
     "speech-recognition",
     "speech-recognition-summary",
@@ -40,6 +42,7 @@ class SearchKeyword(Digester):
     label = "Keyword search"
     description = "The passages by which the file is found word for word."
     reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_WORDS_FROM)
+    reads_artifacts = False
     family = "text"
     quick = True
 

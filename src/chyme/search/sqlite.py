@@ -13,6 +13,7 @@ from chyme.decide.snippet import Snippet, cut_snippet, find
 from chyme.decide.spelling import correctable, lookups, nearest
 from chyme.model import Passage
 from chyme.search.conditions import conditions_of, selective
+from chyme.search.pinpoint import pinpointed
 from chyme.search.result import Hit, Piece, SearchResult
 from chyme.store import dictionary, matches, passages
 from chyme.store.matches import Condition, Found, Scope
@@ -127,12 +128,15 @@ def _corrections(db: Connection, terms: Sequence[Term]) -> dict[str, str]:
 def _hits(db: Connection, ranked: Sequence[Ranked], terms: Sequence[Term]) -> list[Hit]:
     files = matches.files(db, [file.file_id for file in ranked])
     texts = passages.by_id(db, [passage for file in ranked for passage in file.passages])
-    return [_hit(file, files[file.file_id], texts, terms) for file in ranked if file.file_id in files]
+    return [_hit(db, file, files[file.file_id], texts, terms) for file in ranked if file.file_id in files]
 
 
-def _hit(ranked: Ranked, found: Found, texts: dict[int, Passage], terms: Sequence[Term]) -> Hit:
+def _hit(db: Connection, ranked: Ranked, found: Found, texts: dict[int, Passage], terms: Sequence[Term]) -> Hit:
     shown = [texts[passage] for passage in ranked.passages if passage in texts]
-    pieces = tuple(Piece(passage.source, cut_snippet(passage.text, terms), passage.place) for passage in shown)
+    pieces = tuple(
+        Piece(passage.source, cut_snippet(passage.text, terms), pinpointed(db, ranked.file_id, passage, terms))
+        for passage in shown
+    )
     why = tuple(reason for reason, holds in (("words", ranked.by_words), ("name", ranked.by_name)) if holds)
     return Hit(
         path=found.path,

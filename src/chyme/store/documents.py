@@ -21,21 +21,24 @@ class DocumentRow:
     reason: str | None
     degraded: bool
     moved_at: str
+    pages: int | None = None
+    face: str | None = None  # the output whose thumbnail stands for the document
 
 
 def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     row = db.execute(
         """
-        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at
+        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face
           FROM documents WHERE file_id = ?
         """,
         (file_id,),
     ).fetchone()
     if row is None:
         return None
-    id_, title, summary, date, language, tags, state, reason, degraded, moved_at = row
+    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face = row
     return DocumentRow(
-        id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at
+        *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
+        *(pages, face),
     )
 
 
@@ -58,13 +61,23 @@ def entitle(db: Connection, file_id: int, title: str | None) -> None:
     db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (title, file_id))
 
 
+def show_face(db: Connection, file_id: int, output: str, pages: int | None) -> None:
+    """This output holds the thumbnail, and knows the number of pages if there are any."""
+    db.execute("UPDATE documents SET face = ?, pages = ? WHERE file_id = ?", (output, pages, file_id))
+
+
+def hide_face(db: Connection, file_id: int, output: str) -> None:
+    """The output's pictures are gone."""
+    db.execute("UPDATE documents SET face = NULL, pages = NULL WHERE file_id = ? AND face = ?", (file_id, output))
+
+
 def forget_findings(db: Connection, file_id: int, now: str) -> None:
     """The file has other content: what was found in the old one is no longer true."""
     db.execute(
         """
         UPDATE documents
            SET title = NULL, summary = NULL, date = NULL, language = NULL, tags = '[]', state = 'processing',
-               reason = 'content changed', degraded = 0, moved_at = ?
+               reason = 'content changed', degraded = 0, pages = NULL, face = NULL, moved_at = ?
          WHERE file_id = ?
         """,
         (now, file_id),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from sqlite3 import Connection
+from typing import Any
 
 from chyme.model import Place
 
@@ -44,10 +45,26 @@ def of_digest(db: Connection, file_id: int, digester: str) -> tuple[Place, ...]:
         """,
         (file_id, digester),
     )
-    return tuple(
-        Place(start, end, page, heading, seconds, until, speaker, tuple(json.loads(box)) if box else None)
-        for start, end, page, heading, seconds, until, speaker, box in rows
+    return tuple(map(_place, rows))
+
+
+def within(db: Connection, file_id: int, digester: str, start: int, end: int) -> tuple[Place, ...]:
+    """Places with a box or a second that share a character with this span."""
+    rows = db.execute(
+        """
+        SELECT start, "end", page, heading, seconds, until, speaker, box
+          FROM places
+         WHERE file_id = ? AND digester = ? AND start < ? AND "end" > ? AND (box NOT NULL OR seconds NOT NULL)
+         ORDER BY ordinal
+        """,
+        (file_id, digester, end, start),
     )
+    return tuple(map(_place, rows))
+
+
+def _place(row: tuple[Any, ...]) -> Place:
+    *rest, box = row
+    return Place(*rest, tuple(json.loads(box)) if box else None)
 
 
 def box_text(place: Place) -> str | None:

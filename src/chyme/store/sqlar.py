@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.model import Artifact
+from chyme.model import THUMBNAIL, Artifact
 
 MODE = 0o100644
+JPEG = b"\xff\xd8\xff"  # compressed as it is: trying again costs time and gains nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Packed:
 
 def pack(artifact: Artifact) -> Packed:
     """Compress where that makes it smaller; SQLite tells by the size which of the two it is."""
+    if artifact.data.startswith(JPEG):
+        return Packed(artifact.filename, len(artifact.data), artifact.data)
     squeezed = zlib.compress(artifact.data, 6)
     data = squeezed if len(squeezed) < len(artifact.data) else artifact.data
     return Packed(artifact.filename, len(artifact.data), data)
@@ -88,6 +91,12 @@ def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
     prefix = f"{path_hash(path)}/{digester}/"
     rows = db.execute("SELECT name, sz, data FROM sqlar WHERE name >= ? AND name < ?", (prefix, prefix[:-1] + "0"))
     return {name[len(prefix) :]: unpacked(size, data) for name, size, data in rows}
+
+
+def has_face(db: Connection, path: str, digester: str) -> bool:
+    """Whether the digest has the thumbnail that stands for a document."""
+    name = name_of(path, digester, THUMBNAIL)
+    return db.execute("SELECT 1 FROM sqlar WHERE name = ?", (name,)).fetchone() is not None
 
 
 def unpacked(size: int, data: bytes) -> bytes:

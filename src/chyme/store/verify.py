@@ -54,6 +54,9 @@ def problems(db: Connection) -> list[str]:
     found += passages.check(db)
     for question, statement in _QUESTIONS.items():
         found += [f"{question}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
+    shown = db.execute("SELECT f.path, d.face FROM documents d JOIN files f ON f.id = d.file_id WHERE d.face NOT NULL")
+    faceless = [path for path, face in shown if not sqlar.has_face(db, path, face)]
+    found += [f"documents whose thumbnail is missing: {path}" for path in faceless]
     known = db.execute("SELECT file_path, digester FROM digests").fetchall()
     found += [f"artifact without its digest: {name}" for name in sqlar.orphans(db, known)]
     return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from chyme.model import Artifact
+from chyme.model import THUMBNAIL, Artifact
 
 if TYPE_CHECKING:
     from PIL import Image
 
-THUMBNAIL = "thumbnail.jpg"  # every face has one under this name
 LONGEST, LONGEST_THUMBNAIL = 2048, 512
 QUALITY, THUMBNAIL_QUALITY = 88, 80
 

@@ -1,0 +1,56 @@
+"""chyme weights: fetch what models need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from chyme.cli.vaults import chosen, printable, tell, vault_options
+from chyme.engines.vault import STATE
+from chyme.engines.weights.fetch import fetch
+from chyme.engines.weights.known import KNOWN
+from chyme.engines.weights.shelf import folder_of
+from chyme.errors import EngineUnavailable
+from chyme.settings import read_settings
+
+
+@click.command()
+@click.argument("capabilities", nargs=-1, metavar="[CAPABILITY]…", type=click.Choice(sorted(KNOWN)))
+@vault_options
+@click.pass_context
+def weights(ctx: click.Context, capabilities: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+    """Fetch the weights of models that are missing or damaged: of the given capabilities, or of all."""
+    weights_dir = read_settings(chosen(vault) / STATE, os.environ).weights_dir
+    told: list[dict[str, object]] = []
+    console = Console(stderr=True, quiet=not sys.stderr.isatty())
+    for capability in dict.fromkeys(capabilities or sorted(KNOWN)):
+        known = KNOWN[capability]
+        state, how = "there", ""
+        with console.status(f"looking after the weights for {capability} …"):
+            try:
+                state = "fetched" if fetch(known, weights_dir) else "there"
+            except EngineUnavailable as error:
+                state, how = "missing", str(error)
+        told.append(
+            {
+                "capability": capability,
+                "engine": known.engine,
+                "state": state,
+                "folder": str(folder_of(known, weights_dir)),
+                "licence": known.licence,
+                "origin": known.origin,
+                "how": how,
+            }
+        )
+    if as_json:
+        tell({"weights": told})
+    else:
+        for one in told:
+            click.echo(f"{one['state']:<8}  {one['capability']:<12}{one['engine']} ({one['licence']})  {one['folder']}")
+            if one["how"]:
+                click.echo(f"chyme: {printable(str(one['how']))}", err=True)
+    ctx.exit(1 if any(one["state"] == "missing" for one in told) else 0)

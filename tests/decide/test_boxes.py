@@ -1,0 +1,64 @@
+"""Boxes that come from models are mended or dropped, never believed."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chyme.decide.boxes import around, mended, overlap, region
+
+
+@pytest.mark.parametrize(
+    ("edges", "box"),
+    [
+        ((0.1, 0.2, 0.5, 0.6), (0.1, 0.2, 0.5, 0.6)),
+        ((-0.3, -1, 0.5, 1.7), (0.0, 0.0, 0.5, 1.0)),
+        ((0.5, 0.6, 0.1, 0.2), (0.1, 0.2, 0.5, 0.6)),
+        ((0.5, 0.2, 0.1, 0.6), (0.1, 0.2, 0.5, 0.6)),
+        ((0.1, 0.2, 0.1, 0.6), None),
+        ((1.2, 0.2, 1.5, 0.6), None),
+        ((math.nan, 0, 1, 1), None),
+        ((0, 0, math.inf, 1), None),
+        ((0, 0, 1), None),
+    ],
+)
+def test_a_box_is_cut_to_the_picture_and_turned_the_right_way_round(
+    edges: tuple[float, ...], box: tuple[float, ...] | None
+) -> None:
+    assert mended(edges) == box
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=4, max_size=4))
+def test_whatever_comes_in_nothing_bad_goes_out(edges: list[float]) -> None:
+    box = mended(edges)
+    if box is not None:
+        assert 0 <= box[0] < box[2] <= 1
+        assert 0 <= box[1] < box[3] <= 1
+
+
+def test_overlap_is_a_part_of_both_together() -> None:
+    assert overlap((0, 0, 0.5, 0.5), (0, 0, 0.5, 0.5)) == 1
+    assert overlap((0, 0, 0.5, 0.5), (0.5, 0.5, 1, 1)) == 0
+    assert overlap((0, 0, 0.5, 1), (0.25, 0, 0.75, 1)) == pytest.approx(1 / 3)
+
+
+def test_the_box_around_boxes_holds_them_all() -> None:
+    assert around([(0.1, 0.5, 0.2, 0.6), (0.3, 0.1, 0.4, 0.9)]) == (0.1, 0.1, 0.4, 0.9)
+    assert around([]) is None
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ((0, 0, 0.2, 0.2), "upper left"),
+        ((0.8, 0.8, 1, 1), "lower right"),
+        ((0, 0, 1, 1), "centre"),
+        ((0, 0.4, 0.2, 0.6), "left"),
+        ((0.4, 0, 0.6, 0.1), "upper centre"),
+    ],
+)
+def test_a_region_is_told_in_words(box: tuple[float, float, float, float], words: str) -> None:
+    assert region(box) == words

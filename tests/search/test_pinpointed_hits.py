@@ -1,0 +1,69 @@
+"""A hit leads to the line where its words stand, not to the whole passage."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from keyword_shelf import Shelf
+
+from chyme.model import Kind, Place, Upstream
+from chyme.store import places
+
+FIRST, SECOND = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
+
+
+def photo(shelf: Shelf) -> None:
+    text = "Harbour office\nFerries to Zanzibar"
+    lines = (Place(0, 14, page=2, box=FIRST), Place(15, 34, page=2, box=SECOND))
+    id_ = shelf.put("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
+    places.replace(shelf.db, id_, "image-ocr", lines)
+
+
+def keep(db: sqlite3.Connection, file_id: int, path: str, output: str, content: str) -> None:
+    db.execute(
+        """
+        INSERT INTO digests (id, file_id, file_path, digester, status, content, settled, created_at, updated_at)
+        VALUES (?, ?, ?, ?, 'completed', ?, 1, 'now', 'now')
+        """,
+        (path + output, file_id, path, output, content),
+    )
+
+
+def test_a_word_in_a_picture_is_shown_with_the_box_of_its_line(shelf: Shelf) -> None:
+    photo(shelf)
+    place = shelf.ask("zanzibar").hits[0].place
+    assert place == Place(15, 34, page=2, box=SECOND)
+
+
+def test_the_line_with_most_of_the_words_is_shown(shelf: Shelf) -> None:
+    photo(shelf)
+    place = shelf.ask("harbour ferries zanzibar").hits[0].place
+    assert place is not None
+    assert place.box == SECOND
+
+
+def test_a_thing_in_a_picture_is_shown_with_its_own_box(shelf: Shelf) -> None:
+    things = [
+        {"name": "dog", "description": "a dog", "category": "animal", "tags": [], "box": FIRST, "confidence": 0.9},
+        {"name": "bicycle", "description": "a bicycle", "category": "vehicle", "tags": [], "box": SECOND},
+    ]
+    content = json.dumps({"objects": things})
+    id_ = shelf.put("street.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-objects", content)])
+    keep(shelf.db, id_, "street.jpg", "image-objects", content)
+    place = shelf.ask("bicycle").hits[0].place
+    assert place is not None
+    assert place.box == SECOND
+
+
+def test_a_word_in_a_recording_is_shown_with_the_second_of_its_sentence(shelf: Shelf) -> None:
+    segments = [
+        {"start": 1.0, "end": 4.0, "text": "Welcome to the meeting.", "speaker": "A"},
+        {"start": 64.5, "end": 70.0, "text": "The harbour is closed.", "speaker": "B"},
+    ]
+    content = json.dumps({"segments": segments})
+    id_ = shelf.put("talk.mp3", kind=Kind.AUDIO, outputs=[Upstream("speech-recognition", content)])
+    keep(shelf.db, id_, "talk.mp3", "speech-recognition", content)
+    place = shelf.ask("harbour").hits[0].place
+    assert place is not None
+    assert (place.seconds, place.until, place.speaker) == (64.5, 70.0, "B")
