@@ -22,6 +22,9 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 	CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 
+# What is missing is fetched, what cannot be fetched is told; chyme works without it.
+WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run test check format bench soak lock setup setup-dev clean
@@ -36,9 +39,11 @@ run: $(READY_TO_RUN) ## Serve the demo vault, or VAULT=dir, on PORT=8765
 	        rm -rf .cache/demo-vault && mkdir -p .cache && cp -R demo .cache/demo-vault && mv .cache/demo-vault demo-vault; \
 	    fi; \
 	fi; \
+	$(WEIGHTS); \
 	exec $(VENV)/bin/chyme serve "$$VAULT" --port "$$PORT"
 
 test: $(READY_TO_TEST) ## Run every check and every test
+	@$(WEIGHTS)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -57,6 +62,7 @@ format: $(READY_TO_TEST) ## Format the code and fix what the linter can fix
 	$(VENV)/bin/ruff check --fix .
 
 bench: $(READY_TO_TEST) ## Measure against the budgets
+	@$(WEIGHTS)
 	$(PY) -m bench
 
 soak: $(READY_TO_TEST) ## Kill chyme again and again and see that nothing is lost (long)
@@ -79,7 +85,7 @@ clean: ## Delete .venv and every cache; vaults stay, the demo vault too
 
 $(READY_TO_RUN):
 	@sh .ci/venv $(VENV)
-	@echo "Installing what chyme needs into $(VENV) (half a minute, once)"
+	@echo "Installing what chyme needs into $(VENV) (a minute, once)"
 	@rm -f $(VENV)/ready-to-*
 	@$(INSTALL) -r requirements.lock
 	@$(PY) -m pip install --disable-pip-version-check --quiet --no-index --no-deps --no-build-isolation -e .
@@ -90,4 +96,5 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@rm -f $(VENV)/ready-to-test-*
 	@$(INSTALL) -r requirements-dev.lock
 	@sh .ci/sqlite3
+	@sh .ci/libreoffice
 	@touch $@

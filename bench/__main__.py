@@ -9,7 +9,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import cores, corpus, machinery, notes_vault, overhead, retrieval, round_trip, searching, writer
+from bench import (
+    cores,
+    corpus,
+    machinery,
+    notes_vault,
+    ocr,
+    overhead,
+    pictures,
+    retrieval,
+    round_trip,
+    searching,
+    writer,
+)
 from bench.figures import Benchmark, Record, Sizes
 
 BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
@@ -21,6 +33,9 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "writer": (writer.measure, "group commit against one commit each"),
     "search": (searching.measure, "a question among 100k passages"),
     "retrieval": (retrieval.measure, "NDCG@10 on Cranfield"),
+    "ocr": (ocr.measure, "words read in pictures and scans, against rapidocr itself"),
+    "pictures": (pictures.measure, "pictures against the libraries in a loop, and two cores against one"),
+    "heics": (pictures.measure_memory, "memory while ten photographs of 48 megapixels arrive at once"),
     "children": (round_trip.measure, "a tiny task through a warm child"),
 }
 

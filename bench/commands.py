@@ -31,6 +31,7 @@ class Ran:
     children: float  # CPU seconds of all it started
     private: int  # most private memory the process held; 0 when not sampled
     largest_child: int  # most memory one child held; 0 when not sampled
+    all_children: int  # most memory all children held at one moment; 0 when not sampled
     output: str
 
     @property
@@ -50,11 +51,12 @@ def run(
     with tempfile.TemporaryFile() as told:
         began = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.STDOUT)
-        private = child = 0
+        private = child = together = 0
         # It stays a zombie until it is reaped below, and as such tells its own CPU apart from that of its children.
         while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | (os.WNOHANG if sample_seconds else 0)):
             private = max(private, private_bytes(process.pid))
-            child = max([child, *(used.resident for used in family_of(process.pid))])
+            held = [used.resident for used in family_of(process.pid)]
+            child, together = max([child, *held]), max(together, sum(held))
             time.sleep(sample_seconds)
         wall = time.perf_counter() - began
         used = used_by(process.pid)
@@ -64,7 +66,7 @@ def run(
         cpu = usage.ru_utime + usage.ru_stime  # finer than the ticks in /proc
         told.seek(0)
         output = told.read().decode("utf-8", "replace")
-    return Ran(process.returncode, wall, cpu - used.buried, used.buried, private, child, output)
+    return Ran(process.returncode, wall, cpu - used.buried, used.buried, private, child, together, output)
 
 
 def digest(vault: Path, *options: str, cores: Sequence[int] = (), sample_seconds: float = 0.0) -> Ran:

@@ -16,7 +16,7 @@ from bench.vaults import CORPUS
 
 MB = 1e6
 PRIVATE_LIMIT = 200 * 1.048576
-CHILD_LIMIT = 2048 * 1.048576
+CHILD_LIMIT = 3072 * 1.048576
 TARGETS = {
     "pdf": 0.955, "docx": 0.97, "odt": 0.96, "rtf": 0.89, "html": 0.95, "pptx": 0.94, "xlsx": 0.88, "epub": 0.95,
 }  # fmt: skip

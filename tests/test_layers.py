@@ -12,7 +12,10 @@ IMPORT_THE_SERVING_SIDE = """
 import importlib, pkgutil, sys, chyme
 
 SPARED = ("chyme.engines.", "chyme.digesters.")
-NATIVE = {"anydoc", "html_to_markdown", "liteparse", "lxml", "pypdfium2", "pypdfium2_raw", "trafilatura", "xberg"}
+NATIVE = {
+    "PIL", "anydoc", "av", "cv2", "html_to_markdown", "liteparse", "lxml", "numpy", "onnxruntime", "openai",
+    "pillow_heif", "pydantic_ai", "pypdfium2", "pypdfium2_raw", "rapidocr", "resvg_py", "trafilatura", "xberg",
+}
 for module in pkgutil.walk_packages(chyme.__path__, "chyme."):
     if not module.name.startswith(SPARED) and not module.name.endswith(".__main__"):
         importlib.import_module(module.name)

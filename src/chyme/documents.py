@@ -56,6 +56,20 @@ class Documents:
                 "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
             }
 
+    def artifact(self, name: str) -> bytes | None:
+        """A picture or other artifact by its name in the archive; None when there is none, or its file is gone."""
+        return sqlar.shown(self._database.read(), name)
+
+    def artifacts(self, path: str) -> dict[str, bytes]:
+        """All artifacts of a file: digester/filename → bytes."""
+        with self._database.snapshot() as db:
+            file = self.find(db, path)
+            return {
+                f"{digester}/{filename}": data
+                for digester in digests.of_file(db, file.id)
+                for filename, data in sqlar.of_digest(db, file.path, digester).items()
+            }
+
     def find(self, db: Connection, path: str) -> File:
         """The file at this path, or the sentence that says why not."""
         file = files.by_path(db, path)

@@ -19,6 +19,13 @@ def _setting(default: Any, told: str) -> Any:
     return field(default=default, metadata={"told": told})
 
 
+_AT_LEAST_ONE = (
+    *("concurrency", "max_attempts", "scratch_mb", "pdf_pages", "ocr_threads", "ocr_side", "office_documents"),
+    *("parser_memory_mb", "text_memory_mb", "picture_memory_mb", "page_memory_mb", "media_memory_mb"),
+    *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
+)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a person may change: in .chyme/settings.toml, or as CHYME_… in the environment, which wins."""
@@ -32,10 +39,10 @@ class Settings:
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
     page_children: int = _setting(0, "How many child processes draw first pages; 0 means one per core.")
     media_children: int = _setting(0, "How many child processes listen to recordings and videos; 0 means one per core.")
-    parser_memory_mb: int = _setting(2048, "Memory one parser task may use.")
+    parser_memory_mb: int = _setting(3072, "Memory one parser task may use.")
     text_memory_mb: int = _setting(1024, "Memory one text task may use.")
     picture_memory_mb: int = _setting(3072, "Memory one picture task may use.")
-    page_memory_mb: int = _setting(2048, "Memory drawing one first page may use.")
+    page_memory_mb: int = _setting(3072, "Memory drawing one first page may use.")
     media_memory_mb: int = _setting(1024, "Memory one task on a recording or video may use.")
     child_idle_seconds: float = _setting(60.0, "A child with nothing to do ends after this long.")
     child_uid: int = _setting(65534, "The user children run as when chyme is run by root.")
@@ -47,15 +54,44 @@ class Settings:
     archive_entries: int = _setting(10_000, "An office file or book may hold this many parts.")
     nesting: int = _setting(100, "How deep elements of a document may stand inside each other.")
     pdf_pages: int = _setting(2_000, "How many pages of a PDF are read; more are noted, not read.")
+    ocr_engine: str = _setting("rapidocr", "What reads words in pictures: `rapidocr`, or `tesseract` where installed.")
+    ocr_pages: int = _setting(200, "How many pages of one document are read from their pictures; more are noted.")
+    ocr_threads: int = _setting(1, "How many threads of a child read one picture.")
+    ocr_side: int = _setting(1600, "Writing is looked for at this size: pixels of a picture's longest side.")
+    ocr_doubt: float = _setting(0.75, "Words in pictures read with less confidence (0 to 1) are marked `[?]`.")
+    ocr_seconds: float = _setting(120.0, "How long tesseract may take for one picture.")
+    ocr_languages: str = _setting("eng", "What tesseract reads, such as `deu+rus`; rapidocr needs no such hint.")
     html_bytes: int = _setting(50 * 1024 * 1024, "Web pages larger than this are not read.")
     text_chars: int = _setting(10_000_000, "How much text of one document is kept; more is noted, not kept.")
+    image_bytes: int = _setting(500 * 1024 * 1024, "Pictures larger than this are not read.")
+    image_pixels: int = _setting(250_000_000, "Pictures of more pixels than this are not decoded.")
+    image_seconds: float = _setting(600.0, "How long one step on a picture may take.")
+    tell_place: bool = _setting(True, "Whether the place where a picture or video was taken is kept.")
+    preview_pixels: int = _setting(2048, "The longest side of previews.")
+    thumbnail_pixels: int = _setting(512, "The longest side of thumbnails.")
+    page_pixels: int = _setting(1600, "The longest side of a document's first page as a picture.")
+    object_confidence: float = _setting(0.6, "Things seen in pictures less surely than this (0 to 1) are left out.")
+    weights_dir: str = _setting("", "Where the weights of models lie; empty means beside the installed chyme.")
+    office: str = _setting("auto", "LibreOffice: `auto` looks for it, `off` does without, else the path of `soffice`.")
+    office_seconds: float = _setting(60.0, "How long LibreOffice may take for one document.")
+    office_documents: int = _setting(100, "How many documents one LibreOffice process draws before a fresh one does.")
+    office_memory_mb: int = _setting(4096, "Address space LibreOffice may use.")
+    media_seconds: float = _setting(600.0, "How long looking through a recording may take, besides what its size adds.")
+    video_pixels: int = _setting(36_000_000, "Videos with larger frames than this many pixels get no poster.")
+    vision_url: str = _setting("", "An OpenAI-compatible endpoint of a model that sees; empty means none.")
+    vision_model: str = _setting("", "The name of that model.")
+    vision_key: str = _setting("", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.")
+    vision_seconds: float = _setting(90.0, "How long one answer of that model may take.")
+    heic_bytes: int = _setting(
+        15 * 1024 * 1024, "HEIC pictures larger than this are previewed, but not sent to a model."
+    )
     index_text_mb: int = _setting(5, "How much text of one file is indexed; more is noted, not indexed.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
     purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")
     max_attempts: int = _setting(3, "How often a digest is tried before it counts as failed.")
 
     def __post_init__(self) -> None:
-        for name in ("concurrency", "parser_memory_mb", "text_memory_mb", "max_attempts", "scratch_mb", "pdf_pages"):
+        for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UsageError(f"setting {name} must be at least 1, not {getattr(self, name)}")
 

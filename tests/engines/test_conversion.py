@@ -5,17 +5,20 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from chyme.engines.charts import as_shown
 from chyme.engines.containers import OLE_MARK
 from chyme.engines.convert import convert
-from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in, squeezed, whole
+from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in, ranges, squeezed, whole
 from chyme.engines.extensions import DOCUMENTS
-from chyme.engines.pdf import ranges
-from chyme.errors import LimitReached, UnreadableFile
+from chyme.engines.ocr.scans import Scan, ScanReader
+from chyme.errors import EngineUnavailable, LimitReached, UnreadableFile
+from chyme.model import Place
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
@@ -110,10 +113,92 @@ def test_hashes_inside_code_are_no_headings() -> None:
     assert places_in("") == ()
 
 
-def test_pages_without_a_text_layer_are_named() -> None:
+def test_without_a_reader_of_scans_pages_that_have_no_text_layer_are_named() -> None:
     assert converted("half_scanned.pdf").notes == ("pages 2–3 have no text layer",)
     assert converted("scanned.pdf").markdown == ""
     assert ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
+
+
+class ATypist:
+    """Reads scanned pages as told, and remembers which it was given."""
+
+    def __init__(self, *texts: str, unread: int = 0) -> None:
+        self.texts = dict(enumerate(texts, 1))
+        self.unread = unread
+        self.given: list[int] = []
+
+    def __call__(self, number: int, draw: Callable[[], Image.Image]) -> Scan:
+        assert max(draw().size) == 2300
+        self.given.append(number)
+        text = self.texts.get(number, "")
+        lines = (Place(0, len(text), box=(0.1, 0.2, 0.9, 0.3)),) if text else ()
+        return Scan(text, lines, self.unread, "Latin letters")
+
+
+def scanned(typist: ScanReader, limits: ConversionLimits | None = None, sample: str = "half_scanned.pdf") -> Converted:
+    data = (SAMPLES / sample).read_bytes()
+    return convert(sample, data, DOCUMENTS["pdf"], limits or ConversionLimits(), scans=typist)
+
+
+def test_only_pages_without_a_text_layer_are_read_from_their_pictures() -> None:
+    typist = ATypist("never asked for", "# Second sheet", "")
+    found = scanned(typist)
+    assert typist.given == [2, 3]
+    assert found.markdown == "Only this page can be read.\n\n# Second sheet"
+    assert found.notes == ("page 2 was read from its picture", "no words were found in the picture on page 3")
+
+
+def test_lines_of_a_scanned_page_have_their_box_and_the_page_its_number() -> None:
+    found = scanned(ATypist("", "second", "third"))
+    pages = [(found.markdown[place.start : place.end], place.page) for place in found.places if place.page]
+    assert pages == [("Only this page can be read.\n\n", 1), ("second\n\n", 2), ("third", 3)]
+    boxes = [(found.markdown[place.start : place.end], place.box) for place in found.places if place.box]
+    assert boxes == [("second", (0.1, 0.2, 0.9, 0.3)), ("third", (0.1, 0.2, 0.9, 0.3))]
+
+
+def test_the_limit_of_scanned_pages_is_said() -> None:
+    typist = ATypist("one", "two", "three")
+    found = scanned(typist, ConversionLimits(ocr_pages=1), "scanned.pdf")
+    assert typist.given == [1]
+    assert found.notes == (
+        "page 1 was read from its picture",
+        "first 1 of 2 scanned pages read (limit ocr_pages)",
+    )
+
+
+def test_without_an_engine_the_document_is_read_as_far_as_it_goes_and_the_reason_is_told() -> None:
+    def missing(number: int, draw: Callable[[], Image.Image]) -> Scan:
+        raise EngineUnavailable("rapidocr is not installed; pip install rapidocr")
+
+    found = scanned(missing)
+    assert found.markdown == "Only this page can be read."
+    assert found.notes == (
+        "pages 2–3 have no text layer and cannot be read: rapidocr is not installed; pip install rapidocr",
+    )
+
+
+def test_writing_that_nobody_knows_is_told_even_when_it_is_all_there_is() -> None:
+    found = scanned(ATypist(unread=7), sample="scanned.pdf")
+    assert found.markdown == ""
+    assert found.withheld
+    assert found.notes[-1] == "14 regions look like writing but could not be read (the reader knows Latin letters)"
+    assert not scanned(ATypist(), sample="scanned.pdf").withheld
+
+
+def test_a_stamp_on_a_scan_is_no_text_layer_but_a_caption_beside_a_small_picture_is() -> None:
+    scan = (SAMPLES / "pages" / "three_scans.pdf").read_bytes()
+    font = b"/Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> "
+    stamped = scan.replace(b"/Resources << ", font)
+    whole, small = (
+        stamped.replace(b"q 595 0 0 842 0 0 cm /Scan Do Q", b"q %s cm /Scan Do Q BT /F 9 Tf 9 9 Td (Page 1) Tj ET" % at)
+        for at in (b"595 0 0 842 0 0", b"99 0 0 99 0 0")
+    )
+    typist = ATypist("from one", "from two", "")
+    read = convert("a.pdf", whole, DOCUMENTS["pdf"], ConversionLimits(), scans=typist)
+    assert typist.given == [1, 2, 3]
+    assert read.markdown == "from one\n\nfrom two\n\nPage 1"
+    convert("a.pdf", small, DOCUMENTS["pdf"], ConversionLimits(), scans=typist)
+    assert typist.given == [1, 2, 3]
 
 
 def test_pages_beyond_the_limit_are_left_out_and_said() -> None:

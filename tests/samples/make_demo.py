@@ -1,14 +1,23 @@
 """Write the demo vault that we ship: `python tests/samples/make_demo.py`.
 
 It lives outside the vault, whose words it would repeat:
-`periwinkle` stands only in the PDF, `marzipan` only in the DOCX.
+`periwinkle` stands only in the PDF, `marzipan` only in the DOCX, `oakum` only on the painted sign, `sextant` only on
+the third page of the scan, `carillon` only in the tags of the recording.
 """
 
 from __future__ import annotations
 
+import io
+import math
 from pathlib import Path
 
+import av
+import make_media
+import make_pages
+import numpy
+import pillow_heif
 import writers
+from PIL import Image, ImageDraw, ImageFilter
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 
@@ -175,6 +184,87 @@ Library of Norvik,Norvik,52,2024-03-18
 """
 
 
+SIGN = ["MARTEN & DAUGHTER", "bookbinders", "oakum, thread and paste", "at the back door"]
+
+OLD_LEASE = [
+    ["# Lease of 1911", "The Trust lets the boat store at Gull Lane 4 to Henrik Marten, bookbinder."],
+    ["# Rent", "Forty crowns a year, and one bound ledger each Christmas."],
+    ["# Things left in the store", "Two anchors, a coil of rope, and a brass sextant without its case."],
+]
+
+
+def door_sign() -> Image.Image:
+    """A painted board on a brick wall, a little aslant."""
+    wall = Image.new("RGB", (1600, 1200), (150, 92, 74))
+    draw = ImageDraw.Draw(wall)
+    for row in range(0, 1200, 60):
+        for left in range(-80 if row // 60 % 2 else 0, 1600, 160):
+            shade = 6 * ((row * 7 + left * 3) % 9)
+            draw.rectangle((left, row, left + 152, row + 52), (158 + shade // 2, 84 + shade, 66 + shade))
+    board = Image.new("RGB", (1000, 560), (38, 52, 92))
+    painted = ImageDraw.Draw(board)
+    painted.rectangle((16, 16, 983, 543), outline=(226, 205, 150), width=8)
+    for line, size, top in zip(SIGN, (78, 54, 62, 54), (60, 190, 300, 420), strict=True):
+        face = make_pages.font(make_pages.BOLD, size)
+        painted.text((500, top), line, (240, 232, 210), face, anchor="ma")
+    tilted = board.convert("RGBA").rotate(2.5, Image.Resampling.BICUBIC, expand=True)
+    wall.paste(tilted, (280, 280), tilted)
+    return wall.filter(ImageFilter.GaussianBlur(0.8))
+
+
+def harbour() -> Image.Image:
+    """Sea, sky, a pier and a boat at dusk."""
+    image = Image.new("RGB", (1200, 900))
+    draw = ImageDraw.Draw(image)
+    for y in range(900):
+        sky = (235 - y // 6, 170 - y // 9, 120 + y // 10) if y < 520 else (40 + y // 30, 60 + y // 20, 100 + y // 18)
+        draw.line((0, y, 1200, y), sky)
+    draw.ellipse((820, 380, 960, 520), (255, 225, 160))
+    draw.rectangle((0, 520, 1200, 530), (30, 50, 90))
+    for post in range(60, 600, 90):
+        draw.rectangle((post, 500, post + 16, 760), (60, 44, 36))
+    draw.rectangle((20, 490, 620, 516), (86, 62, 48))
+    draw.polygon([(700, 640), (1010, 640), (960, 710), (750, 710)], (120, 40, 36))
+    draw.polygon([(850, 360), (850, 630), (980, 630)], (236, 230, 214))
+    waves = [(x, 780 + 8 * math.sin(x / 30)) for x in range(0, 1201, 6)]
+    draw.line(waves, (150, 170, 190), 3)
+    return image
+
+
+def bells() -> bytes:
+    """Four notes, each struck and fading."""
+    rate = make_media.RATE
+    notes = []
+    for hertz in (659.3, 523.3, 587.3, 392.0):
+        note = make_media.tone(0.9, hertz, 0.6)
+        notes.append((note * numpy.exp(-3 * numpy.arange(len(note)) / rate)).astype("float32"))
+    out = io.BytesIO()
+    with av.open(out, "w", format="mp3", options={"fflags": "+bitexact"}) as recording:
+        recording.metadata.update(
+            {"title": "The carillon of St Bride", "artist": "Tomas Brandt", "album": "Sounds of Wickersea"}
+        )
+        make_media.sound(recording, "libmp3lame", numpy.concatenate(notes), rate, bit_rate=32_000)
+    return out.getvalue()
+
+
+def scanned(pages: list[list[str]]) -> bytes:
+    pictures = []
+    for texts in pages:
+        image, draw = make_pages.paper((827, 1169))
+        make_pages.set_text(draw, texts, (80, 100), 660, 24)
+        pictures.append(image)
+    return make_pages.pdf_of(pictures)
+
+
+def picture(image: Image.Image, format_: str) -> bytes:
+    out = io.BytesIO()
+    if format_ == "HEIF":
+        pillow_heif.from_pillow(image).save(out, quality=60)
+    else:
+        image.save(out, format_, quality=70)
+    return out.getvalue()
+
+
 def files() -> dict[str, bytes]:
     """Every file of the demo vault by its path."""
     return {
@@ -197,6 +287,10 @@ def files() -> dict[str, bytes]:
         "notes/garten.md": GERMAN.encode(),
         "notes/washi.md": JAPANESE.encode(),
         "notes/moving.md": CHINESE.encode(),
+        "contracts/lease of 1911 (scan).pdf": scanned(OLD_LEASE),
+        "pictures/door sign.jpg": picture(door_sign(), "JPEG"),
+        "pictures/IMG_0412.heic": picture(harbour(), "HEIF"),
+        "recordings/bells.mp3": bells(),
         "pictures/shutter colour.png": writers.png(96, 64, (142, 130, 254)),
     }
 

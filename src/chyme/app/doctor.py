@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from dataclasses import dataclass
@@ -10,7 +11,12 @@ from pathlib import Path
 
 from chyme import digesters
 from chyme.engines.children.runner import isolation
+from chyme.engines.pages.office_program import office_program
+from chyme.engines.vault import STATE
+from chyme.engines.weights.known import OBJECTS
+from chyme.engines.weights.shelf import path_of
 from chyme.errors import VaultError
+from chyme.settings import Settings, read_settings
 from chyme.store.database import refuse_network_file_system
 
 MB = 1024 * 1024
@@ -34,12 +40,18 @@ _ENGINES = (
     ("articles in HTML", "trafilatura"),
     ("web pages", "html-to-markdown"),
     ("kinds of file", "puremagic"),
+    ("pictures", "pillow"),
+    ("HEIC, AVIF", "pillow-heif"),
+    ("SVG", "resvg_py"),
+    ("audio, video", "av"),
 )
 
 
 def doctor(root: Path) -> list[Engine]:
     """What is installed, what is missing and how to get it; needs no vault."""
+    settings = read_settings(root / STATE, os.environ)
     found = [_installed(capability, package) for capability, package in _ENGINES]
+    found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
     found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
@@ -58,6 +70,42 @@ def doctor(root: Path) -> list[Engine]:
 
 
 _NO_NAMESPACE = "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run as root"
+
+
+def _jpeg_xl() -> Engine:
+    """Not among our dependencies, because its licence (GPL-3.0) would become that of the whole."""
+    found = _installed("JPEG XL", "pillow-jxl-plugin")
+    return found if found.ok else Engine("JPEG XL", "none; such pictures are found by their name", True, found.how)
+
+
+def _words(settings: Settings) -> Engine:
+    if settings.ocr_engine == "tesseract":
+        there = shutil.which("tesseract") is not None
+        how = "" if there else "install it (Debian: apt-get install tesseract-ocr), or set ocr_engine to rapidocr"
+        return Engine("words in pictures", "tesseract", there, how)
+    return _installed("words in pictures", "rapidocr")
+
+
+def _objects(settings: Settings) -> Engine:
+    if settings.vision_url:
+        return Engine("objects", f"{settings.vision_model} at {settings.vision_url}", True)
+    there = path_of(OBJECTS, settings.weights_dir) is not None
+    return Engine("objects", OBJECTS.engine, there, "" if there else "chyme weights objects")
+
+
+def _captions(settings: Settings) -> Engine:
+    if settings.vision_url:
+        return Engine("captions", f"{settings.vision_model} at {settings.vision_url}", True)
+    how = "a model that sees makes richer ones: set vision_url and vision_model"
+    return Engine("captions", "composed from objects and words", True, how)
+
+
+def _office(settings: Settings) -> Engine:
+    program = office_program(settings.office)
+    if program is not None:
+        return Engine("pages of office files", f"LibreOffice, {program}", True)
+    how = "LibreOffice draws their real pages (Debian: apt-get install libreoffice-nogui)"
+    return Engine("pages of office files", "their text, drawn as a page", True, how)
 
 
 def _installed(capability: str, package: str) -> Engine:

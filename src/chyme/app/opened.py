@@ -104,8 +104,10 @@ class App:
             )
         self.intake.complete_rows()
 
-    def digester_config(self) -> Mapping[str, Any]:
-        return self._config
+    def config_of_children(self) -> Mapping[str, Any]:
+        """What children are told: everything but secrets, which those without network have no use for."""
+        vision = self._config["vision"]
+        return {**self._config, "vision": {**vision, "key": ""} if vision else None}
 
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
         """Take in what is new, changed, moved or gone."""
@@ -226,7 +228,52 @@ def _config(settings: Settings) -> dict[str, Any]:
             "pdf_pages": settings.pdf_pages,
             "html_bytes": settings.html_bytes,
             "text_chars": settings.text_chars,
+            "ocr_pages": settings.ocr_pages,
         },
+        "ocr": {
+            "ocr_engine": settings.ocr_engine,
+            "ocr_threads": settings.ocr_threads,
+            "ocr_side": settings.ocr_side,
+            "ocr_doubt": settings.ocr_doubt,
+            "ocr_pages": settings.ocr_pages,
+            "ocr_seconds": settings.ocr_seconds,
+            "ocr_languages": settings.ocr_languages,
+        },
+        "pictures": {
+            "image_bytes": settings.image_bytes,
+            "image_pixels": settings.image_pixels,
+            "preview": settings.preview_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+        },
+        "pages": {
+            "page_pixels": settings.page_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+            "image_pixels": settings.image_pixels,
+            "office": settings.office,
+            "office_seconds": settings.office_seconds,
+            "office_documents": settings.office_documents,
+            "office_memory_mb": settings.office_memory_mb,
+        },
+        "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
+        "vision": _vision(settings),
+        "media": {"video_pixels": settings.video_pixels},
+        "tell_place": settings.tell_place,
+        "image_seconds": settings.image_seconds,
+        "media_seconds": settings.media_seconds,
         "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,
+    }
+
+
+def _vision(settings: Settings) -> dict[str, Any] | None:
+    if bool(settings.vision_url) != bool(settings.vision_model):
+        raise UsageError("a vision model needs both vision_url and vision_model; docs/settings.md tells what they are")
+    if not settings.vision_url:
+        return None
+    return {
+        "url": settings.vision_url,
+        "model": settings.vision_model,
+        "key": settings.vision_key,
+        "seconds": settings.vision_seconds,
+        "heic_bytes": settings.heic_bytes,
     }

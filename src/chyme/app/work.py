@@ -54,7 +54,7 @@ class Work:
         families = _families(settings)
         self.runner = Runner(
             "chyme.digesters:in_child",
-            app.digester_config(),
+            app.config_of_children(),
             families,
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
@@ -144,17 +144,21 @@ class Work:
 
 
 def _families(settings: Settings) -> dict[str, Family]:
+    """Children by what they load. A model that was loaded once is no reason to start a child anew."""
+    families = {
+        "parsers": ("parser", 768 * MB),
+        "text": ("text", 256 * MB),
+        "pictures": ("picture", 1024 * MB),
+        "pages": ("page", 512 * MB),
+        "media": ("media", 256 * MB),
+    }
     return {
-        "parsers": Family(
-            settings.parser_children or settings.cores,
-            settings.parser_memory_mb * MB,
+        family: Family(
+            getattr(settings, f"{name}_children") or settings.cores,
+            getattr(settings, f"{name}_memory_mb") * MB,
             settings.child_idle_seconds,
-            memory_setting="parser_memory_mb",
-        ),
-        "text": Family(
-            settings.text_children or settings.cores,
-            settings.text_memory_mb * MB,
-            settings.child_idle_seconds,
-            memory_setting="text_memory_mb",
-        ),
+            recycle_growth_bytes=growth,
+            memory_setting=f"{name}_memory_mb",
+        )
+        for family, (name, growth) in families.items()
     }

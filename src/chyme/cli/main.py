@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import care, digesting, reading, serving
+from chyme.cli import care, digesting, reading, serving, weights
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -83,5 +83,6 @@ for command in (
     care.index,
     care.verify,
     care.purge,
+    weights.weights,
 ):
     main.add_command(command)

@@ -11,7 +11,9 @@ from rich.text import Text
 
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.decide.boxes import region
+from chyme.decide.judge import NOT_APPLICABLE
 from chyme.decide.snippet import Snippet, to_plain
+from chyme.errors import UsageError
 from chyme.model import Place
 from chyme.search.result import Hit
 from chyme.search.result import as_json as shape
@@ -104,11 +106,19 @@ def status(vault: Path | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("path")
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write its previews, pages, posters and the like into this folder.",
+)
 @vault_options
-def show(path: str, vault: Path | None, as_json: bool) -> None:
+def show(path: str, save: Path | None, vault: Path | None, as_json: bool) -> None:
     """Show everything about one file."""
     with opened(vault) as app:
-        told = app.documents.show(app.vault.relative(path))
+        inside = app.vault.relative(path)
+        told = app.documents.show(inside)
+        if save is not None:
+            _save(save, app.documents.artifacts(inside))
     if as_json:
         tell(told)
         return
@@ -116,9 +126,14 @@ def show(path: str, vault: Path | None, as_json: bool) -> None:
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
     if document:
         click.echo(f"{printable(document['title'])}: {document['state']}")
+        if document["pages"] is not None:
+            click.echo(f"  {document['pages']:,} {'page' if document['pages'] == 1 else 'pages'}")
         if document["reason"]:
             click.echo(f"  {printable(document['reason'])}")
+    apart = [digest["digester"] for digest in told["digests"] if digest["error"] == NOT_APPLICABLE]
     for digest in told["digests"]:
+        if digest["digester"] in apart:
+            continue
         took = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
         click.echo(f"\n{digest['digester']}: {digest['status']}{took}")
         if digest["error"]:
@@ -127,6 +142,21 @@ def show(path: str, vault: Path | None, as_json: bool) -> None:
             click.echo(f"  {category}{printable(digest['error'])}{again}")
         if digest["content"]:
             _print_content(digest["content"])
+    if apart:
+        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")
+
+
+def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
+    """One file each, named after digester and artifact; what is there already is left alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in artifacts.items():
+        target = folder / name.replace("/", "-")
+        try:
+            with target.open("xb") as stream:
+                stream.write(data)
+        except FileExistsError:
+            raise UsageError(f"{target}: is there already; choose another folder") from None
+        click.echo(f"wrote {printable(str(target))}", err=True)
 
 
 def _print_content(content: str) -> None:

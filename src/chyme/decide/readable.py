@@ -71,18 +71,47 @@ def _things(told: Json) -> Readable:
 
 
 def _described(told: Json) -> Readable:
-    """Title, summary and tags."""
-    parts = [_text(told.get(field)) for field in ("title", "summary", "text")]
+    """Title, summary and tags, and the words seen in a picture."""
+    parts = [_text(told.get(field)) for field in ("title", "summary", "text", "visible_text")]
     parts.append(", ".join(_text(tag) for tag in _list(told.get("tags"))))
     return Readable(writable("\n\n".join(part for part in parts if part.strip())))
 
 
+def _recording(told: Json) -> Readable:
+    """What a recording says about itself, one line each, then its chapters with their seconds."""
+    tags = told.get("tags")
+    words = dict.fromkeys(_text(tags.get(field)).strip() for field in _TAGS) if isinstance(tags, dict) else {}
+    lines = [(text, Place(0, 0)) for text in words if text]
+    for chapter in _objects(told.get("chapters")):
+        title = _text(chapter.get("title")).strip()
+        if title:
+            lines.append((title, _timed(chapter)))
+    return _joined(lines)
+
+
+def _picture(told: Json) -> Readable:
+    """What a photographer wrote about a picture, and with what it was taken."""
+    camera = told.get("camera")
+    parts = [_text(told.get(field)).strip() for field in ("title", "description")]
+    parts.append(", ".join(_text(word).strip() for word in _list(told.get("keywords")) if _text(word).strip()))
+    if isinstance(camera, dict):
+        parts.append(" ".join(dict.fromkeys(_text(camera.get(field)).strip() for field in _CAMERA)).strip())
+    return Readable(writable("\n\n".join(dict.fromkeys(part for part in parts if part))))
+
+
+_TAGS = (
+    *("title", "artist", "album", "album_artist", "composer", "performer", "conductor", "show", "genre"),
+    *("comment", "description", "synopsis", "keywords", "publisher"),
+)
+_CAMERA = ("make", "model", "lens")
 _BY_OUTPUT: dict[str, Callable[[Json], Readable]] = {
     "speech-recognition": _segments,
     "speech-recognition-cleanup": _segments,
     "speech-recognition-summary": _described,
     "url-crawl-summary": _described,
     "image-captioning": _described,
+    "image-preview": _picture,
+    "media-preview": _recording,
     "image-objects": _things,
     "classify-document": _described,
     "classify-image": _described,

@@ -10,8 +10,20 @@ from typing import Any
 
 from chyme.digester import Digester
 from chyme.digesters.doc_to_markdown import DocToMarkdown
+from chyme.digesters.doc_to_screenshot import DocToScreenshot
+from chyme.digesters.image_captioning import ImageCaptioning
+from chyme.digesters.image_objects import ImageObjects
+from chyme.digesters.image_ocr import ImageOcr
+from chyme.digesters.image_preview import ImagePreview
+from chyme.digesters.media_preview import MediaPreview
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.engines.converted import ConversionLimits
+from chyme.engines.llm.settings import VisionSettings
+from chyme.engines.media.limits import MediaLimits
+from chyme.engines.objects.detector import DetectorSettings
+from chyme.engines.ocr.lines import OcrSettings
+from chyme.engines.pages.limits import PageLimits
+from chyme.engines.pictures.limits import PictureLimits
 
 PLUGINS = "chyme.digesters"
 
@@ -26,8 +38,20 @@ class Loaded:
 
 def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester, ...]:
     """Our own digesters, in order. `config` is plain values, as they travel to the children."""
+    conversion = ConversionLimits(**config.get("conversion", {}))
+    pictures = PictureLimits(**config.get("pictures", {}))
+    ocr = OcrSettings(**config.get("ocr", {}))
+    vision = VisionSettings(**config["vision"]) if config.get("vision") else None
+    tell_place = config.get("tell_place", True)
+    document_seconds, image_seconds = config.get("document_seconds", 600.0), config.get("image_seconds", 600.0)
     return (
-        DocToMarkdown(ConversionLimits(**config.get("conversion", {})), config.get("document_seconds", 600.0)),
+        DocToMarkdown(conversion, document_seconds, ocr),
+        DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
+        ImagePreview(pictures, tell_place, image_seconds),
+        MediaPreview(MediaLimits(**config.get("media", {})), config.get("media_seconds", 600.0), tell_place),
+        ImageOcr(ocr, image_seconds, pictures),
+        ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
+        ImageCaptioning(vision, image_seconds),
         SearchKeyword(config.get("index_text_bytes", 5_000_000)),
     )
 

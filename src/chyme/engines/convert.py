@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from chyme.engines.converted import MB, ConversionLimits, Converted, bounded
 from chyme.engines.extensions import DOCUMENTS, EML, HTML, MSG, PDF
+from chyme.engines.ocr.scans import ScanReader
 from chyme.errors import LimitReached, UnreadableFile
 
 
@@ -15,24 +16,30 @@ def convert(
     mime: str,
     limits: ConversionLimits,
     progress: Callable[[float], None] = lambda _: None,
+    scans: ScanReader | None = None,
 ) -> Converted:
-    """The document as markdown, or an error that says what is wrong with the file."""
+    """The document as markdown, or an error that says what is wrong with the file. `scans` reads scanned pages."""
     if not data:
         raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
     if len(data) > limits.document_bytes:
         raise LimitReached(
             f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
         )
-    return bounded(_converted(name, data, mime, limits, progress), limits.text_chars)
+    return bounded(_converted(name, data, mime, limits, progress, scans), limits.text_chars)
 
 
 def _converted(
-    name: str, data: bytes, mime: str, limits: ConversionLimits, progress: Callable[[float], None]
+    name: str,
+    data: bytes,
+    mime: str,
+    limits: ConversionLimits,
+    progress: Callable[[float], None],
+    scans: ScanReader | None,
 ) -> Converted:
     if mime == PDF:
         from chyme.engines.pdf import convert_pdf
 
-        return convert_pdf(name, data, limits, progress)
+        return convert_pdf(name, data, limits, progress, scans)
     if mime in (HTML, DOCUMENTS["xhtml"]):
         from chyme.engines.html import convert_html
 

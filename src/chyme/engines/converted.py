@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chyme.errors import UnreadableFile
@@ -31,6 +31,7 @@ class ConversionLimits:
     archive_entries: int = 10_000
     nesting: int = 100
     pdf_pages: int = 2_000
+    ocr_pages: int = 200  # scanned pages of one document that are read from their pictures
     html_bytes: int = 50 * MB
     text_chars: int = 10_000_000
 
@@ -42,6 +43,7 @@ class Converted:
     markdown: str
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
+    withheld: bool = False  # it shows writing that nobody here can read: worth telling even where there is no text
 
 
 def bounded(found: Converted, most: int) -> Converted:
@@ -52,7 +54,7 @@ def bounded(found: Converted, most: int) -> Converted:
     end = max(text.rfind("\n", 0, most), most // 2)
     places = tuple(replace(place, end=min(place.end, end)) for place in found.places if place.start < end)
     note = f"the first {end:,} of {len(text):,} characters are kept; raise text_chars to keep more"
-    return Converted(text[:end].rstrip(), places, (*found.notes, note))
+    return replace(found, markdown=text[:end].rstrip(), places=places, notes=(*found.notes, note))
 
 
 def squeezed(markdown: str) -> str:
@@ -69,9 +71,17 @@ def shortened(markdown: str) -> tuple[str, tuple[str, ...]]:
     return text, (f"runs of more than {RUN_LENGTH:,} letters without a space are cut: {count:,}",) if count else ()
 
 
-def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Converted:
-    """One document from numbered pages; each place knows its page and the heading above it."""
+def joined(
+    pages: Sequence[tuple[int, str]],
+    notes: Iterable[str] = (),
+    lines: Mapping[int, Sequence[Place]] | None = None,
+) -> Converted:
+    """One document from numbered pages; each place knows its page and the heading above it.
+
+    `lines` holds, by page, where its lines stand in the page's own text.
+    """
     parts: list[str] = []
+    boxes: list[Place] = []
     starts: list[tuple[int, int]] = []
     cut: tuple[str, ...] = ()
     length = 0
@@ -83,10 +93,15 @@ def joined(pages: Sequence[tuple[int, str]], notes: Iterable[str] = ()) -> Conve
         if parts:
             length += 2
         starts.append((length, number))
+        if markdown == page:  # else the lines have moved
+            boxes += [
+                replace(place, start=place.start + length, end=place.end + length)
+                for place in (lines or {}).get(number, ())
+            ]
         parts.append(markdown)
         length += len(markdown)
     text = "\n\n".join(parts)
-    return Converted(text, places_in(text, starts), (*notes, *cut))
+    return Converted(text, (*places_in(text, starts), *boxes), (*notes, *cut))
 
 
 def whole(markdown: str, notes: Iterable[str] = ()) -> Converted:
@@ -132,6 +147,17 @@ def headings_in(markdown: str) -> list[tuple[int, str]]:
         if title:
             found.append((heading.start(), title[:HEADING_LENGTH]))
     return found
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Rising numbers as people write them: 1–3, 7."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)
 
 
 def count_words(text: str) -> int:

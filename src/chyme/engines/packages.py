@@ -32,7 +32,7 @@ class Package:
         """A part's bytes, or None when the package has no such part or it is damaged."""
         try:
             return self.archive.read(part)
-        except (KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError):
+        except (KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError):
             return None
 
     def tree(self, part: str) -> ElementTree.Element | None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chyme.engines.converted import ConversionLimits, Converted, broken, encrypted, joined
+from chyme.engines.ocr.drawing import covered
+from chyme.engines.ocr.scanned import read_scanned
+from chyme.engines.ocr.scans import ScanReader
 from chyme.engines.text import clean
+from chyme.model import Place
 
 if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
 
 BATCH = 50
+STAMP = 20  # letters; scanners and archives print that much on a page that is a picture otherwise
 KEPT = 0.93  # of a page's characters; less means that the layout reader dropped a part of it
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"\w")
@@ -21,25 +27,35 @@ _HYPHEN = re.compile("[\ufffe\x02\u00ad]\\s*")  # what PDFium leaves where a lin
 
 
 def convert_pdf(
-    name: str, data: bytes, limits: ConversionLimits, progress: Callable[[float], None] = lambda _: None
+    name: str,
+    data: bytes,
+    limits: ConversionLimits,
+    progress: Callable[[float], None] = lambda _: None,
+    scans: ScanReader | None = None,
 ) -> Converted:
-    """The text of a PDF, page by page. Pages without a text layer are named in the notes."""
+    """The text of a PDF, page by page. Pages without a text layer are read by `scans`; the notes name them."""
     document = _opened(name, data)
     try:
         total = len(document)
         count = min(total, limits.pdf_pages)
-        plain, pictures = _plain_pages(document, count, progress)
+        plain, pictures = _plain_pages(document, count, lambda part: progress(0.2 * part))
+        share = 0.6 if pictures and scans else 0.0  # of the time
+        # Before the layout reader, which keeps a gigabyte of address space to itself from its first page on.
+        found = read_scanned(document, pictures, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part))
     finally:
         document.close()
-    laid_out = _laid_out_pages(data, count, progress)
-    pages: list[tuple[int, str]] = []
-    unread: list[int] = []
-    for number in range(1, count + 1):
-        text = _better(laid_out.get(number, ""), plain[number])
-        pages.append((number, text))
-        if not text.strip() and number in pictures:
-            unread.append(number)
-    return joined(pages, _notes(total, count, unread))
+    laid_out: dict[int, str] = {}
+    if any(text.strip() for text in plain.values()):
+        begun = 0.2 + share
+        laid_out = _laid_out_pages(data, count, lambda part: progress(begun + (1 - begun) * part))
+    pages = {number: _better(laid_out.get(number, ""), plain[number]) for number in range(1, count + 1)}
+    lines: dict[int, Sequence[Place]] = {}
+    for number, scan in found.read.items():
+        if scan.text and len(_LETTER.findall(scan.text)) >= len(_LETTER.findall(pages[number])):
+            pages[number], lines[number] = scan.text, scan.lines
+    beginning = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
+    told = joined(list(pages.items()), [*beginning, *found.notes(lines)], lines)
+    return replace(told, withheld=found.unread is not None)
 
 
 def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
@@ -57,9 +73,8 @@ def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
 def _plain_pages(
     document: pypdfium2.PdfDocument, count: int, progress: Callable[[float], None]
 ) -> tuple[dict[int, str], set[int]]:
-    """The characters of every page, and which pages show something that is not text."""
+    """The characters of every page, and which pages must be read from their pictures."""
     import pypdfium2
-    from pypdfium2.raw import FPDF_PAGEOBJ_FORM, FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_PATH
 
     texts: dict[int, str] = {}
     pictures: set[int] = set()
@@ -69,15 +84,16 @@ def _plain_pages(
             page = document[number - 1]
             textpage = page.get_textpage()
             texts[number] = clean(_HYPHEN.sub("", textpage.get_text_range()))
-            shown = (FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_PATH, FPDF_PAGEOBJ_FORM)
-            if not texts[number].strip() and next(iter(page.get_objects(filter=shown, max_depth=1)), None):
+            letters = len(_LETTER.findall(texts[number]))
+            shown = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
+            if shown or (letters < STAMP and covered(page)):
                 pictures.add(number)
             textpage.close()
             page.close()
         except pypdfium2.PdfiumError:
             pictures.add(number)
         if number % BATCH == 0:
-            progress(0.4 * number / count)
+            progress(number / count)
     return texts, pictures
 
 
@@ -104,7 +120,7 @@ def _laid_out_pages(data: bytes, count: int, progress: Callable[[float], None]) 
         for batch in parser.parse_batches(data[start:] if start else data, BATCH):
             for page in batch.result.pages:
                 pages[page.page_num] = clean(_EMPTY_CODE.sub("", page.markdown))
-            progress(0.4 + 0.6 * min(1.0, batch.end_page / max(1, count)))
+            progress(min(1.0, batch.end_page / max(1, count)))
     except ParseError:
         return pages
     return pages
@@ -117,22 +133,3 @@ def _better(laid_out: str, plain: str) -> str:
     if len(_RIGHT_TO_LEFT.findall(plain)) > 0.3 * letters:
         return plain  # liteparse puts lines of right-to-left words in reverse
     return laid_out
-
-
-def _notes(total: int, count: int, unread: list[int]) -> Iterable[str]:
-    if total > count:
-        yield f"first {count:,} of {total:,} pages read (limit pdf_pages)"
-    if unread:
-        one = len(unread) == 1
-        yield f"{'page' if one else 'pages'} {ranges(unread)} {'has' if one else 'have'} no text layer"
-
-
-def ranges(numbers: list[int]) -> str:
-    """Rising numbers as people write them: 1–3, 7."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)

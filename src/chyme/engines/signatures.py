@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from chyme.engines.extensions import AUDIO, IMAGES, PDF, VIDEO
@@ -18,6 +19,9 @@ _BEGINNINGS: tuple[tuple[bytes, Kind, str], ...] = (
     (b"\x00\x00\x00\x0cJXL ", Kind.IMAGE, "image/jxl"),
     (b"\xff\x0a", Kind.IMAGE, "image/jxl"),
     (b"\x00\x00\x00\x0cjP  ", Kind.IMAGE, "image/jp2"),
+    (b"\xff\x4f\xff\x51\x00", Kind.IMAGE, "image/jp2"),
+    (b"qoif\x00", Kind.IMAGE, "image/qoi"),
+    (b"icns\x00", Kind.IMAGE, "image/icns"),
     (b"ID3", Kind.AUDIO, "audio/mpeg"),
     (b"MAC ", Kind.AUDIO, "audio/x-ape"),
     (b"fLaC", Kind.AUDIO, "audio/flac"),
@@ -65,6 +69,7 @@ _HEIF_BRANDS = {
 }
 _CAMERA_RAW = frozenset({"dng", "nef", "cr2", "arw"})
 _WMA_STREAM = bytes.fromhex("409e69f84d5bcf11a8fd00805f5c442b")
+_PORTABLE = re.compile(rb"P[456]\s(?:\s|#[^\n]{0,200}\n)*\d{1,6}\s+\d{1,6}\s")
 _BMP_HEADERS = frozenset({12, 16, 40, 52, 56, 64, 108, 124})
 
 
@@ -130,8 +135,8 @@ def _streams(head: bytes, extension: str) -> Found | None:
             return Kind.VIDEO, "video/ogg"
         return Kind.AUDIO, "audio/ogg"
     if head.startswith(b"\x1a\x45\xdf\xa3"):
-        if extension == "mka":
-            return Kind.AUDIO, "audio/x-matroska"
+        if extension in ("mka", "weba"):
+            return Kind.AUDIO, AUDIO[extension]
         return Kind.VIDEO, "video/webm" if b"webm" in head[:256] else "video/x-matroska"
     if head.startswith(b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"):
         audio_only = extension == "wma" or (_WMA_STREAM in head and extension != "wmv")
@@ -160,6 +165,8 @@ def _pictures(head: bytes, extension: str) -> Found | None:
         return Kind.IMAGE, "image/bmp"
     if head.startswith(b"\x00\x00\x01\x00") and len(head) >= 22 and 0 < head[4] < 64 and head[9] == 0:
         return Kind.IMAGE, "image/vnd.microsoft.icon"
+    if _PORTABLE.match(head) and (b"\x00" in head or not head.isascii()):
+        return Kind.IMAGE, "image/x-portable-anymap"
     return None
 
 

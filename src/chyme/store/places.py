@@ -63,8 +63,8 @@ def within(db: Connection, file_id: int, digester: str, start: int, end: int) ->
 
 
 def _place(row: tuple[Any, ...]) -> Place:
-    *rest, box = row
-    return Place(*rest, tuple(json.loads(box)) if box else None)
+    start, end, page, heading, seconds, until, speaker, box = row
+    return Place(start, end, page, heading, seconds, until, speaker, tuple(json.loads(box)) if box else None)
 
 
 def box_text(place: Place) -> str | None:

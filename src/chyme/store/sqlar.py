@@ -93,6 +93,20 @@ def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
     return {name[len(prefix) :]: unpacked(size, data) for name, size, data in rows}
 
 
+def shown(db: Connection, name: str) -> bytes | None:
+    """An artifact by its whole name, unless its file has vanished."""
+    folder = name.rpartition("/")[0]
+    row = db.execute(
+        """
+        SELECT s.sz, s.data
+          FROM digests d JOIN files f ON f.id = d.file_id AND f.vanished_at IS NULL, sqlar s
+         WHERE d.sqlar_name >= :first AND d.sqlar_name < :last AND s.name = :name
+        """,
+        {"first": f"{folder}/", "last": f"{folder}0", "name": name},
+    ).fetchone()
+    return unpacked(*row) if row else None
+
+
 def has_face(db: Connection, path: str, digester: str) -> bool:
     """Whether the digest has the thumbnail that stands for a document."""
     name = name_of(path, digester, THUMBNAIL)

@@ -16,6 +16,7 @@ from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.search.result import as_json
 
 WAITERS = 8
+TYPES = {".jpg": "image/jpeg", ".json": "application/json"}  # whatever else an artifact is, it is only downloaded
 
 
 class NotFound(UsageError):
@@ -81,6 +82,18 @@ def create(app: App) -> FastAPI:
         finally:
             waiters.release()
         return app.documents.show(path)
+
+    @api.get("/api/artifacts/{name:path}", response_class=Response)
+    def artifact(name: str) -> Response:
+        """The bytes of a preview, thumbnail, poster, cover or first page."""
+        data = app.documents.artifact(name)
+        if data is None:
+            raise NotFound(f"{name}: is no artifact of this vault")
+        known = TYPES.get(name[name.rfind(".") :])
+        headers = {"Content-Security-Policy": "default-src 'none'; sandbox"}
+        if known is None:
+            headers["Content-Disposition"] = "attachment"
+        return Response(data, media_type=known or "application/octet-stream", headers=headers)
 
     return api
 

@@ -145,5 +145,7 @@ def _environment() -> dict[str, str]:
     """No keys and no tokens for parsers; temporary files belong into the task's own folder."""
     kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
     # This name for the current folder works even where the folders above it are closed to the child.
-    # Without the arena limit each thread's heap reserves 64 MB of the address space that limits count.
-    return kept | {"TMPDIR": HERE, "HOME": "/nonexistent", "MALLOC_ARENA_MAX": "2"}
+    # Without the arena limit each thread's heap reserves 64 MB of the address space that limits count, and numpy's
+    # algebra, which nobody here needs, reserves as much for each core.
+    own = {"TMPDIR": HERE, "HOME": "/nonexistent", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+    return kept | own

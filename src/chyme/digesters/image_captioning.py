@@ -1,0 +1,84 @@
+"""Say in a sentence what a picture shows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from chyme.decide.caption import as_json, count_of, sentence, sort_of_picture, words_in
+from chyme.decide.objects import cleaned
+from chyme.digester import Digester, Source
+from chyme.digesters.image_objects import SLACK_SECONDS, not_sent, preview_of
+from chyme.engines.llm.settings import VisionSettings
+from chyme.engines.llm.vision import PROMPTS, caption_of
+from chyme.engines.scene import PNG_HEAD, look
+from chyme.model import File, Kind, Output
+
+COMPOSED = "composed"
+SURE = 0.8  # a detector less confident than this is quoted with doubt: it took a rose for an apple at 0.74
+CAPTION_LENGTH, VISIBLE_LENGTH = 1000, 20_000
+
+
+class ImageCaptioning(Digester):
+    """Asks the vision model if there is one, else composes a plain sentence from what the others found."""
+
+    name = "image-captioning"
+    label = "Caption"
+    description = "A sentence about what the picture shows."
+    reads = ("image-preview", "image-ocr", "image-objects")
+    family = "pictures"
+
+    def __init__(self, vision: VisionSettings | None = None, seconds: float = 600.0) -> None:
+        self.vision = vision
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.vision.fingerprint}, prompts {PROMPTS}" if self.vision else COMPOSED
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.IMAGE
+
+    def waits_for(self, file: File) -> bool:
+        return self.vision is not None and self.vision.may_send(file.mime, file.size)
+
+    def time_limit(self, source: Source) -> float:
+        return self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        jpeg = preview_of(source)
+        if self.vision is not None and self.waits_for(source.file):
+            return [Output(self.name, _described(source.file.name, jpeg, self.vision))]
+        note = not_sent(source.file, self.vision) if self.vision else None
+        return [Output(self.name, _composed(source, jpeg, note))]
+
+
+def _described(name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
+    seen = caption_of(name, jpeg, vision)
+    text, read = cleaned(seen.caption, CAPTION_LENGTH), cleaned(seen.visible_text, VISIBLE_LENGTH)
+    return as_json(text or read, vision.model, composed=False, words=read) if text or read else None
+
+
+def _composed(source: Source, jpeg: bytes, note: str | None) -> str:
+    ocr = source.output("image-ocr")
+    recognised = (ocr.content if ocr else None) or ""
+    words = words_in(recognised)
+    with source.open() as stream:
+        head = stream.read(PNG_HEAD)
+    scene = look(source.file.name, jpeg, head)
+    sort = sort_of_picture(
+        count_of(recognised), **asdict(scene), camera=bool(_told(source, "image-preview").get("camera"))
+    )
+    things = _told(source, "image-objects").get("objects", ())
+    sure = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) >= SURE]
+    likely = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) < SURE]
+    text = sentence(sort, sure, words, scene.colour, likely)
+    return as_json(text, COMPOSED, composed=True, words=words, note=note)
+
+
+def _told(source: Source, name: str) -> dict[str, Any]:
+    """An upstream's JSON; empty when it has none."""
+    output = source.output(name)
+    told = json.loads(output.content) if output and output.content else {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,86 @@
+"""Find the things in a picture."""
+
+from __future__ import annotations
+
+from chyme.decide.objects import MOST, Thing, as_json, detected, kept, placed, told
+from chyme.digester import Digester, Source
+from chyme.engines.llm.settings import VisionSettings
+from chyme.engines.llm.vision import PROMPTS, objects_in, size_of
+from chyme.engines.objects.detector import DetectorSettings, detect, fingerprint
+from chyme.engines.weights.known import OBJECTS
+from chyme.errors import UpstreamMissing
+from chyme.model import File, Kind, Output
+
+PREVIEW = "preview.jpg"
+SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+
+
+class ImageObjects(Digester):
+    """Asks the vision model if there is one, else the detector whose weights `chyme weights` fetches."""
+
+    name = "image-objects"
+    label = "Objects"
+    description = "The things in the picture, with their boxes."
+    reads = ("image-preview",)
+    family = "pictures"
+
+    def __init__(
+        self,
+        detector: DetectorSettings | None = None,
+        vision: VisionSettings | None = None,
+        seconds: float = 600.0,
+    ) -> None:
+        self.detector = detector or DetectorSettings()
+        self.vision = vision
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        asked = f"{self.vision.fingerprint}, prompts {PROMPTS}, " if self.vision else ""
+        return asked + fingerprint(self.detector)
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.IMAGE
+
+    def waits_for(self, file: File) -> bool:
+        return self.vision is not None and self.vision.may_send(file.mime, file.size)
+
+    def time_limit(self, source: Source) -> float:
+        return self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        file = source.file
+        jpeg = preview_of(source)
+        if self.vision is not None and self.waits_for(file):
+            return [Output(self.name, as_json(_described(file.name, jpeg, self.vision), self.vision.model))]
+        found = [
+            detected(one.name, one.category, one.confidence, one.edges)
+            for one in detect(file.name, jpeg, self.detector)
+        ]
+        note = not_sent(file, self.vision) if self.vision else None
+        return [Output(self.name, as_json(kept(thing for thing in found if thing), OBJECTS.engine, note))]
+
+
+def preview_of(source: Source) -> bytes:
+    """The picture as image-preview made it, or UpstreamMissing."""
+    preview = source.output("image-preview")
+    jpeg = preview.artifacts.get(PREVIEW) if preview else None
+    if not jpeg:
+        raise UpstreamMissing(f"{source.file.name}: there is no preview to look at; see what became of image-preview")
+    return jpeg
+
+
+def not_sent(file: File, vision: VisionSettings) -> str:
+    """The note for a picture that stayed here although there is a vision model."""
+    return (
+        f"a HEIC file of {file.size:,} bytes is not sent to the vision model; heic_bytes allows {vision.heic_bytes:,}"
+    )
+
+
+def _described(name: str, jpeg: bytes, vision: VisionSettings) -> list[Thing]:
+    seen = objects_in(name, jpeg, vision).objects[:MOST]
+    boxes = placed([one.box or () for one in seen], size_of(jpeg))
+    things = (
+        told(one.name, one.description, one.category, one.tags, box) for one, box in zip(seen, boxes, strict=True)
+    )
+    return kept(thing for thing in things if thing)

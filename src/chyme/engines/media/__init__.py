@@ -1,0 +1,1 @@
+"""Sound and moving pictures: what they are, how they sound, how they look."""

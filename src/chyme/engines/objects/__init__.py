@@ -1,0 +1,1 @@
+"""Finding things in pictures with a model of our own."""

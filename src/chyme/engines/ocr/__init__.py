@@ -1,0 +1,1 @@
+"""Read the words in a picture: one protocol, several readers behind it."""

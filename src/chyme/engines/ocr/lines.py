@@ -1,0 +1,116 @@
+"""What a reader of pictures returns, and what it can be told. All corners and boxes are in 0..1 of the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from chyme.model import Box
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks among much text are not worth a word
+Point = tuple[float, float]
+Quad = tuple[Point, Point, Point, Point]  # top left, top right, bottom right, bottom left, as the text is read
+
+
+@dataclass(frozen=True, slots=True)
+class OcrSettings:
+    """How pictures are read; each field is the name of its setting."""
+
+    ocr_engine: str = "rapidocr"  # or "tesseract", where that is installed
+    ocr_threads: int = 1  # threads of one reading child; there is a child per core already
+    ocr_side: int = 1600  # writing is looked for at this size, in pixels of the longest side
+    ocr_doubt: float = 0.75  # words read with less confidence are marked [?]
+    ocr_pages: int = 200  # pages of one multi-page picture that are read
+    ocr_seconds: float = 120.0  # how long tesseract may take for one picture
+    ocr_languages: str = "eng"  # what tesseract reads, such as deu+rus; rapidocr needs no such hint
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a line."""
+
+    text: str
+    confidence: float
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of writing. The first two corners tell in which direction it runs."""
+
+    text: str
+    confidence: float
+    quad: Quad
+    words: tuple[Word, ...] = ()
+
+    @property
+    def box(self) -> Box:
+        return around(self.quad)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All lines of a picture, in no particular order, and how many regions look like writing but were not read."""
+
+    lines: tuple[Line, ...] = ()
+    unread: int = 0
+
+
+class OcrEngine(Protocol):
+    """Reads a picture. It is given upright RGB or grey images and finds out by itself how the writing runs."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def letters(self) -> str:
+        """Which letters it knows, for people."""
+
+    def read(self, image: Image.Image) -> Reading: ...
+
+
+def around(points: Sequence[Point]) -> Box:
+    """The smallest upright box around the corners, cut to the picture."""
+    across = [min(1.0, max(0.0, x)) for x, _ in points]
+    down = [min(1.0, max(0.0, y)) for _, y in points]
+    return round(min(across), 4), round(min(down), 4), round(max(across), 4), round(max(down), 4)
+
+
+def stretch(quad: Quad, start: float, end: float) -> Quad:
+    """The part of a line between two positions along it, each from 0 to 1."""
+    (top_left, top_right, bottom_right, bottom_left) = quad
+    return (
+        _between(top_left, top_right, start),
+        _between(top_left, top_right, end),
+        _between(bottom_left, bottom_right, end),
+        _between(bottom_left, bottom_right, start),
+    )
+
+
+def _between(one: Point, other: Point, at: float) -> Point:
+    return one[0] + (other[0] - one[0]) * at, one[1] + (other[1] - one[1]) * at
+
+
+def moved(line: Line, left: float, top: float, width: float, height: float) -> Line:
+    """A line of a part of the picture, told in the whole picture. The part's edges are given in 0..1 of the whole."""
+    corners = [(left + x * width, top + y * height) for x, y in line.quad]
+    words = tuple(
+        replace(word, box=around([(left + x * width, top + y * height) for x, y in _corners(word.box)]))
+        for word in line.words
+    )
+    return replace(line, quad=(corners[0], corners[1], corners[2], corners[3]), words=words)
+
+
+def _corners(box: Box) -> list[Point]:
+    return [(box[0], box[1]), (box[2], box[3])]
+
+
+def unread_note(read: int, unread: int, letters: str) -> str | None:
+    """What to tell people of regions that look like writing; None when there is nothing to tell."""
+    if unread < (FEW if read else FEW + 1) or unread < NOTABLE * (read + unread):
+        return None
+    return f"{unread:,} regions look like writing but could not be read (the reader knows {letters})"

@@ -1,0 +1,49 @@
+"""Choose the reader of pictures; it is loaded when first needed and kept for the next picture."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from chyme.engines.ocr.lines import OcrEngine, OcrSettings
+from chyme.errors import EngineUnavailable
+
+ENGINES = ("rapidocr", "tesseract")
+
+
+def reader(settings: OcrSettings) -> OcrEngine:
+    """The reader these settings ask for, or EngineUnavailable."""
+    if settings.ocr_engine == "tesseract":
+        return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
+    if settings.ocr_engine == "rapidocr":
+        return _rapidocr(settings.ocr_threads, settings.ocr_side)
+    raise EngineUnavailable(f"ocr_engine is {settings.ocr_engine!r}; there are: {', '.join(ENGINES)}")
+
+
+def fingerprint(settings: OcrSettings) -> str:
+    """What changes the words that come out, without loading anything."""
+    if settings.ocr_engine == "tesseract":
+        return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
+    parts = " ".join(f"{package} {_version(package)}" for package in ("rapidocr", "onnxruntime"))
+    return f"{settings.ocr_engine} {parts} {settings.ocr_side} {settings.ocr_doubt}"
+
+
+@cache
+def _rapidocr(threads: int, side: int) -> OcrEngine:
+    from chyme.engines.ocr.rapid import RapidOcr
+
+    return RapidOcr(threads, side)
+
+
+@cache
+def _tesseract(languages: str, seconds: float, threads: int) -> OcrEngine:
+    from chyme.engines.ocr.tesseract import Tesseract
+
+    return Tesseract(languages, seconds, threads)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"

@@ -1,0 +1,53 @@
+"""Find LibreOffice on this machine, without starting it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+COMMANDS = ("soffice", "libreoffice", "loffice")
+FOLDERS = ("/usr/lib/libreoffice/program", "/usr/lib64/libreoffice/program", "/usr/local/lib/libreoffice/program")
+ROOTS = ("/opt", "/usr/local")  # where the project's own packages go: /opt/libreoffice24.8/program
+BINARY = "soffice.bin"  # started directly: the scripts around it would be processes of their own
+
+
+def office_program(office: str) -> Path | None:
+    """The program behind `soffice`, or None; `office` is "auto", "off" or the path of a soffice."""
+    if office == "off":
+        return None
+    if office != "auto":
+        return _binary(Path(office))
+    return next(filter(None, map(_binary, _candidates())), None)
+
+
+def office_marker(office: str) -> str:
+    """What changes when LibreOffice is installed, replaced or removed."""
+    program = office_program(office)
+    if program is None:
+        return "no LibreOffice"
+    try:
+        found = program.stat()
+    except OSError:
+        return "no LibreOffice"
+    return f"LibreOffice {program} {found.st_size} {found.st_mtime_ns}"
+
+
+def _candidates() -> Iterator[Path]:
+    for command in COMMANDS:
+        if found := shutil.which(command):
+            yield Path(found)
+    for folder in FOLDERS:
+        yield Path(folder, BINARY)
+    for root in ROOTS:
+        yield from sorted(Path(root).glob(f"libreoffice*/program/{BINARY}"), reverse=True)
+
+
+def _binary(command: Path) -> Path | None:
+    """The program that a command stands for: beside the script to which its links lead."""
+    try:
+        program = command.resolve(strict=True).parent / BINARY
+    except (OSError, RuntimeError):
+        return None
+    return program if program.is_file() and os.access(program, os.X_OK) else None

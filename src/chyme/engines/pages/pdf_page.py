@@ -1,0 +1,101 @@
+"""Draw the first page of a PDF, whatever size it claims."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from chyme.engines.converted import broken, encrypted
+from chyme.engines.pages.limits import PageLimits
+
+if TYPE_CHECKING:
+    import pypdfium2  # type: ignore[import-untyped]
+    from PIL import Image
+
+TRIES = 5  # pages that are tried when the first cannot be drawn
+LARGEST_SCALE = 4.0  # 288 dots per inch: a stamp is not blown up to a poster
+OBJECTS = 20_000  # of a page, looked at for pictures that are too large
+DEPTH = 5  # forms within forms
+
+
+class NoPage(Exception):
+    """None of the first pages can be drawn; `pages` is how many the document has."""
+
+    def __init__(self, pages: int, reason: str) -> None:
+        super().__init__(reason)
+        self.pages = pages
+
+
+def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
+    """The first page that can be drawn, the number of pages, and a note when it is not page 1; else NoPage."""
+    import pypdfium2
+    from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
+            raise encrypted(name, "PDF") from error
+        raise broken(name, "PDF") from error
+    try:
+        _prepare_forms(document)
+        total = len(document)
+        if total < 1:
+            raise broken(name, "PDF", "it has no pages")
+        reason = ""
+        for number in range(1, min(total, TRIES) + 1):
+            try:
+                image = _drawn(document[number - 1], limits)
+            except (pypdfium2.PdfiumError, _Undrawable) as error:
+                reason = reason or (str(error) if isinstance(error, _Undrawable) else "page 1 is damaged")
+                continue
+            return image, total, None if number == 1 else f"{reason}; this is page {number}"
+        raise NoPage(total, reason)
+    finally:
+        document.close()
+
+
+class _Undrawable(Exception):
+    """The page cannot be drawn within limits; the message says why."""
+
+
+def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
+    import pypdfium2
+    from pypdfium2.raw import FORMTYPE_ACRO_FORM
+
+    try:
+        if document.get_formtype() == FORMTYPE_ACRO_FORM:
+            document.init_forms()
+    except pypdfium2.PdfiumError:
+        return  # the page is drawn without what people filled in
+
+
+def _drawn(page: pypdfium2.PdfPage, limits: PageLimits) -> Image.Image:
+    try:
+        width, height = page.get_size()
+        if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
+            raise _Undrawable("page 1 has no size")
+        _check_pictures(page, limits.image_pixels)
+        # Drawing rounds up, so one pixel less is asked for.
+        scale = min(LARGEST_SCALE, (limits.page_pixels - 1) / max(width, height))
+        bitmap = page.render(scale=scale, draw_annots=True, limit_image_cache=True, rev_byteorder=True)
+        try:
+            image: Image.Image = bitmap.to_pil().convert("RGB")
+            return image.copy()  # the bitmap's memory goes with it
+        finally:
+            bitmap.close()
+    finally:
+        page.close()
+
+
+def _check_pictures(page: pypdfium2.PdfPage, most: int) -> None:
+    """By what their dictionaries say, before anything is decoded."""
+    from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
+
+    for shown in itertools.islice(page.get_objects(max_depth=DEPTH), OBJECTS):
+        if shown.type != FPDF_PAGEOBJ_IMAGE:
+            continue
+        width, height = shown.get_px_size()
+        if width * height > most:
+            raise _Undrawable(f"page 1 holds a picture of {width:,} × {height:,} pixels (limit image_pixels)")

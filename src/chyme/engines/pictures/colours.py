@@ -1,0 +1,34 @@
+"""Colours as every screen shows them: embedded profiles turned into sRGB."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+PROFILE_BYTES = 4 << 20  # real ones have some kilobytes, print profiles a few megabytes
+
+
+def srgb(image: Image.Image, profile: object) -> Image.Image:
+    """The image as RGB in sRGB. A profile that is broken, or not for such an image, is left aside."""
+    if isinstance(profile, bytes) and 128 <= len(profile) <= PROFILE_BYTES and image.mode in ("RGB", "CMYK"):
+        image = _converted(image, profile)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _converted(image: Image.Image, profile: bytes) -> Image.Image:
+    from PIL import ImageCms
+
+    space = profile[16:20]
+    if space != (b"RGB " if image.mode == "RGB" else b"CMYK"):
+        return image
+    try:
+        embedded = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        if image.mode == "RGB" and "sRGB" in ImageCms.getProfileDescription(embedded):
+            return image
+        transform = ImageCms.buildTransform(embedded, ImageCms.createProfile("sRGB"), image.mode, "RGB")
+        return ImageCms.applyTransform(image, transform) or image
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+        return image

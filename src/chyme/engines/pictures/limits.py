@@ -1,0 +1,17 @@
+"""How far a picture may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PictureLimits:
+    """Each field is the name of its setting."""
+
+    image_bytes: int = 500 * MB  # larger files are not read
+    image_pixels: int = 250_000_000  # width × height, told by the header; larger pictures are not decoded
+    preview: int = 2048  # longest side of the preview, in pixels
+    thumbnail: int = 512  # longest side of the thumbnail, in pixels

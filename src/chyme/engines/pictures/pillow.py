@@ -1,0 +1,82 @@
+"""Pillow as we use it: the formats we let in, one thread, and its global switches put back after use."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageFile
+
+# Left out on purpose: EPS and WMF start other programs, the rest nobody keeps.
+FORMATS = (
+    *("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "DIB", "AVIF", "JPEG2000", "PSD", "ICO", "CUR", "ICNS"),
+    *("PPM", "PCX", "DDS", "QOI", "SGI", "TGA"),
+)
+
+
+@contextmanager
+def guarded(most_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
+    """Pillow with our pixel limit, or none while only headers are read, and without its warnings.
+
+    Its limit and its mercy on cut files are switches for the whole process; they are as before when this ends.
+    """
+    from PIL import Image, ImageFile
+
+    before = Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = most_pixels, forgiving
+        try:
+            yield
+        finally:
+            Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = before
+
+
+def header(stream: BinaryIO) -> ImageFile.ImageFile:
+    """The picture, known by its header and not decoded yet."""
+    from PIL import Image
+
+    _prepared()
+    stream.seek(0)
+    return Image.open(stream, formats=FORMATS)
+
+
+def too_large(error: BaseException) -> bool:
+    """Whether Pillow stopped because something inside the file is larger than the limit."""
+    from PIL import Image
+
+    return isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning)
+
+
+def turned(image: Image.Image, orientation: int) -> Image.Image:
+    """The image upright, when it was stored with this EXIF orientation."""
+    from PIL import Image
+
+    ways = {
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_270,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_90,
+    }
+    return image.transpose(ways[orientation]) if orientation in ways else image
+
+
+def upright_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
+    return (size[1], size[0]) if orientation in (5, 6, 7, 8) else size
+
+
+@cache
+def _prepared() -> None:
+    """All plugins there, and one thread each: there is one child per core already."""
+    from PIL import AvifImagePlugin, Image
+
+    Image.init()
+    AvifImagePlugin.DEFAULT_MAX_THREADS = 1

@@ -1,0 +1,101 @@
+"""Large pictures made small without a second copy at full size, and every mode made opaque RGB or grey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+BAND = 1 << 22  # pixels converted at a time
+SPARE = 1.5  # how much larger than asked for a picture stays after the quick reduction, so that the last step is fine
+DIRECT = ("RGB", "L", "CMYK", "YCbCr", "LAB", "HSV")  # reduced as they are
+NUMBERS = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")
+
+
+def shrunk(image: Image.Image, longest: int | None) -> Image.Image:
+    """The image with its longest side at most `longest`, opaque, in one of the DIRECT modes."""
+    if image.mode in NUMBERS:
+        import numpy
+
+        image = levelled(numpy.asarray(image))
+    factor = reduction(image.size, longest)
+    if not _direct(image):
+        image = _reduced_in_bands(image, factor) if factor > 1 else opaque(image)
+    elif factor > 1:
+        image = image.reduce(factor)
+    return within(image, longest)
+
+
+def within(image: Image.Image, longest: int | None) -> Image.Image:
+    from PIL import Image
+
+    width, height = image.size
+    if longest is None or max(width, height) <= longest:
+        return image
+    return image.resize(fitting((width, height), longest), Image.Resampling.LANCZOS)
+
+
+def fitting(size: tuple[int, int], longest: int) -> tuple[int, int]:
+    """The size, made smaller in proportion if need be."""
+    scale = min(1.0, longest / max(size))
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def reduction(size: tuple[int, int], longest: int | None) -> int:
+    """By which whole number the picture may be reduced quickly, before it is resized well."""
+    return 1 if longest is None else max(1, int(max(size) / (longest * SPARE)))
+
+
+def opaque(image: Image.Image) -> Image.Image:
+    """Palette and black-and-white as RGB or grey, transparency on white."""
+    from PIL import Image
+
+    if "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info:
+        clear = image.convert("RGBA")
+        paper = Image.new("RGB", image.size, "white")
+        paper.paste(clear, mask=clear.getchannel("A"))
+        return paper
+    if image.mode in DIRECT:
+        return image
+    return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def _direct(image: Image.Image) -> bool:
+    return image.mode in DIRECT and "transparency" not in image.info
+
+
+def _reduced_in_bands(image: Image.Image, factor: int) -> Image.Image:
+    from PIL import Image
+
+    width, height = image.size
+    rows = max(1, BAND // width // factor) * factor
+    paper: Image.Image | None = None
+    for top in range(0, height, rows):
+        band = opaque(image.crop((0, top, width, min(height, top + rows)))).reduce(factor)
+        if paper is None:
+            paper = Image.new(band.mode, (band.width, -(-height // factor)))
+        paper.paste(band, (0, top // factor))
+    assert paper is not None
+    return paper
+
+
+def levelled(values: Any) -> Image.Image:
+    """Numbers as greys: 8, 12 and 16 bits and 0..1 by their scale, anything else from its least to its greatest."""
+    import numpy
+    from PIL import Image
+
+    floating = values.dtype.kind == "f"
+    finite = values[numpy.isfinite(values)] if floating else values
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    del finite
+    scales = (1.0, 255.0, 65535.0) if floating else (255.0, 4095.0, 65535.0)
+    if low >= 0 and high <= scales[-1]:
+        low, high = 0.0, next(scale for scale in scales if high <= scale)
+    span = (high - low) or 1.0
+    levels = numpy.empty(values.shape, numpy.uint8)
+    rows = max(1, BAND // max(1, values.shape[1]))
+    for top in range(0, values.shape[0], rows):
+        band = (values[top : top + rows].astype(numpy.float64) - low) * (255.0 / span)
+        levels[top : top + rows] = numpy.nan_to_num(band, nan=0.0, posinf=255.0, neginf=0.0).clip(0, 255).round()
+    return Image.fromarray(levels)

@@ -1,0 +1,1 @@
+"""Weights of models: data that comes inside packages, fetched by hash, never installed and never imported."""

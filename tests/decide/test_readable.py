@@ -1,0 +1,112 @@
+"""What a person could read in a digest's content."""
+
+from __future__ import annotations
+
+import json
+
+from chyme.decide.chunk import cut
+from chyme.decide.readable import Readable, readable
+from chyme.model import Place, Upstream
+
+
+def read(name: str, told: object) -> Readable:
+    return readable(Upstream(name, json.dumps(told, ensure_ascii=False)))
+
+
+def at(text: Readable, words: str) -> Place:
+    start = text.text.index(words)
+    return next(place for place in text.places if place.start <= start < place.end)
+
+
+RECORDING = {
+    "duration": 3600.5,
+    "container": "m4b",
+    "audio": {"codec": "aac", "sample_rate": 44100},
+    "tags": {
+        "title": "Der Fluß",
+        "artist": "Anna Ołówek",
+        "album": "Der Fluß",
+        "composer": "J. Quelle",
+        "genre": "Folk",
+        "comment": "Recorded beside the mill",
+        "track": "3/9",
+        "date": "2021",
+    },
+    "chapters": [{"start": 0.0, "end": 61.5, "title": "Prologue"}, {"start": 61.5, "end": 90, "title": "The weir"}],
+    "peaks": [1, 2, 3],
+    "note": "the file is cut short",
+}
+
+
+def test_a_recording_is_read_by_its_tags_and_chapters_and_nothing_else() -> None:
+    text = read("media-preview", RECORDING).text
+    assert text == "Der Fluß\nAnna Ołówek\nJ. Quelle\nFolk\nRecorded beside the mill\nPrologue\nThe weir"
+
+
+def test_a_chapter_stands_at_its_seconds_and_a_title_at_none() -> None:
+    text = read("media-preview", RECORDING)
+    assert (at(text, "The weir").seconds, at(text, "The weir").until) == (61.5, 90.0)
+    assert at(text, "Anna").seconds is None
+    assert text.text[at(text, "The weir").start : at(text, "The weir").end] == "The weir"
+
+
+def test_the_passage_of_a_late_chapter_knows_its_second() -> None:
+    chapters = [
+        {"start": 60.0 * n, "end": 60.0 * n + 60, "title": f"Chapter {n} of many words " * 12} for n in range(40)
+    ]
+    text = read("media-preview", {"chapters": chapters})
+    last = cut(text.text, text.places)[-1]
+    assert last.seconds is not None
+    assert last.seconds > 1000
+
+
+def test_a_recording_without_any_words_reads_as_nothing() -> None:
+    assert read("media-preview", {"duration": 3.0, "tags": {}, "peaks": [0, 100]}) == Readable("")
+    assert read("media-preview", {"tags": "none", "chapters": [{"start": 1}, "x"]}) == Readable("")
+
+
+def test_a_picture_is_read_by_what_was_written_about_it_and_its_camera() -> None:
+    told = {
+        "width": 4000,
+        "height": 3000,
+        "format": "jpeg",
+        "camera": {"make": "Nikon", "model": "Z 6", "lens": "50mm f/1.8"},
+        "taken": "2024-05-01T10:00:00",
+        "place": {"latitude": 48.1, "longitude": 11.5},
+        "title": "Harbour",
+        "description": "Boats at noon",
+        "keywords": ["boats", "summer", 7],
+    }
+    assert read("image-preview", told).text == "Harbour\n\nBoats at noon\n\nboats, summer\n\nNikon Z 6 50mm f/1.8"
+
+
+def test_a_picture_nobody_wrote_about_reads_as_nothing() -> None:
+    assert read("image-preview", {"width": 10, "height": 10, "keywords": None, "camera": {}}).text == ""
+
+
+def test_a_caption_is_read_with_the_words_seen_in_the_picture() -> None:
+    told = {"text": "A shop front.", "visible_text": "BÄCKEREI", "engine": "local", "composed": True}
+    assert read("image-captioning", told).text == "A shop front.\n\nBÄCKEREI"
+
+
+def test_each_object_of_a_picture_is_read_at_its_box() -> None:
+    told = {
+        "objects": [
+            {"name": "dog", "description": "a brown dog", "category": "animal", "tags": ["pet"], "box": [0, 0, 0.5, 1]},
+            {"name": "kite", "tags": ["kite", "toy"], "box": [0.5, 0.1, 1, 0.4], "confidence": 0.9},
+            {"box": [0, 0, 1, 1], "confidence": 0.1},
+        ]
+    }
+    text = read("image-objects", told)
+    assert text.text == "dog. a brown dog. animal. pet\nkite. toy"
+    assert at(text, "kite").box == (0.5, 0.1, 1.0, 0.4)
+
+
+def test_content_in_no_known_shape_is_read_as_it_is() -> None:
+    assert readable(Upstream("media-preview", "not json")).text == "not json"
+    assert readable(Upstream("doc-to-markdown", "# A\nb")).places[0].heading == "A"
+
+
+def test_characters_no_database_keeps_are_replaced_without_moving_anything() -> None:
+    text = read("media-preview", {"tags": {"title": "a\u0000b"}, "chapters": [{"start": 1, "title": "c"}]})
+    assert text.text == "a\ufffdb\nc"

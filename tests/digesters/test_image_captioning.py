@@ -1,0 +1,187 @@
+"""The digester that says what a picture shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from chyme.digesters.image_captioning import ImageCaptioning
+from chyme.engines.llm.settings import VisionSettings
+from chyme.errors import ContentBlocked, UpstreamMissing
+from chyme.model import File, Kind, Stamp, Upstream
+
+sys.path.append(str(Path(__file__).parents[1] / "engines"))
+from vision_server import CAPTION, Provider, says, serving
+
+SCENES = Path(__file__).parents[1] / "samples" / "scenes"
+FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    file: File = FILE
+    inputs: dict[str, Upstream] = field(default_factory=dict)
+    scratch: Path = Path()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(b"the original")
+
+    def output(self, name: str) -> Upstream | None:
+        return self.inputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        assert 0 <= fraction <= 1
+
+
+def source_of(
+    scene: str,
+    *,
+    file: File = FILE,
+    words: str | None = None,
+    names: tuple[str, ...] = (),
+    confidence: float | None = 0.9,
+    facts: str = "{}",
+) -> PictureSource:
+    jpeg = (SCENES / scene).read_bytes()
+    inputs = {"image-preview": Upstream("image-preview", facts, artifacts={"preview.jpg": jpeg})}
+    if words is not None:
+        inputs["image-ocr"] = Upstream("image-ocr", words)
+    if names:
+        told = json.dumps(
+            {"objects": [{"name": name, "confidence": confidence} for name in names], "engine": "detector"}
+        )
+        inputs["image-objects"] = Upstream("image-objects", told)
+    return PictureSource(file, inputs)
+
+
+def vision(provider: Provider) -> VisionSettings:
+    return VisionSettings(provider.url, "seer", "sk-secret", 20.0)
+
+
+def content_of(digester: ImageCaptioning, source: PictureSource) -> dict[str, Any]:
+    (output,) = digester.digest(source)
+    assert output.name == "image-captioning"
+    assert output.content is not None
+    told: dict[str, Any] = json.loads(output.content)
+    return told
+
+
+def test_only_pictures_are_digested() -> None:
+    assert [kind for kind in Kind if ImageCaptioning().can_digest(replace(FILE, kind=kind))] == [Kind.IMAGE]
+
+
+def test_a_sentence_is_composed_from_things_words_and_the_sort_of_picture() -> None:
+    source = source_of("hills.jpg", words="Har[?]bour\nStreet [?]", names=("person", "dog", "person"))
+    assert content_of(ImageCaptioning(), source) == {
+        "text": "A photograph of two people and a dog; it says “Harbour Street”.",
+        "engine": "composed",
+        "composed": True,
+        "words": "Harbour Street",
+    }
+
+
+@pytest.mark.parametrize(
+    ("scene", "text"),
+    [
+        ("blue.jpg", "A plain blue picture."),
+        ("hills.jpg", "A photograph, mostly blue."),
+        ("night.jpg", "A dark black-and-white picture."),
+        ("diagram.jpg", "A drawing or diagram, mostly yellow."),
+        ("stop.jpg", "A picture, mostly blue."),
+    ],
+)
+def test_it_goes_on_with_what_there_is(scene: str, text: str) -> None:
+    told = content_of(ImageCaptioning(), source_of(scene))
+    assert told == {"text": text, "engine": "composed", "composed": True}
+
+
+@pytest.mark.parametrize(
+    ("confidence", "text"),
+    [
+        (0.8, "A photograph of an apple."),
+        (None, "A photograph of an apple."),
+        (0.79, "A photograph of what looks like an apple."),
+    ],
+)
+def test_a_detector_that_is_not_sure_is_quoted_with_doubt(confidence: float | None, text: str) -> None:
+    source = source_of("hills.jpg", names=("apple",), confidence=confidence)
+    assert content_of(ImageCaptioning(), source)["text"] == text
+
+
+def test_a_page_is_quoted_by_its_first_words() -> None:
+    words = "The tide was out and the harbour lay still as glass.\n" * 26 + "\n> note: the rest is blank"
+    told = content_of(ImageCaptioning(), source_of("page.jpg", words=words))
+    assert told["text"] == "A page of text; it begins “The tide was out and the harbour lay …”."
+    assert len(told["words"]) <= 200
+
+
+def test_a_camera_makes_it_a_photograph() -> None:
+    source = source_of("stop.jpg", facts='{"camera":{"make":"Acme"}}')
+    assert content_of(ImageCaptioning(), source)["text"] == "A photograph, mostly blue."
+
+
+def test_without_a_preview_there_is_nothing_to_look_at() -> None:
+    with pytest.raises(UpstreamMissing, match=r"^pier\.jpg: "):
+        ImageCaptioning().digest(PictureSource(inputs={"image-ocr": Upstream("image-ocr", "words")}))
+
+
+def test_the_vision_model_is_asked_where_there_is_one() -> None:
+    with serving([says(CAPTION)]) as provider:
+        digester = ImageCaptioning(vision(provider))
+        assert digester.waits_for(FILE)
+        told = content_of(digester, source_of("stop.jpg", words="not this"))
+    assert told == {
+        "text": "A dog on a pier.",
+        "visible_text": "Harbour Street",
+        "engine": "seer",
+        "composed": False,
+    }
+
+
+def test_what_a_model_says_is_cleaned_and_cut() -> None:
+    with serving([says({"caption": "A \x1bdog\u202e.\n" + "x" * 5000, "visible_text": "a\x00b"})]) as provider:
+        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert told["text"].startswith("A dog .")
+    assert len(told["text"]) == 1000
+    assert told["visible_text"] == "a b"
+
+
+def test_a_caption_of_nothing_is_no_content() -> None:
+    with serving([says({"caption": " \u200b ", "visible_text": ""})]) as provider:
+        (output,) = ImageCaptioning(vision(provider)).digest(source_of("stop.jpg"))
+    assert output.content is None
+
+
+def test_a_refusal_is_not_worked_around() -> None:
+    with serving([says(None, refusal="I will not.")]) as provider, pytest.raises(ContentBlocked):
+        ImageCaptioning(vision(provider)).digest(source_of("stop.jpg"))
+
+
+def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
+    large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 2000, 0))
+    with serving([says(CAPTION)]) as provider:
+        digester = ImageCaptioning(replace(vision(provider), heic_bytes=1999))
+        assert not digester.waits_for(large)
+        told = content_of(digester, source_of("hills.jpg", file=large))
+    assert provider.asked == []
+    assert told["composed"] is True
+    assert "heic_bytes" in told["note"]
+
+
+def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
+    asking = ImageCaptioning(VisionSettings("http://h/v1", "seer", seconds=90), seconds=7)
+    assert asking.time_limit(source_of("stop.jpg")) > 90
+    assert ImageCaptioning(seconds=7).time_limit(source_of("stop.jpg")) == 7
+    assert not ImageCaptioning().waits_for(FILE)
+
+
+def test_the_recipe_knows_the_model_but_not_the_key() -> None:
+    here = VisionSettings("http://h/v1", "seer", "sk-1")
+    assert len({ImageCaptioning(one).recipe for one in (None, here, replace(here, model="b"))}) == 3
+    assert ImageCaptioning(replace(here, key="sk-2")).recipe == ImageCaptioning(here).recipe

