@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from vision_server import CAPTION, Provider, says, serving
 
 from chyme.digesters.image_captioning import ImageCaptioning
 from chyme.engines.llm.settings import VisionSettings
 from chyme.errors import ContentBlocked, UpstreamMissing
 from chyme.model import File, Kind, Stamp, Upstream
-
-sys.path.append(str(Path(__file__).parents[1] / "engines"))
-from vision_server import CAPTION, Provider, says, serving
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)

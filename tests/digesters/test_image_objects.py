@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from vision_server import OBJECTS as SEEN
+from vision_server import Provider, fails, says, serving
 
 from chyme.digester import Digester
 from chyme.digesters.image_objects import ImageObjects
@@ -23,10 +24,6 @@ from chyme.engines.weights.known import OBJECTS
 from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable, RateLimited, UpstreamMissing
 from chyme.model import File, Kind, Limits, Stamp, Upstream
-
-sys.path.append(str(Path(__file__).parents[1] / "engines"))
-from vision_server import OBJECTS as SEEN
-from vision_server import Provider, fails, says, serving
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 DETECTOR = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
@@ -212,7 +209,7 @@ def runner() -> Iterator[Runner]:
         "test_image_objects:children",
         {"weights_dir": DETECTOR.weights_dir},
         {"pictures": Family(1, 1024 * MB)},
-        import_from=[Path(__file__).parent],
+        import_from=[Path(__file__).parent, Path(__file__).parents[1] / "engines"],
     )
     yield made
     made.close()
