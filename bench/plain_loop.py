@@ -1,4 +1,4 @@
-"""What chyme does to documents, without chyme: identify, convert, cut for search, one after the other.
+"""What chyme does to documents, without chyme: identify, convert, draw the first page, cut for search, one after the other.
 
 Usage: python -m bench.plain_loop FILE …; the last line lists the files that could be read.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chyme.digesters.doc_to_markdown import DocToMarkdown
+from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.model import File, Kind, Stamp, Upstream
@@ -51,7 +52,7 @@ def identified(path: Path) -> File:
 
 
 def main() -> None:
-    convert, cut = DocToMarkdown(), SearchKeyword()
+    convert, draw, cut = DocToMarkdown(), DocToScreenshot(), SearchKeyword()
     fine: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
         for path in map(Path, sys.argv[1:]):
@@ -60,6 +61,7 @@ def main() -> None:
                 continue
             try:
                 text = convert.digest(PlainSource(path, file, Path(scratch)))[0]
+                draw.digest(PlainSource(path, file, Path(scratch)))
                 made = Upstream(text.name, text.content, text.places)
                 cut.digest(PlainSource(path, file, Path(scratch), made))
             except Exception as error:

@@ -73,6 +73,23 @@ def test_a_setting_that_makes_no_sense_is_refused_in_words(
         read_settings(tmp_path, environment)
 
 
+@pytest.mark.parametrize(
+    ("told", "meant"), [("false", False), ("off", False), ("0", False), ("Yes", True), ("1", True)]
+)
+def test_a_setting_that_is_true_or_false_is_told_in_words(tmp_path: Path, told: str, meant: bool) -> None:
+    assert read_settings(tmp_path, {"CHYME_TELL_PLACE": told}).tell_place is meant
+    (tmp_path / "settings.toml").write_text(f"tell_place = {str(meant).lower()}\n")
+    assert read_settings(tmp_path, {}).tell_place is meant
+
+
+def test_children_are_told_of_the_vision_model_but_not_its_key(vault: Path) -> None:
+    settings = Settings(vision_url="http://127.0.0.1:9/v1", vision_model="seer", vision_key="secret")
+    with open_app(vault, settings) as app:
+        told = app.config_of_children()
+    assert told["vision"]["model"] == "seer"
+    assert "secret" not in repr(told)
+
+
 def test_the_doctor_names_every_engine_and_needs_no_vault(vault: Path) -> None:
     engines = {engine.capability: engine for engine in doctor(vault)}
     assert engines["PDF"].ok and engines["database"].ok

@@ -110,6 +110,27 @@ def test_a_thing_in_a_picture_is_found_with_its_box(digested: RunningChyme) -> N
     assert "stop sign" in caption["text"]
 
 
+@pytest.mark.skipif(path_of(OBJECTS) is None, reason="the detector's weights are missing: chyme weights objects")
+def test_objects_are_found_by_themselves_once_the_weights_have_come(tmp_path: Path) -> None:
+    chyme = RunningChyme(tmp_path)
+    chyme.drop("stop.jpg", (SAMPLES / "scenes/stop.jpg").read_bytes())
+    chyme.settings["CHYME_WEIGHTS_DIR"] = str(tmp_path / "nothing here")
+    assert chyme.run("digest").code == 1
+    told = shown(chyme, "stop.jpg")
+    objects = digest(told, "image-objects")
+    assert (objects["status"], objects["error_category"], objects["attempts"]) == ("failed", "unavailable", 0)
+    assert "chyme weights objects" in objects["error"]
+    assert told["document"]["state"] == "completed"
+    assert json.loads(digest(told, "image-captioning")["content"])["composed"] is True
+
+    del chyme.settings["CHYME_WEIGHTS_DIR"]
+    assert chyme.run("digest").code == 0
+    told = shown(chyme, "stop.jpg")
+    assert digest(told, "image-objects")["status"] == "completed"
+    assert "stop sign" in json.loads(digest(told, "image-captioning")["content"])["text"]
+    assert chyme.close() == []
+
+
 @pytest.mark.parametrize("path", WHOLE)
 def test_every_whole_file_is_completed_and_has_a_face(digested: RunningChyme, path: str) -> None:
     told = shown(digested, path)
@@ -135,6 +156,14 @@ def test_a_broken_file_says_what_is_wrong_and_keeps_its_name(digested: RunningCh
     assert told["document"]["state"] == ("failed" if film else "needs-classification")
     assert digest(told, "search-keyword")["status"] == "completed"
     assert [hit["path"] for hit in digested.run("search", name, "--json").json["hits"]][:1] == [f"broken/{name}"]
+
+
+def test_status_tells_each_broken_file_once(digested: RunningChyme) -> None:
+    lines = [line for line in digested.run("status").out.splitlines() if line.startswith("validation: ")]
+    assert sorted(line.split(": ")[1] for line in lines) == sorted(BROKEN)
+    assert any(
+        line.startswith("validation: bomb.png: ") and line.endswith("(3 more of its digests failed)") for line in lines
+    )
 
 
 def test_previews_are_given_out_by_command_and_http(digested: RunningChyme, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from chyme.app import App, now
 from chyme.app import Progress as Standing
+from chyme.cli import failures
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.model import Digest, iso
 from chyme.watcher import Report
@@ -120,9 +121,8 @@ def _summary(app: App, report: Report, failed: list[Digest], left: Standing, con
         click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
     if left.moving:
         click.echo(f"{left.moving} files are still being written; run this again when they are whole")
-    for digest in failed[:SHOWN]:
-        console.print(
-            f"{digest.error_category}: {printable(digest.error or '')}", style="red", markup=False, soft_wrap=True
-        )
-    if len(failed) > SHOWN:
-        click.echo(f"… and {len(failed) - SHOWN} more; 'chyme status' shows them all", err=True)
+    lines = failures.told(failed)
+    for line in lines[:SHOWN]:
+        console.print(line, style="red", markup=False, soft_wrap=True)
+    if len(lines) > SHOWN:
+        click.echo(f"… and {len(lines) - SHOWN} files more; 'chyme status' shows them all", err=True)

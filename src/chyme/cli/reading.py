@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from chyme.cli import failures
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.decide.boxes import region
 from chyme.decide.judge import NOT_APPLICABLE
@@ -86,7 +87,7 @@ def status(vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
     with opened(vault) as app:
         told = app.documents.status()
-        failures = app.documents.failures()
+        failed = app.documents.failures()
     if as_json:
         tell(told)
         return
@@ -100,8 +101,8 @@ def status(vault: Path | None, as_json: bool) -> None:
         click.echo(f"{'vanished':<22}{told['vanished']:>8}")
     if told["purge_waits"]:
         click.echo(told["purge_waits"])
-    for digest in failures:
-        click.echo(f"{digest.error_category}: {printable(digest.error or '')}")
+    for line in failures.told(failed):
+        click.echo(line)
 
 
 @click.command()
