@@ -1,4 +1,4 @@
-"""What chyme does to documents, without chyme: identify, convert, draw the first page, cut for search, one after the other.
+"""What chyme does to documents, without chyme: identify, convert, draw the first page, cut for search.
 
 Usage: python -m bench.plain_loop FILE …; the last line lists the files that could be read.
 """

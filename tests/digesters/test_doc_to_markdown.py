@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
+from disk_source import source_of
 
 from chyme.decide.chunk import cut
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.engines.converted import ConversionLimits
-from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.engines.ocr.lines import OcrSettings
 from chyme.engines.ocr.scans import Scan, keep
 from chyme.errors import DigestError, LimitReached
-from chyme.model import File, Kind, Place, Stamp, Upstream
+from chyme.model import Kind, Place
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 HOSTILE = ROOT / "../shared/corpus/hostile"
-
-
-@dataclass(frozen=True)
-class DiskSource:
-    path: Path
-    file: File
-    scratch: Path
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb")
-
-    def output(self, name: str) -> Upstream | None:
-        return None
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
-
-
-def source_of(path: Path, scratch: Path) -> DiskSource:
-    data = path.read_bytes()
-    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-    return DiskSource(path, File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1), scratch)
 
 
 def test_only_documents_are_digested(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
+from disk_source import file_of, source_of
 from PIL import Image
 
 from chyme.digester import Digester
@@ -22,43 +22,16 @@ from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.children.task import Task
 from chyme.engines.converted import ConversionLimits
-from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.engines.pages.limits import PageLimits
 from chyme.engines.pages.office_program import office_program
 from chyme.errors import ChildCrashed, DigestError, LimitReached
-from chyme.model import File, Kind, Limits, Output, Stamp, Upstream
+from chyme.model import Kind, Limits, Output
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 HOSTILE = ROOT / "../shared/corpus/hostile"
 ALONE = DocToScreenshot(PageLimits(office="off"))
 MEMORY = 3 << 30
-
-
-@dataclass(frozen=True)
-class DiskSource:
-    path: Path
-    file: File
-    scratch: Path
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb")
-
-    def output(self, name: str) -> Upstream | None:
-        return None
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
-
-
-def file_of(path: Path) -> File:
-    data = path.read_bytes()
-    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-    return File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1)
-
-
-def source_of(path: Path) -> DiskSource:
-    return DiskSource(path, file_of(path), Path("/nonexistent"))
 
 
 def digesters(config: dict[str, object]) -> dict[str, Digester]:

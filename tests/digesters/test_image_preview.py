@@ -9,21 +9,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
+from disk_source import DiskSource, file_of
 from PIL import Image
 
 from chyme.digester import Digester
 from chyme.digesters.image_preview import ImagePreview
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.children.task import Task
-from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.engines.pictures.limits import PictureLimits
 from chyme.errors import DigestError, LimitReached
-from chyme.model import File, Kind, Limits, Output, Stamp, Upstream
+from chyme.model import Kind, Limits, Output
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "pictures"
@@ -37,30 +36,8 @@ def digesters(_config: dict[str, object]) -> dict[str, Digester]:
     return {"image-preview": ImagePreview()}
 
 
-def file_at(path: Path) -> File:
-    data = path.read_bytes()
-    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-    return File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1)
-
-
-@dataclass(frozen=True)
-class DiskSource:
-    path: Path
-    file: File
-    scratch: Path
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb")
-
-    def output(self, name: str) -> Upstream | None:
-        raise AssertionError("this digester reads nothing but the file")
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
-
-
 def digest(path: Path, scratch: Path, digester: ImagePreview | None = None) -> Output:
-    (output,) = (digester or ImagePreview()).digest(DiskSource(path, file_at(path), scratch))
+    (output,) = (digester or ImagePreview()).digest(DiskSource(path, file_of(path), scratch))
     return output
 
 
@@ -70,7 +47,7 @@ def pictures_of(output: Output) -> dict[str, Image.Image]:
 
 
 def test_only_pictures_are_digested() -> None:
-    file = file_at(SAMPLES / "travel.jpg")
+    file = file_of(SAMPLES / "travel.jpg")
     assert ImagePreview().can_digest(file)
     assert not any(ImagePreview().can_digest(replace(file, kind=kind)) for kind in Kind if kind is not Kind.IMAGE)
 
@@ -143,7 +120,7 @@ def in_child(tmp_path: Path) -> Iterator[Callable[[Path], Output]]:
         scratch.mkdir(mode=0o700)
         fd = os.open(path, os.O_RDONLY)
         try:
-            (output,) = runner.run(Task("image-preview", file_at(path), fd, (), scratch), "pictures", limits)
+            (output,) = runner.run(Task("image-preview", file_of(path), fd, (), scratch), "pictures", limits)
         finally:
             os.close(fd)
         assert list(scratch.iterdir()) == []

@@ -8,21 +8,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import av
 import pytest
+from disk_source import file_of, source_of
 
 from chyme.digester import Digester
 from chyme.digesters.media_preview import MediaPreview
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.children.task import Task
-from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.engines.media.limits import MediaLimits
 from chyme.errors import DigestError, UnreadableFile
-from chyme.model import File, Kind, Limits, Output, Stamp, Upstream
+from chyme.model import Kind, Limits, Output, Stamp
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "media"
@@ -33,35 +33,6 @@ MEGABYTE = 1 << 20
 def in_child(_config: dict[str, object]) -> dict[str, Digester]:
     """What the children of these tests load."""
     return {MediaPreview.name: MediaPreview()}
-
-
-@dataclass(frozen=True)
-class DiskSource:
-    path: Path
-    file: File
-    scratch: Path
-    heard: list[float] = field(default_factory=list)
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb")
-
-    def output(self, name: str) -> Upstream | None:
-        return None
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
-        self.heard.append(fraction)
-
-
-def file_of(path: Path) -> File:
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        kind, mime = identify(path.name, stream.read(HEAD_BYTES), size, lambda at, length: b"")
-    return File(1, path.name, path.name, kind, mime, Stamp("1", "1", size, 0), "", 1)
-
-
-def source_of(path: Path, scratch: Path) -> DiskSource:
-    return DiskSource(path, file_of(path), scratch)
 
 
 def content_of(outputs: list[Output]) -> dict[str, Any]:

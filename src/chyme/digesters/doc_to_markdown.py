@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from chyme.engines.extensions import PDF
 from chyme.engines.ocr.lines import OcrSettings
 from chyme.engines.ocr.readers import fingerprint, reader
 from chyme.engines.ocr.scans import Scan, keep, kept
+from chyme.engines.versions import versions
 from chyme.model import File, Kind, Output, Place
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ class DocToMarkdown(Digester):
 
     @property
     def fingerprint(self) -> str:
-        readers = " ".join(f"{reader} {_version(reader)}" for reader in READERS)
-        return f"{readers} {self.limits} {fingerprint(self.ocr)}"
+        return f"{versions(*READERS)} {self.limits} {fingerprint(self.ocr)}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.DOCUMENT
@@ -88,10 +87,3 @@ class _ScanReader:
         scan = Scan(page.text, places, reading.unread, engine.letters)
         keep(self._folder, number, scan)
         return scan
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

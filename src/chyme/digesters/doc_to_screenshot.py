@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 
 from chyme.digester import Digester, Source
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.pages.limits import PageLimits
 from chyme.engines.pages.office_program import office_marker
+from chyme.engines.versions import versions
 from chyme.model import File, Kind, Output
 
 PAGE = "page.jpg"
@@ -34,7 +34,7 @@ class DocToScreenshot(Digester):
 
     @property
     def fingerprint(self) -> str:
-        drawing = " ".join(f"{package} {_version(package)}" for package in ("pypdfium2", "pillow"))
+        drawing = versions("pypdfium2", "pillow")
         limits = f"{self.limits.page_pixels} {self.limits.thumbnail} {self.limits.image_pixels}"
         return f"{drawing} {limits} {office_marker(self.limits.office)}"
 
@@ -59,10 +59,3 @@ class DocToScreenshot(Digester):
         artifacts = face(PAGE, page.image, self.limits.page_pixels, self.limits.thumbnail)
         told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return [Output(self.name, told, artifacts)]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

@@ -9,9 +9,10 @@ from typing import Any
 from chyme.decide.caption import as_json, count_of, sentence, sort_of_picture, words_in
 from chyme.decide.objects import cleaned
 from chyme.digester import Digester, Source
-from chyme.digesters.image_objects import SLACK_SECONDS, not_sent, preview_of
+from chyme.digesters.image_objects import SLACK_SECONDS, not_sent
 from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.llm.vision import PROMPTS, caption_of
+from chyme.engines.pictures.previews import preview_of
 from chyme.engines.scene import PNG_HEAD, look
 from chyme.model import File, Kind, Output
 

@@ -7,11 +7,10 @@ from chyme.digester import Digester, Source
 from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.llm.vision import PROMPTS, objects_in, size_of
 from chyme.engines.objects.detector import DetectorSettings, detect, fingerprint
+from chyme.engines.pictures.previews import preview_of
 from chyme.engines.weights.known import OBJECTS
-from chyme.errors import UpstreamMissing
 from chyme.model import File, Kind, Output
 
-PREVIEW = "preview.jpg"
 SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
 
 
@@ -59,15 +58,6 @@ class ImageObjects(Digester):
         ]
         note = not_sent(file, self.vision) if self.vision else None
         return [Output(self.name, as_json(kept(thing for thing in found if thing), OBJECTS.engine, note))]
-
-
-def preview_of(source: Source) -> bytes:
-    """The picture as image-preview made it, or UpstreamMissing."""
-    preview = source.output("image-preview")
-    jpeg = preview.artifacts.get(PREVIEW) if preview else None
-    if not jpeg:
-        raise UpstreamMissing(f"{source.file.name}: there is no preview to look at; see what became of image-preview")
-    return jpeg
 
 
 def not_sent(file: File, vision: VisionSettings) -> str:

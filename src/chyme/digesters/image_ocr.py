@@ -16,7 +16,8 @@ from chyme.engines.converted import ranges
 from chyme.engines.ocr.lines import Line, OcrEngine, OcrSettings, Quad, Reading, Word, moved, unread_note
 from chyme.engines.ocr.readers import fingerprint, reader
 from chyme.engines.pictures.limits import PictureLimits
-from chyme.errors import DigestError, EngineUnavailable, LimitReached, UpstreamMissing
+from chyme.engines.pictures.previews import preview_of
+from chyme.errors import DigestError, EngineUnavailable, LimitReached
 from chyme.model import Artifact, Box, File, Kind, Output, Place
 
 if TYPE_CHECKING:
@@ -73,13 +74,10 @@ class ImageOcr(Digester):
         return self.seconds + PAGE_SECONDS * min(self.settings.ocr_pages, source.file.size // PAGE_BYTES)
 
     def digest(self, source: Source) -> list[Output]:
-        upstream = source.output(PREVIEW)
-        preview = upstream.artifacts.get("preview.jpg") if upstream else None
-        if upstream is None or preview is None:
-            raise UpstreamMissing(f"{source.file.name}: there is no preview to read; see why {PREVIEW} failed")
+        preview, upstream = preview_of(source), source.output(PREVIEW)
+        known = _known(upstream.content if upstream else None)
         try:
             engine = reader(self.settings)
-            known = _known(upstream.content)
             if known.format == TIFF and known.frames > 1:
                 pages = list(self._leaves(source, engine, known.frames))
             else:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 
 from chyme.digester import Digester, Source
 from chyme.engines.pictures.limits import PictureLimits
+from chyme.engines.versions import versions
 from chyme.model import File, Kind, Output
 
 DECODERS = ("pillow", "pillow-heif", "pillow-jxl-plugin", "resvg-py", "av", "opencv-python-headless")
@@ -27,7 +27,7 @@ class ImagePreview(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return " ".join(f"{decoder} {_version(decoder)}" for decoder in DECODERS) + f" {self.limits} {self.tell_place}"
+        return f"{versions(*DECODERS)} {self.limits} {self.tell_place}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -58,10 +58,3 @@ class ImagePreview(Digester):
         content = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         faces = face("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
         return [Output(self.name, content, faces)]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

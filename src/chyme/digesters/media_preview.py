@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 
 from chyme.digester import Digester, Source
 from chyme.engines.media.limits import MediaLimits
+from chyme.engines.versions import versions
 from chyme.model import File, Kind, Output
 
 BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as getting on
@@ -30,7 +30,7 @@ class MediaPreview(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"av {_version('av')} pillow {_version('pillow')} {self.limits} {self.tell_place}"
+        return f"{versions('av', 'pillow')} {self.limits} {self.tell_place}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
@@ -47,10 +47,3 @@ class MediaPreview(Digester):
         told = {name: value for name, value in found.content.items() if self.tell_place or name != "place"}
         content = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
         return [Output(self.name, content, artifacts=found.artifacts)]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

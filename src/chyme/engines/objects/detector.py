@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import io
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from chyme.engines.objects.coco import CATEGORIES, NAMES
+from chyme.engines.versions import versions
 from chyme.engines.weights.known import OBJECTS
 from chyme.engines.weights.shelf import path_of, read
 from chyme.errors import EngineUnavailable, UnreadableFile
@@ -42,7 +42,7 @@ class Detected:
 def fingerprint(settings: DetectorSettings) -> str:
     """Engine, version and threshold, and whether the weights are there, so that a digest wakes when they appear."""
     there = "with" if path_of(OBJECTS, settings.weights_dir) else "without"
-    return f"{OBJECTS.engine} {there} weights, opencv {_opencv()}, confidence {settings.object_confidence}"
+    return f"{OBJECTS.engine} {there} weights, {versions(PACKAGE)}, confidence {settings.object_confidence}"
 
 
 def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detected]:
@@ -95,10 +95,3 @@ def _forward(network: Any, square: Image.Image) -> list[list[float]]:
 def _thing(row: list[float]) -> Detected:
     number = int(row[1])
     return Detected(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))
-
-
-def _opencv() -> str:
-    try:
-        return version(PACKAGE)
-    except PackageNotFoundError:
-        return "missing"

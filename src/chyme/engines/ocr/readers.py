@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 from chyme.engines.ocr.lines import OcrEngine, OcrSettings
+from chyme.engines.versions import versions
 from chyme.errors import EngineUnavailable
 
 ENGINES = ("rapidocr", "tesseract")
@@ -24,7 +24,7 @@ def fingerprint(settings: OcrSettings) -> str:
     """What changes the words that come out, without loading anything."""
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
-    parts = " ".join(f"{package} {_version(package)}" for package in ("rapidocr", "onnxruntime"))
+    parts = versions("rapidocr", "onnxruntime")
     return f"{settings.ocr_engine} {parts} {settings.ocr_side} {settings.ocr_doubt}"
 
 
@@ -40,10 +40,3 @@ def _tesseract(languages: str, seconds: float, threads: int) -> OcrEngine:
     from chyme.engines.ocr.tesseract import Tesseract
 
     return Tesseract(languages, seconds, threads)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

@@ -1,0 +1,43 @@
+"""A file on disk as a digester sees it, read in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.model import File, Stamp, Upstream
+
+
+@dataclass(frozen=True)
+class DiskSource:
+    """Its bytes, what was made of it so far, and the progress that was told."""
+
+    path: Path
+    file: File
+    scratch: Path
+    inputs: Mapping[str, Upstream] = field(default_factory=dict)
+    heard: list[float] = field(default_factory=list)
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb")
+
+    def output(self, name: str) -> Upstream | None:
+        return self.inputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        assert 0 <= fraction <= 1
+        self.heard.append(fraction)
+
+
+def file_of(path: Path) -> File:
+    """The file, of the kind that its content says."""
+    data = path.read_bytes()
+    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
+    return File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1)
+
+
+def source_of(path: Path, scratch: Path = Path("/nonexistent")) -> DiskSource:
+    return DiskSource(path, file_of(path), scratch)
