@@ -97,4 +97,5 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@$(INSTALL) -r requirements-dev.lock
 	@sh .ci/sqlite3
 	@sh .ci/libreoffice
+	@sh .ci/tesseract
 	@touch $@
