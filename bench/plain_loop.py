@@ -54,11 +54,11 @@ def identified(path: Path) -> File:
 def main() -> None:
     convert, draw, cut = DocToMarkdown(), DocToScreenshot(), SearchKeyword()
     fine: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for path in map(Path, sys.argv[1:]):
-            file = identified(path)
-            if file.kind is not Kind.DOCUMENT:
-                continue
+    for path in map(Path, sys.argv[1:]):
+        file = identified(path)
+        if file.kind is not Kind.DOCUMENT:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:  # each its own: scanned pages that were read are kept there
             try:
                 text = convert.digest(PlainSource(path, file, Path(scratch)))[0]
                 draw.digest(PlainSource(path, file, Path(scratch)))
@@ -67,7 +67,7 @@ def main() -> None:
             except Exception as error:
                 print(f"{path}: {error}", file=sys.stderr)
                 continue
-            fine.append(str(path))
+        fine.append(str(path))
     print("\n" + json.dumps(fine))
 
 

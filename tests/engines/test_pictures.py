@@ -503,6 +503,14 @@ def test_pictures_inside_a_drawing_are_shown_unless_they_are_bombs() -> None:
     assert bomb.image.getpixel((20, 10)) == (255, 255, 255)
 
 
+def test_a_drawing_measured_in_centimetres_is_drawn() -> None:
+    data = b'<svg width="1cm" height="1cm" xmlns="http://www.w3.org/2000/svg"><rect x=".1cm" width=".8cm" height="1cm"/></svg>'
+    image = show("a.svg", data).image
+    middle, edge = image.width // 2, image.width // 50
+    assert image.getpixel((middle, middle)) == (0, 0, 0)
+    assert image.getpixel((edge, middle)) == (255, 255, 255)
+
+
 def test_entities_are_not_expanded_in_a_drawing() -> None:
     laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
     data = f'<!DOCTYPE svg [<!ENTITY l0 "ha">{laughs}]>'.encode() + svg("<text y='9'>&l9;</text>")

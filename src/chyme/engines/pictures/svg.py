@@ -19,6 +19,7 @@ SVG_BYTES = 50 << 20  # markup, all in memory several times over
 DRAWN = 1024  # longest side of drawings that say they are smaller: they lose nothing by being drawn larger
 LARGEST = 8192
 INSIDE_PIXELS = 50_000_000  # of all pictures inside one drawing
+DOTS_AN_INCH = 96
 _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 _LENGTH = re.compile(
     r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})(?:e\+?([0-9]))?\s*(px|pt|pc|mm|cm|in)?\s*$", re.I
@@ -46,7 +47,11 @@ class Drawing:
         side = min(max(natural, DRAWN), longest or LARGEST, LARGEST)
         wide = self.width >= self.height
         png = resvg_py.svg_to_bytes(
-            svg_string=self.markup, width=side if wide else None, height=None if wide else side, background="white"
+            svg_string=self.markup,
+            width=side if wide else None,
+            height=None if wide else side,
+            background="white",
+            dpi=DOTS_AN_INCH,  # without it, everything measured in cm has no size
         )
         with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
             return image.convert("RGB")
