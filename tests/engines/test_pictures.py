@@ -504,7 +504,8 @@ def test_pictures_inside_a_drawing_are_shown_unless_they_are_bombs() -> None:
 
 
 def test_a_drawing_measured_in_centimetres_is_drawn() -> None:
-    data = b'<svg width="1cm" height="1cm" xmlns="http://www.w3.org/2000/svg"><rect x=".1cm" width=".8cm" height="1cm"/></svg>'
+    rectangle = b'<rect x=".1cm" width=".8cm" height="1cm"/>'
+    data = b'<svg width="1cm" height="1cm" xmlns="http://www.w3.org/2000/svg">' + rectangle + b"</svg>"
     image = show("a.svg", data).image
     middle, edge = image.width // 2, image.width // 50
     assert image.getpixel((middle, middle)) == (0, 0, 0)
