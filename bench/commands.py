@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +44,17 @@ def run(
     *,
     cores: Sequence[int] = (),
     sample_seconds: float = 0.0,
+    settings: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a command to its end. `cores`: only on these. `sample_seconds`: look at its memory this often."""
+    environment = os.environ | {f"CHYME_{name.upper()}": value for name, value in (settings or {}).items()}
     if cores:
         command = (sys.executable, "-c", ON_CORES, ",".join(map(str, cores)), *command)
     with tempfile.TemporaryFile() as told:
         began = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=told, stderr=subprocess.STDOUT
+        )
         private = child = together = 0
         # It stays a zombie until it is reaped below, and as such tells its own CPU apart from that of its children.
         while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | (os.WNOHANG if sample_seconds else 0)):
@@ -69,6 +73,13 @@ def run(
     return Ran(process.returncode, wall, cpu - used.buried, used.buried, private, child, together, output)
 
 
-def digest(vault: Path, *options: str, cores: Sequence[int] = (), sample_seconds: float = 0.0) -> Ran:
+def digest(
+    vault: Path,
+    *options: str,
+    cores: Sequence[int] = (),
+    sample_seconds: float = 0.0,
+    settings: Mapping[str, str] | None = None,
+) -> Ran:
     """`chyme digest` on a vault."""
-    return run((*CHYME, "digest", "--vault", str(vault), *options), cores=cores, sample_seconds=sample_seconds)
+    command = (*CHYME, "digest", "--vault", str(vault), *options)
+    return run(command, cores=cores, sample_seconds=sample_seconds, settings=settings)

@@ -36,7 +36,8 @@ def loop(files: Sequence[Path], cores: Sequence[int]) -> Looped:
 def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     """The same readable documents through chyme and through a loop, both held to the same core.
 
-    On one core, because two processes side by side slow each other down, which would count as chyme's own CPU.
+    On one core, because two processes side by side slow each other down, which would count as chyme's own CPU. Without
+    LibreOffice, whose CPU time is lost with it when it is killed.
     """
     core = sorted(os.sched_getaffinity(0))[:1]
     vault, few = folder / "vault", folder / "few"
@@ -81,4 +82,4 @@ def _smallest(files: Sequence[Path], target: Path) -> list[Path]:
 
 def _digested(vault: Path, cores: Sequence[int]) -> Ran:
     forget(vault)
-    return digest(vault, "--no-wait", cores=cores)
+    return digest(vault, "--no-wait", cores=cores, settings={"office": "off"})

@@ -16,6 +16,7 @@ from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.engines.pages.limits import PageLimits
 from chyme.model import File, Kind, Stamp, Upstream
 
 
@@ -52,7 +53,7 @@ def identified(path: Path) -> File:
 
 
 def main() -> None:
-    convert, draw, cut = DocToMarkdown(), DocToScreenshot(), SearchKeyword()
+    convert, draw, cut = DocToMarkdown(), DocToScreenshot(PageLimits(office="off")), SearchKeyword()
     fine: list[str] = []
     for path in map(Path, sys.argv[1:]):
         file = identified(path)
