@@ -414,3 +414,20 @@ def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(b
     assert ("digest", "tags", "completed") in told
     assert told[-1] == ("document", None, "completed")
     assert vault.database.write(verify.problems) == []
+
+
+def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Open) -> None:
+    reads = Told("read", lambda source: [Output("read", str((source.scratch / "page").write_text("1")))])
+    reads.keeps = True  # type: ignore[misc]
+    vault = bench(reads)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    row = digests.of_file(vault.db, note)["read"]
+    scratch = vault.root / ".chyme/scratch"
+    left = scratch / f"{note}-{(row.input_hash or '')[:16]}-{row.recipe}"
+    assert not left.exists()
+    waiting, forgotten = scratch / f"{note}-0123456789abcdef-other", scratch / "4711-0123456789abcdef-other"
+    for folder in (left, waiting, forgotten):
+        folder.mkdir()  # as if we had died before tidying up
+    vault.coordinator.recover()
+    assert [folder.exists() for folder in (left, waiting, forgotten)] == [False, True, False]

@@ -34,7 +34,7 @@ from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
-from chyme.store import dictionary, locks, passages, requests
+from chyme.store import dictionary, digests, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -144,7 +144,18 @@ class Coordinator:
 
     def recover(self) -> int:
         """Give back what vanished workers left behind. Returns how many digests."""
-        return recover(self._database, self._rules, self._clock())
+        given_back = recover(self._database, self._rules, self._clock())
+        for key in self._scratch.kept():
+            if self._is_settled(key):  # we died between the verdict and tidying up
+                self._scratch.forget(key)
+        return given_back
+
+    def _is_settled(self, key: str) -> bool:
+        """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
+        file_id, _, rest = key.partition("-")
+        rows = digests.of_file(self._database.read(), int(file_id)) if file_id.isdecimal() else {}
+        mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
+        return all(row.settled for row in mine) if mine else not rows
 
     def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
         """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""

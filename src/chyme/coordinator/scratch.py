@@ -63,6 +63,10 @@ class Scratch:
         if key is not None:
             shutil.rmtree(self.root / key, ignore_errors=True)
 
+    def kept(self) -> list[str]:
+        """The keys of folders that wait for another attempt."""
+        return [folder.name for folder in self.root.iterdir() if not folder.name.startswith(LENT)]
+
     def close(self) -> None:
         shutil.rmtree(self._lent, ignore_errors=True)
 
