@@ -18,8 +18,13 @@ def corpus() -> Path:
     return CORPUS.resolve()
 
 
-# They start real processes or wait for real time, a second or so each, and there are many: `make check` skips them.
-UNHURRIED = ("end_to_end/", "engines/children/", "watcher/test_watching_events", "watcher/test_still_files")
+# They start real processes, load models or wait for real time, a second or so each, and there are many: `make check`
+# skips them.
+UNHURRIED = (
+    *("end_to_end/", "engines/children/", "watcher/test_watching_events", "watcher/test_still_files"),
+    *("engines/test_ocr", "engines/test_libreoffice", "engines/test_vision", "engines/test_weights"),
+    *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
