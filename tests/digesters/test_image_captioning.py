@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
+from picture_source import FILE, PictureSource
 from vision_server import CAPTION, Provider, says, serving
 
 from chyme.digesters.image_captioning import ImageCaptioning
@@ -17,23 +17,6 @@ from chyme.errors import ContentBlocked, UpstreamMissing
 from chyme.model import File, Kind, Stamp, Upstream
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
-FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
-
-
-@dataclass(frozen=True)
-class PictureSource:
-    file: File = FILE
-    inputs: dict[str, Upstream] = field(default_factory=dict)
-    scratch: Path = Path()
-
-    def open(self) -> BinaryIO:
-        return io.BytesIO(b"the original")
-
-    def output(self, name: str) -> Upstream | None:
-        return self.inputs.get(name)
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
 
 
 def source_of(

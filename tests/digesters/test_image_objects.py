@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
+from picture_source import FILE, PictureSource
 from vision_server import OBJECTS as SEEN
 from vision_server import Provider, fails, says, serving
 
@@ -31,23 +31,6 @@ MB = 1 << 20
 needs_weights = pytest.mark.skipif(
     path_of(OBJECTS, DETECTOR.weights_dir) is None, reason="needs the detector's weights: chyme weights objects"
 )
-FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
-
-
-@dataclass(frozen=True)
-class PictureSource:
-    file: File = FILE
-    inputs: dict[str, Upstream] = field(default_factory=dict)
-    scratch: Path = Path()
-
-    def open(self) -> BinaryIO:
-        return io.BytesIO(b"")
-
-    def output(self, name: str) -> Upstream | None:
-        return self.inputs.get(name)
-
-    def progress(self, fraction: float) -> None:
-        assert 0 <= fraction <= 1
 
 
 def source_of(scene: str, file: File = FILE) -> PictureSource:

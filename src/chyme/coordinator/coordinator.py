@@ -23,10 +23,11 @@ from typing import Protocol
 from chyme.coordinator import transitions
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.owner import is_dead, this_process
+from chyme.coordinator.prepared import Prepared, prepare
 from chyme.coordinator.recovery import recover
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.scratch import Scratch
-from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass, Prepared, prepare
+from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass
 from chyme.coordinator.upstream import inputs_of
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.digester import Digester

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
+from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.upstream import StoredSource
-from chyme.decide.documents import heading_title, page_count, standing
+from chyme.decide.documents import standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.names import name_terms
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
-from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Output, Status, Wish, iso
+from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, passages, places, queue, requests, sqlar
 
-PIECE = 1 << 20
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
 
@@ -42,23 +40,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An output made ready for the database, outside the writer thread."""
-
-    output: Output
-    content_hash: str | None
-    artifacts: tuple[sqlar.Packed, ...]
-    title: str | None
-    forgotten: frozenset[str] = frozenset()
-    pages: int | None = None
-
-    @property
-    def size(self) -> int:
-        text = len(self.output.content or "") + sum(len(p.text) for p in self.output.passages)
-        return text + sum(len(a.data) for a in self.artifacts)
-
-
-@dataclass(frozen=True, slots=True)
 class Pass:
     """One pass over a file: what was asked for and when it began."""
 
@@ -74,33 +55,6 @@ class Claim:
     lease: Lease
     attempt: Attempt | None
     turn: Pass
-
-
-def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> Prepared:
-    """Hash, compress and read the title."""
-    title = None
-    if output.name == "doc-to-markdown":
-        title = heading_title(output.content)
-    elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
-        title = heading_title(output.passages[0].text)
-    packed = tuple(map(sqlar.pack, output.artifacts))
-    return Prepared(output, content_hash(output), packed, title, forgotten, page_count(output))
-
-
-def content_hash(output: Output) -> str | None:
-    """Covers content, artifacts and places; None for nothing at all."""
-    if output.content is None and not output.artifacts:
-        return None
-    told = hashlib.sha256()
-    text = output.content or ""
-    for start in range(0, len(text), PIECE):  # a whole second copy of a long text is memory we do not have
-        told.update(text[start : start + PIECE].encode("utf-8", "surrogatepass"))
-    for artifact in output.artifacts:
-        told.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
-        told.update(artifact.data)
-    if output.places:
-        told.update(json.dumps([asdict(place) for place in output.places]).encode())
-    return told.hexdigest()
 
 
 def claim(

@@ -1,0 +1,31 @@
+"""A picture as those digesters see it that look at its preview."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from chyme.model import File, Kind, Stamp, Upstream
+
+FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """Outputs made so far, and an original that nobody should need to decode."""
+
+    file: File = FILE
+    inputs: Mapping[str, Upstream] = field(default_factory=dict)
+    scratch: Path = Path()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(b"the original")
+
+    def output(self, name: str) -> Upstream | None:
+        return self.inputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        assert 0 <= fraction <= 1
