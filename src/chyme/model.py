@@ -99,6 +99,57 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """One spoken word. `word` has no blanks around it; times are seconds into the file."""
+
+    word: str
+    start: float
+    end: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one speaker said in one go."""
+
+    start: float
+    end: float
+    text: str
+    speaker: str | None = None  # a label of this file alone: speaker-1, speaker-2 …
+    words: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Somebody spoke from here to there, whatever was said."""
+
+    start: float
+    end: float
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Everything said in one file, in order."""
+
+    language: str | None  # as in `en`
+    model: str
+    duration: float
+    segments: tuple[Segment, ...]
+    note: str | None = None  # what could not be done
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """How one speaker of a file sounds."""
+
+    speaker: str
+    seconds: float  # how long they spoke
+    model: str  # vectors of different models cannot be compared
+    vector: tuple[float, ...]  # of length 1
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """Bytes that belong to an output."""
 
@@ -116,6 +167,7 @@ class Output:
     places: tuple[Place, ...] = ()
     passages: tuple[Passage, ...] = ()  # only the search digesters return these
     words: tuple[str, ...] = ()  # distinct words, for typo correction; search-keyword only
+    voices: tuple[Voice, ...] = ()  # to be joined to people; speaker-embedding only
 
 
 @dataclass(frozen=True, slots=True)

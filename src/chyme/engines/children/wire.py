@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from chyme.engines.children.frames import BadFrame, parse
-from chyme.model import Artifact, Box, File, Kind, Output, Passage, Place, Stamp, Upstream
+from chyme.model import Artifact, Box, File, Kind, Output, Passage, Place, Stamp, Upstream, Voice
 
 T = TypeVar("T")
 
 MAX_NAME = 255
+MAX_DIMENSIONS = 4096  # of a voice
 BOX_SLACK = 0.001  # rounding may put a box a hair outside the page
 
 _write = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -93,11 +94,12 @@ def input_in(row: list[Any], bulk: Bulk) -> Upstream:
 def output_out(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _put(_utf8(output.content), bulk)
     details = 0
-    if output.places or output.passages or output.words:
+    if output.places or output.passages or output.words or output.voices:
         told = _json(
             places=[_place_out(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _place_out(p.place)] for p in output.passages],
             words=list(output.words),
+            voices=[[v.speaker, v.seconds, v.model, list(v.vector)] for v in output.voices],
         )
         details = _put(told, bulk)
     return [output.name, content, details, [[a.filename, _put(a.data, bulk)] for a in output.artifacts]]
@@ -124,7 +126,8 @@ def _output_in(row: object, bulk: Bulk) -> Output:
     places = tuple(_place_in(place, within=len(content or "")) for place in _rows(details, "places"))
     passages = tuple(_passage_in(passage) for passage in _rows(details, "passages"))
     words = tuple(_text(word) for word in _rows(details, "words"))
-    return Output(_text(name), content, _artifacts_in(artifacts, bulk), places, passages, words)
+    voices = tuple(_voice_in(voice) for voice in _rows(details, "voices"))
+    return Output(_text(name), content, _artifacts_in(artifacts, bulk), places, passages, words, voices)
 
 
 def _artifacts_in(rows: object, bulk: Bulk) -> tuple[Artifact, ...]:
@@ -168,6 +171,13 @@ def _place_in(row: object, within: int | None = None) -> Place:
 def _passage_in(row: object) -> Passage:
     source, ordinal, text, segmented, place = _row(row, 5)
     return Passage(_text(source), _whole(ordinal), _text(text), _place_in(place), _maybe(_text, segmented))
+
+
+def _voice_in(row: object) -> Voice:
+    speaker, seconds, model, vector = _row(row, 4)
+    if not isinstance(vector, list) or not 0 < len(vector) <= MAX_DIMENSIONS:
+        raise BadFrame("a voice has no vector, or one that is too long")
+    return Voice(_text(speaker), _number(seconds), _text(model), tuple(_number(value) for value in vector))
 
 
 def _box(value: object) -> Box:
