@@ -11,6 +11,8 @@ from typing import BinaryIO, ClassVar, Protocol
 
 from chyme.model import File, Output, Upstream
 
+PREPARING = ":prepare"  # behind a digester's name: the name of its preparation
+
 
 class Source(Protocol):
     """One file as a digester sees it: plain values, its bytes, and the outputs it declared in `reads`."""
@@ -44,11 +46,13 @@ class Digester(ABC):
     version: ClassVar[int] = 1  # raise it: older digests are out of date
     family: ClassVar[str] = "parsers"  # which group of child processes runs it
     quick: ClassVar[bool] = False  # takes milliseconds for a small file: several such files share a thread
+    slow: ClassVar[bool] = False  # takes minutes: such files have places of their own, and hold up nobody else
     waits: ClassVar[bool] = False  # only waits on HTTP: runs in a thread, not in a child
     reusable: ClassVar[bool] = True  # False when it looks at vault-wide state
     counts: ClassVar[bool] = True  # False: never changes a document's status
     uses_name: ClassVar[bool] = False  # True: the file's name is part of its input
     keeps: ClassVar[bool] = False  # True: a repeated attempt finds its scratch folder as the last one left it
+    prepares: ClassVar[bool] = False  # True: before an attempt that waits on HTTP, `prepare` runs in a child
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -78,6 +82,10 @@ class Digester(ABC):
     def waits_for(self, file: File) -> bool:
         """Whether this file's attempt only waits on HTTP. Otherwise it runs in a child, which has no network."""
         return self.waits
+
+    def prepare(self, source: Source) -> None:
+        """Whatever needs a parser, before an attempt that waits on HTTP; it leaves what it made in `scratch`."""
+        raise NotImplementedError
 
     def time_limit(self, source: Source) -> float:
         """Seconds one attempt may take."""

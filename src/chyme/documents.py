@@ -9,9 +9,10 @@ from sqlite3 import Connection
 from typing import Any
 
 from chyme.decide.documents import STALE_SECONDS
+from chyme.decide.transcript import from_json
 from chyme.errors import UsageError
-from chyme.model import THUMBNAIL, Digest, File, iso
-from chyme.store import digests, documents, files, marks, places, queue, sqlar, verify
+from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
+from chyme.store import digests, documents, files, marks, places, queue, sqlar, verify, voices
 from chyme.store.database import Database
 
 PROCESSING_STATUS = {
@@ -54,7 +55,25 @@ class Documents:
                 "file": self._file(file),
                 "document": self._document(db, file),
                 "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
+                "people": {
+                    speaker: {"person_id": person.id, "name": person.name}
+                    for speaker, person in voices.speaking(db, [file.id]).get(file.id, {}).items()
+                },
             }
+
+    def transcript(self, path: str) -> tuple[Transcript, dict[str, str]] | None:
+        """Everything said in a file, corrected where that was done, and the names of those speakers who have one."""
+        with self._database.snapshot() as db:
+            file = self.find(db, path)
+            cleanup = digests.of_file(db, file.id).get("speech-recognition-cleanup")
+            content = None
+            if cleanup is not None and cleanup.status is Status.COMPLETED:
+                content = digests.content(db, file.id, "speech-recognition-cleanup")
+            content = content or digests.content(db, file.id, "speech-recognition")
+            who = voices.speaking(db, [file.id]).get(file.id, {})
+        if content is None:
+            return None
+        return from_json(content), {speaker: person.name for speaker, person in who.items() if person.name}
 
     def artifact(self, name: str) -> bytes | None:
         """A picture or other artifact by its name in the archive; None when there is none, or its file is gone."""

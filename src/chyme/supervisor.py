@@ -1,4 +1,4 @@
-"""Decides which file is next, and keeps up to `concurrency` of them in flight."""
+"""Decides which file is next, and keeps up to `concurrency` of them in flight, besides those that take minutes."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Supervisor:
         look_at: Callable[[int], None],
         among: frozenset[int] | None = None,
         cores: int = 2,
+        slow_places: int = 2,
     ) -> None:
         self._database = database
         self._coordinator = coordinator
@@ -46,9 +47,10 @@ class Supervisor:
         self._clock = clock
         self._look_at = look_at
         self._cores = cores
+        self._slow_places = slow_places
         self._among = among  # only these files; None means all
-        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chyme-file")
-        self._in_flight: set[int] = set()
+        self._pool = ThreadPoolExecutor(concurrency + slow_places, thread_name_prefix="chyme-file")
+        self._in_flight: dict[int, bool] = {}  # file → whether it may take minutes
         self._resting: dict[int, float] = {}
         self._alone: int | None = None  # the file that has the house for itself
         self._ordinary_until = time.monotonic()  # when there was something else to do
@@ -103,24 +105,30 @@ class Supervisor:
         self._stop.wait(FULL_DISK_SECONDS)
 
     def _fill(self) -> None:
-        """Take the next files, as many as there are free places, all in one transaction."""
+        """Take the next files: a recording must not keep a note from being read, nor ten of them."""
+        self._take(slow=False)
+        self._take(slow=True)
+
+    def _take(self, slow: bool) -> None:
+        """As many as there are free places, all in one transaction."""
         with self._guard:
-            busy = set(self._in_flight)
+            busy = dict(self._in_flight)
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
-        free = self._concurrency - len(busy)
+        free = (self._slow_places if slow else self._concurrency) - sum(one is slow for one in busy.values())
         if free <= 0:
             return
-        chosen = self._choose(free, busy | set(self._resting), bool(busy))
+        chosen = self._choose(free, set(busy) | set(self._resting), bool(busy), slow)
         if not chosen:
             return
         with self._guard:
-            self._in_flight.update(chosen)
+            self._in_flight.update(dict.fromkeys(chosen, slow))
         try:
-            taken = self._coordinator.claim([(file_id, None) for file_id in chosen])
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], slowly=slow)
         except BaseException:
             with self._guard:
-                self._in_flight.difference_update(chosen)
+                for file_id in chosen:
+                    self._in_flight.pop(file_id, None)
                 self._alone = None
             raise
         begun: list[Claim] = []
@@ -132,15 +140,16 @@ class Supervisor:
         for lane in _lanes(begun, self._cores):
             self._pool.submit(self._carry, lane)
 
-    def _choose(self, free: int, passed_over: set[int], crowded: bool) -> list[int]:
+    def _choose(self, free: int, passed_over: set[int], crowded: bool, slow: bool) -> list[int]:
         """The next files. One that was there when chyme died, more than once, runs when all else is done and with
         nothing beside it: only so can its next interruption be held against it."""
         if self._alone is not None:
             return []
         db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
-        asked = [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
+        asked = [] if slow else [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
         chosen = dict.fromkeys(asked)
-        for due in self._due(db, now, free - len(chosen), passed_over | set(chosen)) if free > len(chosen) else ():
+        room = free - len(chosen)
+        for due in self._due(db, now, room, passed_over | set(chosen), slow) if room else ():
             if not due.alone:
                 chosen[due.file_id] = None
             elif not crowded and not chosen and moment - self._ordinary_until >= QUIET_SECONDS:
@@ -155,10 +164,10 @@ class Supervisor:
         waiting = requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
-    def _due(self, db: Connection, now: str, limit: int, busy: set[int]) -> list[queue.Due]:
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int], slow: bool) -> list[queue.Due]:
         if self._among is None:
-            return queue.due(db, now, limit, busy)
-        return queue.due_among(db, now, self._among, limit, busy)
+            return queue.due(db, now, limit, busy, slow)
+        return queue.due_among(db, now, self._among, limit, busy, slow)
 
     def _carry(self, lane: list[Claim]) -> None:
         left = {claim.lease.file_id for claim in lane}
@@ -179,11 +188,12 @@ class Supervisor:
 
     def _done(self, file_id: int, handled: Handled) -> None:
         with self._guard:
-            self._in_flight.discard(file_id)
+            slow = self._in_flight.pop(file_id, False)
             if self._alone == file_id:
                 self._alone = None
             self.passes += 1
-            room = self._concurrency - len(self._in_flight) >= min(ROOM, self._concurrency)
+            ordinary = sum(not one for one in self._in_flight.values())
+            room = slow or self._concurrency - ordinary >= min(ROOM, self._concurrency)
             if handled is not Handled.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
         if handled is Handled.CHANGED:

@@ -10,8 +10,8 @@ from pathlib import Path
 from chyme.coordinator import Coordinator, Handled, Intake, Rules
 from chyme.coordinator.coordinator import Allowance
 from chyme.decide.judge import Policy
-from chyme.digester import Digester, Source
-from chyme.engines.children.task import Task
+from chyme.digester import PREPARING, Digester, Source
+from chyme.engines.children.task import Task, WatchedTask
 from chyme.engines.vault import Vault
 from chyme.errors import DigestError
 from chyme.model import File, Limits, Output, Wish
@@ -51,18 +51,26 @@ class Told(Digester):
         applies: Callable[[File], bool] = lambda _file: True,
         reusable: bool = True,
         waits: bool = False,
+        slow: bool = False,
+        prepare: Callable[[Source], None] | None = None,
     ) -> None:
         self.name = name  # type: ignore[misc]
         self.outputs = outputs or (name,)  # type: ignore[misc]
         self.reads = reads  # type: ignore[misc]
         self.reusable = reusable  # type: ignore[misc]
         self.waits = waits  # type: ignore[misc]
+        self.slow = slow  # type: ignore[misc]
+        self.prepares = prepare is not None  # type: ignore[misc]
+        self._prepare = prepare or super().prepare
         self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])
         self.applies = applies
         self.calls = 0
 
     def can_digest(self, file: File) -> bool:
         return self.applies(file)
+
+    def prepare(self, source: Source) -> None:
+        self._prepare(source)
 
     def digest(self, source: Source) -> list[Output]:
         self.calls += 1
@@ -85,7 +93,12 @@ class InThread:
     ) -> list[Output]:
         if on_start is not None:
             on_start()
-        return self._registry[task.digester].digest(task)
+        if task.digester.endswith(PREPARING):
+            self._registry[task.digester.removesuffix(PREPARING)].prepare(task)
+            return []
+        report = on_progress or (lambda _fraction: None)
+        watched = WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report)
+        return self._registry[task.digester].digest(watched)
 
 
 class Bench:

@@ -11,7 +11,8 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
-from chyme.model import Output
+from chyme.model import File, Output, Wish, iso
+from chyme.store import requests
 from chyme.supervisor import Supervisor
 
 Open = Callable[..., Bench]
@@ -131,3 +132,56 @@ def test_a_file_that_changed_under_us_is_looked_at_again(bench: Open, supervise:
     supervise(vault, look_at=look)
     until(lambda: vault.digest(note, "text")[0] == "completed")
     assert looked and vault.file("note.txt").generation == 2
+
+
+class Long:
+    """Takes as long as the test wants."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.here: set[str] = set()
+
+    def __call__(self, source: Source) -> list[Output]:
+        self.here.add(source.file.name)
+        assert self.over.wait(20)
+        return [Output("speech", "heard")]
+
+
+def is_recording(file: File) -> bool:
+    return file.name.endswith(".rec")
+
+
+def test_recordings_hold_up_no_note_however_many_there_are(bench: Open, supervise: Supervise) -> None:
+    long = Long()
+    vault = bench(Told("speech", long, applies=is_recording, slow=True), Told("text", reads=("speech",)))
+    recordings = [vault.drop(f"{n}.rec", f"sound {n}") for n in range(8)]
+    supervisor = supervise(vault, concurrency=2)
+    try:
+        until(lambda: len(long.here) == 2)
+        notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
+        supervisor.wake()
+
+        until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
+        assert len(long.here) == 2
+        waiting = [one for one in recordings if vault.digest(one, "speech")[0] == "todo"]
+        assert len(waiting) == 6
+    finally:
+        long.over.set()
+    until(lambda: all(vault.digest(one, "text")[0] == "completed" for one in recordings))
+    assert len(long.here) == 8
+
+
+def test_what_a_person_wants_made_again_is_not_copied_even_when_it_takes_minutes(
+    bench: Open, supervise: Supervise
+) -> None:
+    speech = Told("speech", slow=True)
+    vault = bench(speech)
+    first, second = vault.drop("a.rec", "sound"), vault.drop("b.rec", "sound")
+    supervisor = supervise(vault)
+    until(lambda: all(vault.digest(one, "speech")[0] == "completed" for one in (first, second)))
+    before = speech.calls
+    vault.database.write(lambda db: requests.add(db, second, Wish(True), iso(vault.clock())))
+    supervisor.wake()
+
+    until(lambda: speech.calls == before + 1)
+    until(lambda: vault.digest(second, "speech")[0] == "completed")

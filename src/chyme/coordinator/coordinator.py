@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Protocol
 
 from chyme.coordinator import transitions
+from chyme.coordinator.at_work import AtWork
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.owner import is_dead, this_process
 from chyme.coordinator.prepared import Prepared, prepare
@@ -29,12 +29,12 @@ from chyme.coordinator.rules import Rules
 from chyme.coordinator.scratch import Scratch
 from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass
 from chyme.coordinator.upstream import inputs_of
+from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
-from chyme.digester import Digester
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
-from chyme.errors import ChildCrashed, ChymeError, DigestError, DiskFull, FileChanged, VaultError
-from chyme.model import File, Lease, Limits, Output, Status, Wish, iso
+from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.model import File, Lease, Limits, Status, Wish, iso
 from chyme.store import dictionary, digests, locks, passages, requests
 from chyme.store.database import Database
 
@@ -51,44 +51,6 @@ class Handled(Enum):
     BUSY = "busy"  # somebody else has it
     CHANGED = "changed"  # the file is not what it was; look at it again before the next pass
     STOPPED = "stopped"  # chyme is shutting down, or there is no room to work
-
-
-class Runs(Protocol):
-    """Whatever runs a digester on a task: a pool of children, or a thread."""
-
-    def run(
-        self,
-        task: Task,
-        family: str,
-        limits: Limits,
-        on_progress: Callable[[float], None] | None = None,
-        on_start: Callable[[], None] | None = None,
-    ) -> list[Output]: ...
-
-
-class InThread:
-    """Runs a digester that only waits for others where it is called. It must keep its own time limit."""
-
-    def __init__(self, digester: Digester) -> None:
-        self._digester = digester
-
-    def run(
-        self,
-        task: Task,
-        family: str,
-        limits: Limits,
-        on_progress: Callable[[float], None] | None = None,
-        on_start: Callable[[], None] | None = None,
-    ) -> list[Output]:
-        if on_start is not None:
-            on_start()
-        try:
-            return self._digester.digest(task)
-        except (ChymeError, OSError):
-            raise
-        except Exception as error:
-            log.exception("%s: %s failed", task.file.path, task.digester)
-            raise ChildCrashed(f"{task.file.path}: {task.digester} failed ({type(error).__name__})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +97,14 @@ class Coordinator:
         self._stop = threading.Event()
         self._begun: dict[str, datetime] = {}  # run → when a child took it
         self.paused: str | None = None  # why digestion stands still, for people
-        self.running: dict[int, tuple[str, str, float]] = {}  # file → path, digester, fraction
+        self.at_work = AtWork(database, clock)
+
+    def stop(self) -> None:
+        """Begin nothing more, and wait for nothing: attempts end at the next word of their progress."""
+        self._stop.set()
 
     def close(self) -> None:
-        """Stop waiting for anything. Running passes end with their attempt."""
+        """The same, once every pass has ended, and tidy up."""
         self._stop.set()
         self._leases.close()
         self._scratch.close()
@@ -160,19 +126,24 @@ class Coordinator:
 
     def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
         """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
-        taken = self.claim([(file_id, wish)])[0]
+        taken = self.claim([(file_id, wish)], slowly=True)[0]
         if taken is None:
             return Handled.BUSY
         if isinstance(taken, int):
             return self._await(file_id, taken) if wait else Handled.BUSY
         return self.carry([taken])[file_id]
 
-    def claim(self, wanted: Sequence[tuple[int, Wish | None]]) -> list[Claim | int | None]:
-        """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish."""
+    def claim(self, wanted: Sequence[tuple[int, Wish | None]], slowly: bool = False) -> list[Claim | int | None]:
+        """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish.
+
+        What takes minutes is begun only `slowly`.
+        """
         now = self._clock()
 
         def claim_all(db: Connection) -> list[Claim | int | None]:
-            return [transitions.claim(db, self._rules, file_id, self._owner, wish, now) for file_id, wish in wanted]
+            return [
+                transitions.claim(db, self._rules, file_id, self._owner, wish, now, slowly) for file_id, wish in wanted
+            ]
 
         taken = self._database.write(claim_all)
         if None in taken and self._free_the_dead(now):
@@ -236,19 +207,21 @@ class Coordinator:
         """Run the digester under its limits; whatever happens becomes an outcome."""
         file, digester = attempt.file, attempt.digester
         self._leases.keep(attempt.lease)
-        self.running[file.id] = (file.path, digester.name, 0.0)
+        self.at_work.begin(file, digester.name)
         try:
             with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
                 inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                runner: Runs = InThread(digester) if digester.waits_for(file) else self._runner
+                runner: Runs = (
+                    InThread(digester, self._runner, self._stop) if digester.waits_for(file) else self._runner
+                )
                 made = runner.run(
                     task,
                     digester.family,
                     limits,
-                    on_progress=lambda fraction: self._progress(file, digester.name, fraction),
+                    on_progress=lambda fraction: self.at_work.progress(file, digester.name, fraction),
                     on_start=lambda: self._started(attempt),
                 )
                 self._still(file, fd)
@@ -266,16 +239,13 @@ class Coordinator:
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
-            self.running.pop(file.id, None)
+            self.at_work.end(file)
 
     def _started(self, attempt: Attempt) -> None:
         """A child has the task: now its time runs."""
         now = self._clock()
         self._leases.keep(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
-
-    def _progress(self, file: File, digester: str, fraction: float) -> None:
-        self.running[file.id] = (file.path, digester, fraction)
 
     @contextlib.contextmanager
     def _opened(self, file: File) -> Iterator[int]:

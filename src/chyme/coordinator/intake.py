@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import transitions
+from chyme.coordinator import joining, transitions
 from chyme.coordinator.rules import Rules
 from chyme.decide.moves import Move, displaced
 from chyme.model import File, Seen, iso
-from chyme.store import dictionary, digests, documents, events, files, locks, passages, places, queue, sqlar
+from chyme.store import dictionary, digests, documents, events, files, locks, names, passages, places, queue, sqlar
 from chyme.store.database import Database
 
 
@@ -42,7 +42,7 @@ class Intake:
         if known is None:
             file = _file(files.insert(db, seen, now), seen)
             documents.register(db, file.id, now)
-            transitions.write_names(db, file, None, (), None)
+            names.write(db, file, None, (), None)
         elif (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
             files.update_stamp(db, known.id, seen.stamp, now)
             if known.vanished_at is not None:
@@ -54,9 +54,12 @@ class Intake:
             file = _file(known.id, seen, known.generation + 1)
             self._forget_digests(db, known)
             documents.forget_findings(db, file.id, now)
-            transitions.write_names(db, file, None, (), None)
+            names.write(db, file, None, (), None)
         transitions.register(db, self._rules, file, now)
-        transitions.project(db, self._rules, file, digests.of_file(db, file.id), now)
+        rows = digests.of_file(db, file.id)
+        if known is not None:
+            joining.changed(db, file, rows)
+        transitions.project(db, self._rules, file, rows, now)
         events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
     def _forget_digests(self, db: Connection, file: File) -> None:
@@ -80,7 +83,7 @@ class Intake:
         queue.hold(db, file.id, False)
         moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
         if moved is not None and document is not None:
-            transitions.write_names(db, moved, document.title, document.tags, document.summary)
+            names.write(db, moved, document.title, document.tags, document.summary)
         events.tell(db, now, "file", file.id, seen.path, None, "moved")
 
     def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
@@ -131,6 +134,7 @@ class Intake:
     def _purge(self, db: Connection, file: File) -> None:
         for name in digests.of_file(db, file.id):
             passages.remove(db, file.id, name)
+        joining.purge(db, file)
         passages.remove_names(db, file.id)
         sqlar.remove(db, file.path)
         events.forget_file(db, file.id)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from chyme.decide.alike import SAME_VOICE
 from chyme.decide.judge import Policy
 from chyme.decide.plan import misordered, readers_of
 from chyme.digester import Digester
 from chyme.errors import UsageError
 from chyme.model import File
+from chyme.store.digests import SLOW
 
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The registered digesters in order, and the retry policy."""
+    """The registered digesters in order, the retry policy, and how alike two voices of one person sound."""
 
     registry: tuple[Digester, ...]
     policy: Policy = field(default_factory=Policy)
+    same_voice: float = SAME_VOICE  # cosine
     readers: dict[str, tuple[str, ...]] = field(init=False)
     outputs: tuple[str, ...] = field(init=False)
     uncounted: frozenset[str] = field(init=False)
@@ -32,9 +35,14 @@ class Rules:
         object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
         object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
 
-    def applying(self, file: File) -> list[tuple[str, bool]]:
-        """Every output, and whether it applies to this file."""
-        return [(name, digester.can_digest(file)) for digester in self.registry for name in digester.outputs]
+    def applying(self, file: File) -> list[tuple[str, bool, int]]:
+        """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
+        light = file.size.bit_length()
+        return [
+            (name, digester.can_digest(file), light + (SLOW if digester.slow else 0))
+            for digester in self.registry
+            for name in digester.outputs
+        ]
 
     def expects_title(self, file: File) -> bool:
         """Whether a classifier is at work on files like this one."""

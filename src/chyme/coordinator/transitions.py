@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
+from chyme.coordinator import joining
 from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.upstream import StoredSource
 from chyme.decide.documents import standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
-from chyme.decide.names import name_terms
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
 from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Status, Wish, iso
-from chyme.store import digests, documents, events, files, locks, passages, places, queue, requests, sqlar
+from chyme.store import digests, documents, events, files, locks, names, passages, places, queue, requests, sqlar
 
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
@@ -46,6 +46,7 @@ class Pass:
     began: datetime
     asked: bool = False  # by a person, who wants it made, not copied
     wanted: frozenset[str] | None = None
+    slowly: bool = False  # what takes minutes may begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,17 @@ class Claim:
 
 
 def claim(
-    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime
+    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime, slowly: bool
 ) -> Claim | int | None:
     """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
     lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None if wish is None else requests.add(db, file_id, wish, iso(now))
-    turn = Pass(now)
+    turn = Pass(now, asked=slowly and digests.asked_for(db, file_id), slowly=slowly)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
-        turn = Pass(now, asked=True, wanted=with_siblings(rules.registry, wish.only) if wish.only else None)
+        wanted = with_siblings(rules.registry, wish.only) if wish.only else None
+        turn = Pass(now, asked=True, wanted=wanted, slowly=slowly)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)
 
@@ -120,9 +122,9 @@ def advance(
         for request_id, wish in requests.of_file(db, file.id):
             apply_wish(db, rules, file.id, wish, iso(now))
             requests.remove(db, request_id)
-            turn = Pass(now, asked=True)
+            turn = Pass(now, asked=True, slowly=turn.slowly)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts)
+        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.slowly)
         if isinstance(step, Start) and now - turn.began > TURN:
             queue.push_back(db, file.id)
             step = None
@@ -157,8 +159,7 @@ def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, 
 
 def register(db: Connection, rules: Rules, file: File, now: str) -> None:
     """Write all rows a file should have: todo or skipped, by its kind alone."""
-    weight = file.size.bit_length()
-    digests.register(db, file.id, file.path, rules.applying(file), weight, "not applicable", now)
+    digests.register(db, file.id, file.path, rules.applying(file), "not applicable", now)
 
 
 def _start(
@@ -224,12 +225,13 @@ def settle(
     new_hash = None
     if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
         new_hash = prepared.content_hash
-        _complete(db, file, name, prepared, attempt, before, duration, now)
+        _complete(db, rules, file, name, prepared, attempt, before, duration, now)
     else:
         digests.settle_otherwise(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
             verdict.category, verdict.retry_at, duration, now,
         )  # fmt: skip
+        joining.settled_without(db, file, name, verdict, attempt.digester if attempt else None)
     events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
@@ -247,6 +249,7 @@ def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed:
 
 def _complete(
     db: Connection,
+    rules: Rules,
     file: File,
     name: str,
     prepared: Prepared,
@@ -264,8 +267,9 @@ def _complete(
         places.replace(db, file.id, name, output.places)
     if again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
+    content = joining.content_of(db, file, output, rules.same_voice, now)
     digests.complete(
-        db, file.id, name, output.content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
+        db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
         attempt.input_hash, duration, now,
     )  # fmt: skip
     _entitle(db, file, name, prepared.title)
@@ -283,13 +287,7 @@ def _entitle(db: Connection, file: File, name: str, title: str | None) -> None:
     before = documents.of_file(db, file.id)
     if before is not None and before.title != title:
         documents.entitle(db, file.id, title)
-        write_names(db, file, title, before.tags, before.summary)
-
-
-def write_names(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
-    """Make the file findable by what it is called. These texts are short, so they are cut here."""
-    terms = name_terms(file.name, title, tags, summary)
-    passages.write_names(db, file.id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+        names.write(db, file, title, before.tags, before.summary)
 
 
 def reuse(

@@ -46,10 +46,11 @@ def next_step(
     now: str,
     wanted: frozenset[str] | None = None,
     max_attempts: int = 3,
+    slowly: bool = True,
 ) -> Step | None:
     """The first thing to do for this file, or None when all is settled or waiting.
 
-    `wanted`: only these outputs.
+    `wanted`: only these outputs. Not `slowly`: what takes minutes is passed over.
     """
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
@@ -65,6 +66,8 @@ def next_step(
         if not digester.can_digest(file):
             return Skip(digester, pending)
         upstream = first_unsettled(digester, rows)
+        if upstream is None and digester.slow and not slowly:
+            continue
         if upstream is None:
             return Start(digester, pending, input_hash(digester, file, rows))
         return Wait(digester, pending, upstream)

@@ -27,5 +27,6 @@ def as_json(voices: Sequence[Voice]) -> bytes:
 def from_json(data: bytes) -> tuple[Voice, ...]:
     """What `as_json` wrote."""
     return tuple(
-        Voice(row["speaker"], row["seconds"], row["model"], tuple(map(float, row["vector"]))) for row in json.loads(data)
+        Voice(row["speaker"], row["seconds"], row["model"], tuple(map(float, row["vector"])))
+        for row in json.loads(data)
     )

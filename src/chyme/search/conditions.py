@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from sqlite3 import Connection
 
+from chyme.decide.people import called, nobody_called, numbered
 from chyme.decide.query import Filter, Query, Term, date_range, expression
 from chyme.model import Kind
-from chyme.store import matches
+from chyme.store import matches, people
 from chyme.store.matches import Condition
 
 _Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
@@ -22,12 +24,12 @@ _STATES = {
 }  # fmt: skip
 
 
-def conditions_of(query: Query) -> tuple[Condition, tuple[str, ...]]:
+def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, ...]]:
     """One condition for all filters, required phrases and excluded words; and notes for the person who asked."""
     wanted: list[Condition] = []
     notes: list[str] = []
     for number, filter_ in enumerate(query.filters):
-        condition, note = _condition(number, filter_)
+        condition, note = _condition(db, number, filter_)
         if condition is not None:
             wanted.append(matches.negated(condition) if filter_.negated else condition)
         if note:
@@ -49,11 +51,10 @@ def _required(terms: Sequence[Term]) -> list[Term]:
     return [term for term in terms if term.phrase] if len(terms) > 1 else []
 
 
-def _condition(number: int, filter_: Filter) -> _Answer:
-    ask = _BY_FIELD.get(filter_.field)
-    if ask is None:
-        return None, f"{filter_.field}: cannot be searched by yet; it was left out"
-    return ask(number, filter_.value)
+def _condition(db: Connection, number: int, filter_: Filter) -> _Answer:
+    if filter_.field == "person":
+        return _person(db, number, filter_.value)
+    return _BY_FIELD[filter_.field](number, filter_.value)
 
 
 def _kind(number: int, value: str) -> _Answer:
@@ -77,6 +78,16 @@ def _state(number: int, value: str) -> _Answer:
         return None, f"status:{value} is unknown; known are {', '.join(sorted(set(_STATES.values())))}"
     note = "stale documents are found under status:processing" if value.lower() == "stale" else None
     return matches.in_state(number, state), note
+
+
+def _person(db: Connection, number: int, value: str) -> _Answer:
+    """By number, whole name, or a word of it. Nobody of that name is heard in no file."""
+    known = people.named(db)
+    found = {person.id for person in called(value, known)}
+    asked = numbered(value)
+    if asked is not None and people.by_id(db, asked) is not None:
+        found.add(asked)
+    return matches.hears(number, sorted(found)), None if found else nobody_called(value, known)
 
 
 def _named(column: str, number: int, value: str) -> _Answer:

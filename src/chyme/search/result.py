@@ -16,6 +16,7 @@ class Piece:
     source: str
     snippet: Snippet
     place: Place
+    person: str | None = None  # the name of whoever speaks there, if they have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Hit:
     passages: tuple[Piece, ...] = ()
     date: str | None = None
     tags: tuple[str, ...] = ()
+    person: str | None = None  # who speaks at `place`
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def _hit(hit: Hit) -> dict[str, object]:
         "why": list(hit.why),
         "snippet": to_plain(hit.snippet),
         "marks": [list(mark) for mark in _marks(hit.snippet)],
-        "place": _place(hit.place) if hit.place else None,
+        "place": _place(hit.place, hit.person) if hit.place else None,
         "date": hit.date,
         "tags": list(hit.tags),
         "passages": [
@@ -75,7 +77,7 @@ def _hit(hit: Hit) -> dict[str, object]:
                 "source": piece.source,
                 "snippet": to_plain(piece.snippet),
                 "marks": [list(mark) for mark in _marks(piece.snippet)],
-                "place": _place(piece.place),
+                "place": _place(piece.place, piece.person),
             }
             for piece in hit.passages
         ],
@@ -88,7 +90,7 @@ def _marks(snippet: Snippet) -> list[tuple[int, int]]:
     return [(start + shift, end + shift) for start, end in snippet.marks]
 
 
-def _place(place: Place) -> dict[str, object]:
+def _place(place: Place, person: str | None) -> dict[str, object]:
     known: dict[str, object] = {
         "start": place.start,
         "end": place.end,
@@ -97,6 +99,7 @@ def _place(place: Place) -> dict[str, object]:
         "seconds": place.seconds,
         "until": place.until,
         "speaker": place.speaker,
+        "person": person,
         "box": list(place.box) if place.box else None,
     }
     return {name: value for name, value in known.items() if value is not None}

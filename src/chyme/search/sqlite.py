@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from sqlite3 import Connection
 
 from chyme.decide.narrow import ENOUGH, MOST_SCORED, Counted, narrowed
+from chyme.decide.people import Person
 from chyme.decide.query import Query, Term, corrected, expression, parse, plain_word
 from chyme.decide.rank import Ranked, rank
 from chyme.decide.snippet import Snippet, cut_snippet, find
@@ -15,7 +16,7 @@ from chyme.model import Passage
 from chyme.search.conditions import conditions_of, selective
 from chyme.search.pinpoint import pinpointed
 from chyme.search.result import Hit, Piece, SearchResult
-from chyme.store import dictionary, matches, passages
+from chyme.store import dictionary, matches, passages, voices
 from chyme.store.matches import Condition, Found, Scope
 
 _QUICK_LOOK, _THOROUGH_LOOK = 400, 5000
@@ -39,7 +40,7 @@ class SqliteIndex:
         query = parse(text, typing=typing)
         instead = _corrections(db, query.terms)
         query = corrected(query, instead)
-        where, notes = conditions_of(query)
+        where, notes = conditions_of(db, query)
         if query.terms:
             hits, total, exact, more_notes = _matching(
                 db, query, where, slice(offset, offset + limit), self._most_scored
@@ -128,15 +129,23 @@ def _corrections(db: Connection, terms: Sequence[Term]) -> dict[str, str]:
 def _hits(db: Connection, ranked: Sequence[Ranked], terms: Sequence[Term]) -> list[Hit]:
     files = matches.files(db, [file.file_id for file in ranked])
     texts = passages.by_id(db, [passage for file in ranked for passage in file.passages])
-    return [_hit(db, file, files[file.file_id], texts, terms) for file in ranked if file.file_id in files]
+    who = voices.speaking(db, files)
+    return [
+        _hit(db, file, files[file.file_id], texts, terms, who.get(file.file_id, {}))
+        for file in ranked
+        if file.file_id in files
+    ]
 
 
-def _hit(db: Connection, ranked: Ranked, found: Found, texts: dict[int, Passage], terms: Sequence[Term]) -> Hit:
-    shown = [texts[passage] for passage in ranked.passages if passage in texts]
-    pieces = tuple(
-        Piece(passage.source, cut_snippet(passage.text, terms), pinpointed(db, ranked.file_id, passage, terms))
-        for passage in shown
-    )
+def _hit(
+    db: Connection,
+    ranked: Ranked,
+    found: Found,
+    texts: dict[int, Passage],
+    terms: Sequence[Term],
+    who: Mapping[str, Person],
+) -> Hit:
+    pieces = tuple(_piece(db, ranked, texts[id_], terms, who) for id_ in ranked.passages if id_ in texts)
     why = tuple(reason for reason, holds in (("words", ranked.by_words), ("name", ranked.by_name)) if holds)
     return Hit(
         path=found.path,
@@ -144,16 +153,25 @@ def _hit(db: Connection, ranked: Ranked, found: Found, texts: dict[int, Passage]
         kind=found.kind,
         score=ranked.score,
         why=why or ("filter",),
-        snippet=pieces[0].snippet if pieces else _snippet_of_name(found, terms),
+        snippet=pieces[0].snippet if pieces else _snippet_of_name(found, terms, who),
         place=pieces[0].place if pieces else None,
         passages=pieces,
         date=found.date,
         tags=found.tags,
+        person=pieces[0].person if pieces else None,
     )
 
 
-def _snippet_of_name(found: Found, terms: Sequence[Term]) -> Snippet:
+def _piece(db: Connection, ranked: Ranked, passage: Passage, terms: Sequence[Term], who: Mapping[str, Person]) -> Piece:
+    place = pinpointed(db, ranked.file_id, passage, terms)
+    person = who.get(place.speaker or "")
+    return Piece(passage.source, cut_snippet(passage.text, terms), place, person.name if person else None)
+
+
+def _snippet_of_name(found: Found, terms: Sequence[Term], who: Mapping[str, Person]) -> Snippet:
     """For a file found by its name alone: whatever of it was asked for."""
-    known = [text for text in (found.summary, found.title, ", ".join(found.tags), found.name) if text]
+    heard = ", ".join(dict.fromkeys(person.name for person in who.values() if person.name))
+    texts = (found.summary, found.title, ", ".join(found.tags), found.name, heard)
+    known = [text for text in texts if text]
     telling = next((text for text in known if find(text, terms)), known[0])
     return cut_snippet(telling, terms)

@@ -14,6 +14,7 @@ _COLUMNS = (
     "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at"
 )
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
+SLOW = 1000  # added to the weight of what takes minutes; the size of a file adds less than a hundred
 
 
 _STATUS = {str(status): status for status in Status}
@@ -24,9 +25,12 @@ def _digest(row: Sequence[Any]) -> Digest:
 
 
 def register(
-    db: Connection, file_id: int, path: str, outputs: Iterable[tuple[str, bool]], weight: int, reason: str, now: str
+    db: Connection, file_id: int, path: str, outputs: Iterable[tuple[str, bool, int]], reason: str, now: str
 ) -> None:
-    """Write the rows a file lacks: todo where the output applies to it, skipped for `reason` where not."""
+    """Write the rows a file lacks: todo where the output applies to it, skipped for `reason` where not.
+
+    An output comes with whether it applies, and its weight in the queue.
+    """
     db.executemany(
         """
         INSERT OR IGNORE INTO digests (id, file_id, file_path, digester, status, settled, error, weight,
@@ -36,7 +40,7 @@ def register(
         [
             (str(uuid.uuid4()), file_id, path, name, "todo" if applies else "skipped", int(not applies),
              None if applies else reason, weight, now, now)
-            for name, applies in outputs
+            for name, applies, weight in outputs
         ],
     )  # fmt: skip
 
@@ -138,6 +142,15 @@ def settle_otherwise(
         {"status": status, "settled": int(settled), "attempts": attempts, "error": error, "category": category,
          "retry": retry_at, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
+
+
+def asked_for(db: Connection, file_id: int) -> bool:
+    """Whether a person wants something of this file made that takes minutes, and has not been begun yet."""
+    row = db.execute(
+        "SELECT 1 FROM digests WHERE file_id = ? AND status = 'todo' AND priority = ? AND weight >= ?",
+        (file_id, PERSON, SLOW),
+    ).fetchone()
+    return row is not None
 
 
 def reset(db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str) -> list[str]:

@@ -98,6 +98,18 @@ def is_named(number: int, expression: str) -> Condition:
     )
 
 
+def hears(number: int, people: Collection[int]) -> Condition:
+    """One of these people is heard in the file."""
+    return Condition(
+        f"""files.id IN (
+            SELECT voices.file_id
+              FROM json_each(:people{number}) AS wanted
+             CROSS JOIN voice_groups ON voice_groups.person_id = wanted.value
+             CROSS JOIN voices ON voices.group_id = voice_groups.id)""",
+        {f"people{number}": json.dumps(list(people))},
+    )
+
+
 def negated(condition: Condition) -> Condition:
     return Condition(f"coalesce(NOT ({condition.sql}), 1)", condition.values)
 

@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from chyme.store.digests import SLOW
+
 
 @dataclass(frozen=True, slots=True)
 class Due:
@@ -19,18 +21,21 @@ class Due:
     alone: bool
 
 
-def due(db: Connection, now: str, limit: int, busy: Collection[int] = ()) -> list[Due]:
-    """The next files to work on: a person's wish, then new, then again; small before large; then retries."""
+def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), slow: bool = False) -> list[Due]:
+    """The next files to work on: a person's wish, then new, then again; small before large; then retries.
+
+    `slow`: those with something that takes minutes, and no others; else those with anything else to do.
+    """
     found: dict[int, Due] = {}
     rows = db.execute(
         """
         SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
           FROM digests INDEXED BY digests_todo
-         WHERE status = 'todo' AND held = 0
+         WHERE status = 'todo' AND held = 0 AND (weight >= :heavy) = :slow
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
         """,
-        {"now": now, "limit": limit + len(busy)},
+        {"now": now, "limit": limit + len(busy), "heavy": SLOW, "slow": slow},
     )
     for file_id, interruptions in rows:
         if file_id not in busy:
@@ -41,11 +46,12 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = ()) -> lis
             SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
               FROM digests INDEXED BY digests_retry
              WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= :now
+               AND (weight >= :heavy) = :slow
                AND NOT EXISTS (SELECT 1 FROM processing_locks l
                                 WHERE l.file_id = digests.file_id AND l.lease_until > :now)
              ORDER BY retry_at LIMIT :limit
             """,
-            {"now": now, "limit": limit + len(busy)},
+            {"now": now, "limit": limit + len(busy), "heavy": SLOW, "slow": slow},
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
@@ -53,17 +59,25 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = ()) -> lis
     return list(found.values())[:limit]
 
 
-def due_among(db: Connection, now: str, file_ids: Collection[int], limit: int, busy: Collection[int] = ()) -> list[Due]:
-    """The next of these files to work on."""
+def due_among(
+    db: Connection, now: str, file_ids: Collection[int], limit: int, busy: Collection[int] = (), slow: bool = False
+) -> list[Due]:
+    """The next of these files to work on, as in `due`."""
     rows = db.execute(
         """
         SELECT file_id, max(interruptions), min(priority), min(weight) FROM digests
-         WHERE file_id IN (SELECT value FROM json_each(:ids)) AND held = 0
+         WHERE file_id IN (SELECT value FROM json_each(:ids)) AND held = 0 AND (weight >= :heavy) = :slow
            AND (status = 'todo' OR (status = 'failed' AND settled = 0 AND retry_at <= :now))
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY file_id ORDER BY 3, 4, 1 LIMIT :limit
         """,
-        {"ids": json.dumps([id_ for id_ in file_ids if id_ not in busy]), "now": now, "limit": limit},
+        {
+            "ids": json.dumps([id_ for id_ in file_ids if id_ not in busy]),
+            "now": now,
+            "limit": limit,
+            "heavy": SLOW,
+            "slow": slow,
+        },
     )
     return [Due(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.store import passages, sqlar
+from chyme.store import names, passages, sqlar
 
 _QUESTIONS = {
     "digests with a path that is not their file's": """
@@ -44,6 +44,37 @@ _QUESTIONS = {
         SELECT d.file_path || ' ' || d.digester FROM digests d JOIN files f ON f.id = d.file_id
          WHERE (f.vanished_at IS NOT NULL) <> d.held
     """,
+    "voices without a group": """
+        SELECT f.path || ' ' || v.speaker FROM voices v JOIN files f ON f.id = v.file_id
+         WHERE NOT EXISTS (SELECT 1 FROM voice_groups g WHERE g.id = v.group_id AND g.model = v.model)
+    """,
+    "groups of voices without a person": """
+        SELECT 'group ' || id FROM voice_groups g WHERE NOT EXISTS (SELECT 1 FROM people p WHERE p.id = g.person_id)
+    """,
+    "groups without voices": """
+        SELECT 'group ' || id FROM voice_groups g WHERE NOT EXISTS (SELECT 1 FROM voices v WHERE v.group_id = g.id)
+    """,
+    "people without name and voices": """
+        SELECT 'Person ' || id FROM people p
+         WHERE name IS NULL AND NOT EXISTS (SELECT 1 FROM voice_groups g WHERE g.person_id = p.id)
+    """,
+    "digests that name another speaker than their file's voices": """
+        SELECT d.file_path || ' ' || json_extract(told.value, '$.speaker')
+          FROM digests d, json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS told
+         WHERE d.digester = 'speaker-embedding' AND d.content NOT NULL
+           AND NOT EXISTS (
+               SELECT 1 FROM voices v JOIN voice_groups g ON g.id = v.group_id
+                WHERE v.file_id = d.file_id AND v.speaker = json_extract(told.value, '$.speaker')
+                  AND v.id = json_extract(told.value, '$.voice_id')
+                  AND g.person_id = json_extract(told.value, '$.person_id'))
+    """,
+    "voices that their file's digest does not name": """
+        SELECT d.file_path || ' ' || v.speaker FROM digests d JOIN voices v ON v.file_id = d.file_id
+         WHERE d.digester = 'speaker-embedding' AND d.status = 'completed'
+           AND NOT EXISTS (
+               SELECT 1 FROM json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS told
+                WHERE json_extract(told.value, '$.voice_id') = v.id)
+    """,
 }
 
 
@@ -54,6 +85,7 @@ def problems(db: Connection) -> list[str]:
     found += passages.check(db)
     for question, statement in _QUESTIONS.items():
         found += [f"{question}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
+    found += [f"files that are not found by the people heard in them: {path}" for path in names.unfindable(db)[:20]]
     shown = db.execute("SELECT f.path, d.face FROM documents d JOIN files f ON f.id = d.file_id WHERE d.face NOT NULL")
     faceless = [path for path, face in shown if not sqlar.has_face(db, path, face)]
     found += [f"documents whose thumbnail is missing: {path}" for path in faceless]

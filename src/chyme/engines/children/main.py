@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +19,7 @@ from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pa
 from chyme.engines.children.isolation import confine
 from chyme.engines.children.limits import within
 from chyme.engines.children.spill import ANSWER, lay_down
-from chyme.engines.children.task import Task
+from chyme.engines.children.task import Task, WatchedTask
 from chyme.engines.children.wire import FileBulk, InlineBulk, file_in, input_in, output_out
 from chyme.errors import DigestError
 from chyme.model import Limits
@@ -29,16 +28,6 @@ MAX_DESCRIPTORS = 3
 PROGRESS_SECONDS = 0.1
 MAX_STACK = 8000
 CHUNK = 256 << 10
-
-
-@dataclass(frozen=True)
-class WatchedTask(Task):
-    """A task whose progress somebody hears of."""
-
-    report: Callable[[float], None]
-
-    def progress(self, fraction: float) -> None:
-        self.report(fraction)
 
 
 class Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -37,6 +38,16 @@ class Task:
 
     def progress(self, fraction: float) -> None:
         """Nobody watches here."""
+
+
+@dataclass(frozen=True)
+class WatchedTask(Task):
+    """A task whose progress somebody hears of."""
+
+    report: Callable[[float], None]
+
+    def progress(self, fraction: float) -> None:
+        self.report(fraction)
 
 
 class _FromStart(io.RawIOBase):

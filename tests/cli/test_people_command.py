@@ -1,0 +1,128 @@
+"""chyme people, as somebody types it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chyme.app import now
+from chyme.cli.main import Chyme
+from chyme.cli.people import people
+from chyme.coordinator import Intake, Rules
+from chyme.coordinator.joining import content_of
+from chyme.decide.people import SPEAKERS
+from chyme.model import Kind, Output, Seen, Stamp, Voice
+from chyme.store import files
+from chyme.store.database import Database
+
+SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
+
+
+class Typed:
+    """A vault with recordings in it, and a person at the keyboard."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.command = Chyme("chyme", {"people": people})
+        database = Database(root / ".chyme")
+        intake = Intake(database, Rules(()), now)
+        for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
+            intake.take_in([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
+            file = files.by_path(database.read(), path)
+            assert file is not None
+            sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
+            output = Output(SPEAKERS, "{}", voices=sounds)
+            database.write(lambda db, file=file, output=output: content_of(db, file, output, 0.75, "now"))  # type: ignore[misc]
+        database.close()
+
+    def __call__(self, *words: str) -> Result:
+        return CliRunner().invoke(self.command, ["people", *words])
+
+    def json(self, *words: str) -> Any:
+        answer = self("--vault", os.fspath(self.root), *words, "--json") if words else self.listed("--json")
+        assert answer.exit_code == 0, answer.output
+        return json.loads(answer.stdout)
+
+    def listed(self, *words: str) -> Result:
+        return self("--vault", os.fspath(self.root), *words)
+
+    def says(self, *words: str) -> str:
+        answer = self(*words, "--vault", os.fspath(self.root))
+        assert answer.exit_code == 0, answer.output
+        return answer.stdout
+
+    def refuses(self, *words: str) -> str:
+        answer = self(*words, "--vault", os.fspath(self.root))
+        assert answer.exit_code == 2, answer.output
+        assert answer.stderr.startswith("chyme: ")
+        return answer.stderr
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Typed:
+    return Typed(tmp_path)
+
+
+def test_everybody_is_listed_with_or_without_saying_list(typed: Typed) -> None:
+    lines = "     1  Person 1  2 voices in 2 files, 2:20\n     2  Person 2  1 voice in 1 file, 1:10\n"
+
+    assert typed.listed().stdout == typed.says("list") == lines
+    assert typed.json() == typed.json("list")
+    assert typed.json()["people"][0] == {
+        "id": 1, "name": None, "called": "Person 1", "voices": 2, "files": 2, "seconds": 140.0,
+    }  # fmt: skip
+
+
+def test_somebody_is_shown(typed: Typed) -> None:
+    assert typed.says("show", "1") == (
+        "Person 1 (person 1): 2 voices in 2 files, 2:20\n"
+        "     3  sub/call.mp3:speaker-1  1:10\n"
+        "     1  talk.mp3:speaker-1  1:10\n"
+    )
+    assert typed.json("show", "Person 1")["voices"][0] == {
+        "id": 3, "path": "sub/call.mp3", "speaker": "speaker-1", "seconds": 70.0, "words": None,
+    }  # fmt: skip
+
+
+def test_every_decision_can_be_typed(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert typed.says("name", "1", "Ada") == "named Person 1 Ada\n"
+    assert typed.says("merge", "ada", "2") == "merged Person 2 into Ada\n"
+    assert typed.says("undo") == "undone: merged Person 2 into Ada\n"
+    assert typed.says("move", "sub/call.mp3:speaker-1", "2") == "moved voice 3 from Ada to Person 2\n"
+    monkeypatch.chdir(typed.root / ".chyme")
+    assert typed.says("split", "2", "../sub/call.mp3:speaker-1") == "split a voice of Person 2 off as Person 3\n"
+    assert typed.json("move", "1", "new") == {
+        "done": "moved voice 1 from Ada to Person 4",
+        "person": {"id": 4, "name": None, "called": "Person 4", "voices": 1, "files": 1, "seconds": 70.0},
+    }
+    assert "Ada       heard nowhere" in typed.says("list")
+    assert typed.says("remove", "Ada") == "removed Ada\n"
+    assert typed.json("undo") == {"done": "undone: removed Ada", "person": None}
+    assert typed.says("unname", "Ada") == "took the name of Ada away from Person 1\n"
+
+
+def test_mistakes_are_answered_in_a_sentence(typed: Typed) -> None:
+    assert "there is no person 9; 'chyme people' lists them" in typed.refuses("show", "9")
+    assert "nobody here is called “ada”" in typed.refuses("name", "ada", "Ada")
+    assert "nothing.mp3:speaker-1: is no voice" in typed.refuses("move", "nothing.mp3:speaker-1", "2")
+    assert "there is nothing to undo" in typed.refuses("undo")
+    assert "is no name" in typed.refuses("name", "1", "1")
+
+
+def test_a_vault_without_people_says_so(tmp_path: Path) -> None:
+    Database(tmp_path / ".chyme").close()
+    answer = CliRunner().invoke(Chyme("chyme", {"people": people}), ["people", "--vault", os.fspath(tmp_path)])
+
+    assert answer.stdout == "nobody was heard yet\n"
+
+
+def test_a_folder_that_is_no_vault_is_not_made_one(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(Chyme("chyme", {"people": people}), ["people", "--vault", os.fspath(tmp_path)])
+
+    assert answer.exit_code == 2
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,82 @@
+"""How far an attempt is, for everybody who watches; and what is prepared in a child before an attempt that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coordinating import Bench, Clock, Told
+
+from chyme.coordinator import Handled
+from chyme.digester import Source
+from chyme.errors import UnreadableFile
+from chyme.model import Output
+from chyme.store import events
+
+Open = Callable[..., Bench]
+
+
+def progress_of(vault: Bench) -> list[tuple[str | None, str | None, str | None]]:
+    return [
+        (path, name, detail) for _, _, kind, path, name, _, detail in events.after(vault.db, 0) if kind == "progress"
+    ]
+
+
+def test_progress_reaches_other_processes_as_events_but_not_at_every_step(bench: Open, clock: Clock) -> None:
+    def make(source: Source) -> list[Output]:
+        for step in range(100):
+            clock.forward(0.1)
+            source.progress(step / 100)
+        return [Output("speech", "heard")]
+
+    vault = bench(Told("speech", make))
+    vault.process(vault.drop("talk.rec"))
+    vault.database.write(lambda _db: None)
+    told = progress_of(vault)
+
+    assert 3 <= len(told) <= 5
+    assert told[0][:2] == ("talk.rec", "speech")
+    assert [detail for *_, detail in told] == sorted(str(detail) for *_, detail in told)
+    assert vault.coordinator.at_work.running == {}
+
+
+def test_what_needs_a_parser_is_prepared_before_an_attempt_that_waits(bench: Open) -> None:
+    def prepare(source: Source) -> None:
+        (source.scratch / "pieces").write_text(f"pieces of {source.file.name}")
+
+    def make(source: Source) -> list[Output]:
+        return [Output("speech", (source.scratch / "pieces").read_text())]
+
+    vault = bench(Told("speech", make, waits=True, prepare=prepare))
+    talk = vault.drop("talk.rec")
+    vault.process(talk)
+    assert vault.content(talk, "speech") == "pieces of talk.rec"
+
+
+def test_what_cannot_be_prepared_is_not_attempted(bench: Open) -> None:
+    def prepare(source: Source) -> None:
+        raise UnreadableFile(f"{source.file.name}: is broken")
+
+    speech = Told("speech", waits=True, prepare=prepare)
+    vault = bench(speech)
+    talk = vault.drop("talk.rec")
+    vault.process(talk)
+    assert vault.digest(talk, "speech") == ("failed", "validation", 1)
+    assert speech.calls == 0
+
+
+def test_a_long_wait_ends_with_the_next_word_of_its_progress_when_chyme_stops(bench: Open) -> None:
+    asked = []
+
+    def make(source: Source) -> list[Output]:
+        for number in range(100):
+            asked.append(number)
+            if number == 2:
+                vault.coordinator.stop()
+            source.progress(number / 100)
+        return [Output("cleanup", "all")]
+
+    vault = bench(Told("cleanup", make, waits=True))
+    talk = vault.drop("talk.rec")
+    assert vault.process(talk) is Handled.STOPPED
+    assert asked == [0, 1, 2]
+    assert vault.digest(talk, "cleanup") == ("todo", None, 0)
