@@ -1,4 +1,4 @@
-"""A provider of a vision model on loopback: answers by script and remembers what it was asked."""
+"""A provider of models on loopback: answers by script and remembers what it was asked."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Provider:
     """What a test sees of the server."""
 
     url: str
-    script: list[Reply]
+    script: list[Reply | Callable[[Asked], Reply]]
     asked: list[Asked] = field(default_factory=list)
     hung_up: threading.Event = field(default_factory=threading.Event)  # a client left while it was kept waiting
 
@@ -104,8 +104,8 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(script: Sequence[Reply]) -> Iterator[Provider]:
-    """A provider that gives these answers in turn, the last one for ever."""
+def serving(script: Sequence[Reply | Callable[[Asked], Reply]]) -> Iterator[Provider]:
+    """A provider that gives these answers in turn, the last one for ever; some depend on what it is asked."""
     provider = Provider("", list(script))
     server = _Server(("127.0.0.1", 0), _handler(provider))
     provider.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
@@ -125,8 +125,9 @@ def _handler(provider: Provider) -> Callable[..., BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))
-            reply = provider.script[min(len(provider.asked), len(provider.script) - 1)]
+            scripted = provider.script[min(len(provider.asked), len(provider.script) - 1)]
             provider.asked.append(Asked(self.path, dict(self.headers.items()), json.loads(data)))
+            reply = scripted if isinstance(scripted, Reply) else scripted(provider.asked[-1])
             if reply.hang:
                 self.connection.settimeout(30)
                 if self.connection.recv(1) == b"":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from chyme.decide.chunk import markdown_headings
+from chyme.decide.summary import without_mark
 from chyme.model import Place, Upstream
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
@@ -28,6 +29,8 @@ def readable(output: Upstream) -> Readable:
     read = _BY_OUTPUT.get(output.name)
     told = _object(content) if read else None
     if read is None or told is None:
+        if output.name == "speech-recognition-summary":
+            content = without_mark(content)
         places = output.places
         if not any(place.heading for place in places):
             places += markdown_headings(content)
@@ -107,7 +110,6 @@ _CAMERA = ("make", "model", "lens")
 _BY_OUTPUT: dict[str, Callable[[Json], Readable]] = {
     "speech-recognition": _segments,
     "speech-recognition-cleanup": _segments,
-    "speech-recognition-summary": _described,
     "url-crawl-summary": _described,
     "image-captioning": _described,
     "image-preview": _picture,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,22 +22,37 @@ NO_KEY = "none"  # the client insists on one, servers that need none ignore it
 
 
 def ask(
-    endpoint: Endpoint, name: str, instructions: str, content: Sequence[UserContent], shape: type[Answer]
+    endpoint: Endpoint,
+    name: str,
+    instructions: str,
+    content: str | Sequence[UserContent],
+    shape: type[Answer],
+    wrong: Callable[[Answer], str | None] = lambda _answer: None,
 ) -> Answer:
     """What the model answers, or a DigestError. Blocks the calling thread, which must not run an event loop.
 
     `name` is the file's, for messages. `content` is data: the model is given no tools, whatever it reads there.
+    An answer that does not fit, or of which `wrong` says what is wrong with it, is asked for once more with the
+    reason; a second one of these raises Misfit.
     """
     from chyme.engines.llm.faults import translated
 
-    _check(endpoint, name)
+    check(endpoint, name)
     try:
-        return _bounded(_conversation(endpoint, instructions, content, shape), endpoint.seconds)
+        return bounded(_conversation(endpoint, instructions, content, shape, wrong), endpoint.seconds)
     except Exception as error:
         ours = translated(error, name, endpoint)
         if ours is None:
             raise
         raise ours from None  # what they say may quote the key
+
+
+def ready(name: str) -> None:
+    """EngineUnavailable, for this file, when the packages that talk to models are not installed."""
+    try:
+        require_client()
+    except EngineUnavailable as error:
+        raise EngineUnavailable(f"{name}: {error}") from error
 
 
 def require_client() -> None:
@@ -51,10 +66,14 @@ def require_client() -> None:
 
 
 async def _conversation(
-    endpoint: Endpoint, instructions: str, content: Sequence[UserContent], shape: type[Answer]
+    endpoint: Endpoint,
+    instructions: str,
+    content: str | Sequence[UserContent],
+    shape: type[Answer],
+    wrong: Callable[[Answer], str | None],
 ) -> Answer:
     import httpx2
-    from pydantic_ai import Agent, NativeOutput, capture_run_messages
+    from pydantic_ai import Agent, ModelRetry, NativeOutput, capture_run_messages
     from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
     from pydantic_ai.messages import ModelResponse
 
@@ -70,6 +89,14 @@ async def _conversation(
             instructions=instructions,
             retries={"tools": 0, "output": ASK_AGAIN},
         )
+
+        @agent.output_validator
+        def checked(answer: Answer) -> Answer:
+            complaint = wrong(answer)
+            if complaint is not None:
+                raise ModelRetry(complaint)
+            return answer
+
         with capture_run_messages() as exchanged:
             try:
                 return (await agent.run(content)).output
@@ -91,7 +118,8 @@ def _model(endpoint: Endpoint, client: Any) -> Model:
     return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
 
 
-def _check(endpoint: Endpoint, name: str) -> None:
+def check(endpoint: Endpoint, name: str) -> None:
+    """EngineUnavailable when this is no address a model can be at."""
     try:
         parts = urlsplit(endpoint.url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
@@ -104,7 +132,7 @@ def _check(endpoint: Endpoint, name: str) -> None:
         raise EngineUnavailable(f"{name}: {endpoint.prefix}_model is empty; name the model to ask")
 
 
-def _bounded(work: Coroutine[Any, Any, Result], seconds: float) -> Result:
+def bounded(work: Coroutine[Any, Any, Result], seconds: float) -> Result:
     """Run it in an event loop of its own; out of time, it is cancelled, which closes its connection.
 
     Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic_ai import exceptions as theirs
 
+from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import Endpoint
 from chyme.errors import (
     ContentBlocked,
@@ -13,7 +14,6 @@ from chyme.errors import (
     QuotaSpent,
     RateLimited,
     TimedOut,
-    UnreadableFile,
 )
 
 _BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
@@ -34,7 +34,7 @@ def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError |
                 f"{name}: {who} did not answer within {endpoint.seconds:g} seconds; {prefix}_seconds allows more"
             )
         case theirs.ContentFilterError():
-            return ContentBlocked(f"{name}: {who} refused this picture")
+            return ContentBlocked(f"{name}: {who} refused this {endpoint.takes}")
         case theirs.ModelQuotaExceededError():
             return QuotaSpent(f"{name}: the quota of {who} is spent", retry_after=wait)
         case theirs.ModelOverloadedError():
@@ -49,15 +49,15 @@ def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError |
             return EngineUnavailable(f"{name}: {who} does not exist; correct {prefix}_model or {prefix}_url")
         case theirs.ModelRequestRejectedError():
             if error.provider_error_code in _BLOCKED_CODES:
-                return ContentBlocked(f"{name}: {who} refused this picture")
+                return ContentBlocked(f"{name}: {who} refused this {endpoint.takes}")
             return EngineUnavailable(
                 f"{name}: {who} rejects the question{_status(error)}; "
-                f"{prefix}_model must take pictures and answer by a JSON schema"
+                f"{prefix}_model must take a {endpoint.takes} and answer by a JSON schema"
             )
         case theirs.ModelConnectionError() | theirs.ModelServerError() | theirs.ModelUnavailableError():
             return NetworkFailed(f"{name}: {who} cannot be reached or failed{_status(error)}", retry_after=wait)
         case theirs.UnexpectedModelBehavior():
-            return UnreadableFile(
+            return Misfit(
                 f"{name}: {who} answers in a shape that does not fit, also when asked again; "
                 f"another {prefix}_model may do better"
             )

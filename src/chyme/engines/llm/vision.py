@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chyme.engines.llm.ask import Answer, ask, require_client
+from chyme.engines.llm.ask import Answer, ask, ready
 from chyme.engines.llm.settings import VisionSettings
-from chyme.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     from chyme.engines.llm.shapes import SeenCaption, SeenObjects
@@ -26,7 +25,7 @@ _STARTS, _SIZES = b"\xff\xd8", frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xC
 
 def objects_in(name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
     """The things in the picture, as the model tells them."""
-    _ready(name)
+    ready(name)
     from chyme.engines.llm.shapes import SeenObjects
 
     return _seen(name, jpeg, settings, _OBJECTS, "List the things in this picture.", SeenObjects)
@@ -34,7 +33,7 @@ def objects_in(name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
 
 def caption_of(name: str, jpeg: bytes, settings: VisionSettings) -> SeenCaption:
     """What the picture shows and says, as the model tells it."""
-    _ready(name)
+    ready(name)
     from chyme.engines.llm.shapes import SeenCaption
 
     return _seen(name, jpeg, settings, _CAPTION, "Describe this picture.", SeenCaption)
@@ -46,13 +45,6 @@ def _seen(
     from pydantic_ai import BinaryContent
 
     return ask(settings.endpoint, name, instructions, [question, BinaryContent(jpeg, media_type="image/jpeg")], shape)
-
-
-def _ready(name: str) -> None:
-    try:
-        require_client()
-    except EngineUnavailable as error:
-        raise EngineUnavailable(f"{name}: {error}") from error
 
 
 def size_of(jpeg: bytes) -> tuple[int, int] | None:

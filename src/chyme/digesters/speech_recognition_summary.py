@@ -1,0 +1,111 @@
+"""Say in short what was said in a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from chyme.decide.correction import written
+from chyme.decide.excerpt import excerpt
+from chyme.decide.extract import RULES, extracted, is_short
+from chyme.decide.faithful import unfaithful
+from chyme.decide.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, seconds_of
+from chyme.decide.tidy_speech import RULES as TIDY_RULES
+from chyme.decide.transcript import in_words
+from chyme.digester import Digester, Source
+from chyme.digesters.speech_recognition_cleanup import LOCAL, transcript_of
+from chyme.engines.llm.misfit import Misfit
+from chyme.engines.llm.settings import LanguageSettings
+from chyme.engines.llm.speech import PROMPTS, summarised
+from chyme.model import File, Kind, Output, Transcript
+
+if TYPE_CHECKING:
+    from chyme.engines.llm.speech_shapes import SpokenPoint, SpokenSummary
+
+PICKED = f"Picked from the transcript by rules ({LOCAL})."
+ITSELF = f"The transcript itself ({LOCAL})."
+
+
+class SpeechRecognitionSummary(Digester):
+    """Markdown: what matters most, then topics, actions and questions, with times that lead into the recording.
+
+    Written by the language model if there is one, else picked from the transcript by rules; the last line says which.
+    A transcript of a few words is its own summary, and nobody is asked about it.
+    """
+
+    name = "speech-recognition-summary"
+    label = "Summary"
+    description = "What was said, in short: the takeaway, topics, actions and questions."
+    reads = ("speech-recognition",)
+    reads_artifacts = False
+    family = "text"
+
+    def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
+        self.language = language
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        rules = f"rules {RULES}.{TIDY_RULES}"
+        if self.language is None:
+            return rules
+        return f"{self.language.fingerprint}, prompts {PROMPTS}, {self.language.characters} characters, {rules}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind in (Kind.AUDIO, Kind.VIDEO)
+
+    def waits_for(self, file: File) -> bool:
+        return self.language is not None
+
+    def time_limit(self, source: Source) -> float:
+        """With a model: its time, and then that of the rules, which serve when its answer does not fit."""
+        return self.seconds + (self.language.seconds if self.language else 0.0)
+
+    def digest(self, source: Source) -> list[Output]:
+        transcript = transcript_of(source)
+        summary, made = self._summary(source.file.name, transcript)
+        if not summary.takeaway:
+            return [Output(self.name, None)]
+        content, places = as_markdown(summary, transcript.language, made)
+        return [Output(self.name, content, places=places)]
+
+    def _summary(self, name: str, transcript: Transcript) -> tuple[Summary, str]:
+        """The summary, and how it was made."""
+        if is_short(transcript):
+            return extracted(transcript), ITSELF
+        if self.language is None:
+            return extracted(transcript), PICKED
+        try:
+            return _by_model(name, transcript, self.language)
+        except Misfit as error:
+            return extracted(transcript), f"{PICKED[:-1]}: {str(error).removeprefix(f'{name}: ')}."
+
+
+def _by_model(name: str, transcript: Transcript, settings: LanguageSettings) -> tuple[Summary, str]:
+    sent = excerpt(transcript.segments, settings.characters)
+
+    def wrong(answer: SpokenSummary) -> str | None:
+        points = [point.text for point in (*answer.topics, *answer.actions, *answer.questions)]
+        return unfaithful(written(answer.takeaway), points, sent.text, transcript.language)
+
+    answer = summarised(name, sent.text, transcript.language, settings, wrong)
+    summary = Summary(
+        written(answer.takeaway)[:TAKEAWAY_LENGTH],
+        *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
+    )
+    part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
+    return summary, f"Written by {settings.model}{part}."
+
+
+def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:
+    speakers = {segment.speaker for segment in transcript.segments if segment.speaker is not None}
+    by_name = {told.casefold(): label for label in speakers for told in (label, in_words(label))}
+    found = (
+        Point(
+            written(point.text),
+            seconds_of(point.time or "", transcript.duration),
+            by_name.get((point.speaker or "").strip().casefold()),
+        )
+        for point in points
+    )
+    return tuple(point for point in found if point.text)
