@@ -20,6 +20,9 @@ from bench import (
     retrieval,
     round_trip,
     searching,
+    speech,
+    speech_long,
+    voices,
     writer,
 )
 from bench.figures import Benchmark, Record, Sizes
@@ -36,6 +39,10 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "ocr": (ocr.measure, "words read in pictures and scans, against rapidocr itself"),
     "pictures": (pictures.measure, "pictures against the libraries in a loop, and two cores against one"),
     "heics": (pictures.measure_memory, "memory while ten photographs of 48 megapixels arrive at once"),
+    "speech": (speech.measure, "words and speakers in recordings, against faster-whisper itself"),
+    "voices": (voices.measure, "speakers told apart within and across files, against two other networks"),
+    "speech_long": (speech_long.measure, "a quarter of an hour of speech, undisturbed and killed half-way"),
+    "speech_hour": (speech_long.measure_memory, "memory by length of the recording, up to an hour"),
     "children": (round_trip.measure, "a tiny task through a warm child"),
 }
 

@@ -12,7 +12,7 @@ from chyme.decide.documents import STALE_SECONDS
 from chyme.decide.transcript import from_json
 from chyme.errors import UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
-from chyme.store import digests, documents, files, marks, places, queue, sqlar, verify, voices
+from chyme.store import digests, documents, events, files, marks, places, queue, sqlar, verify, voices
 from chyme.store.database import Database
 
 PROCESSING_STATUS = {
@@ -43,6 +43,9 @@ class Documents:
                 "outdated": digests.outdated(db, self._recipes),
                 "vanished": vanished,
                 "next_retry": queue.next_retry(db),
+                "work": [
+                    {"path": path, "digester": name, "fraction": part} for path, name, part in events.under_way(db)
+                ],
                 "purge_waits": marks.value_of(db, "purge-waits"),
             }
 

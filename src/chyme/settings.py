@@ -22,6 +22,7 @@ def _setting(default: Any, told: str) -> Any:
 _AT_LEAST_ONE = (
     *("concurrency", "max_attempts", "scratch_mb", "pdf_pages", "ocr_threads", "ocr_side", "office_documents"),
     *("parser_memory_mb", "text_memory_mb", "picture_memory_mb", "page_memory_mb", "media_memory_mb"),
+    *("speech_memory_mb", "llm_characters"),
     *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
 )
 
@@ -39,11 +40,13 @@ class Settings:
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
     page_children: int = _setting(0, "How many child processes draw first pages; 0 means one per core.")
     media_children: int = _setting(0, "How many child processes listen to recordings and videos; 0 means one per core.")
+    speech_children: int = _setting(0, "How many recordings are recognised at once; 0 means one per core.")
     parser_memory_mb: int = _setting(3072, "Memory one parser task may use.")
     text_memory_mb: int = _setting(1024, "Memory one text task may use.")
     picture_memory_mb: int = _setting(3072, "Memory one picture task may use.")
     page_memory_mb: int = _setting(3072, "Memory drawing one first page may use.")
     media_memory_mb: int = _setting(1024, "Memory one task on a recording or video may use.")
+    speech_memory_mb: int = _setting(3072, "Memory recognising one recording may use.")
     child_idle_seconds: float = _setting(60.0, "A child with nothing to do ends after this long.")
     child_uid: int = _setting(65534, "The user children run as when chyme is run by root.")
     scratch_mb: int = _setting(1024, "How much one task may write to its scratch folder.")
@@ -78,6 +81,22 @@ class Settings:
     office_memory_mb: int = _setting(4096, "Address space LibreOffice may use.")
     media_seconds: float = _setting(600.0, "How long looking through a recording may take, besides what its size adds.")
     video_pixels: int = _setting(36_000_000, "Videos with larger frames than this many pixels get no poster.")
+    speech_dir: str = _setting("", "The folder of another Whisper model for CTranslate2; empty means the embedded one.")
+    speech_language: str = _setting("", "The language spoken, such as `de`; empty means it is detected for each file.")
+    speech_threads: int = _setting(0, "How many threads of a child recognise one recording; 0 means one per core.")
+    speech_seconds: float = _setting(600.0, "How long recognising a recording may take, besides what its length adds.")
+    speech_pace: float = _setting(10.0, "How many seconds each second of a recording adds to that.")
+    speech_url: str = _setting("", "An OpenAI-compatible endpoint that recognises speech; empty means it is done here.")
+    speech_model: str = _setting("", "The name of the model at that endpoint.")
+    speech_key: str = _setting("", "The key for that endpoint; better as CHYME_SPEECH_KEY than in a file.")
+    speech_request_seconds: float = _setting(600.0, "How long that endpoint may take for ten minutes of speech.")
+    voice_similarity: float = _setting(0.65, "Voices at least as alike as this (0 to 1) belong to one person.")
+    voice_seconds: float = _setting(2.0, "Who speaks for less than this is not looked for among people.")
+    llm_url: str = _setting("", "An OpenAI-compatible endpoint of a language model; empty means none.")
+    llm_model: str = _setting("", "The name of that model.")
+    llm_key: str = _setting("", "The key for that endpoint; better as CHYME_LLM_KEY than in a file.")
+    llm_seconds: float = _setting(90.0, "How long one answer of that model may take.")
+    llm_characters: int = _setting(24_000, "How much of a long text goes with one question about the whole of it.")
     vision_url: str = _setting("", "An OpenAI-compatible endpoint of a model that sees; empty means none.")
     vision_model: str = _setting("", "The name of that model.")
     vision_key: str = _setting("", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.")

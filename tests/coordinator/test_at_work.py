@@ -80,3 +80,20 @@ def test_a_long_wait_ends_with_the_next_word_of_its_progress_when_chyme_stops(be
     assert vault.process(talk) is Handled.STOPPED
     assert asked == [0, 1, 2]
     assert vault.digest(talk, "cleanup") == ("todo", None, 0)
+
+
+def test_other_processes_see_what_is_under_way_and_how_far_it_is(bench: Open, clock: Clock) -> None:
+    seen: list[list[tuple[str, str, float]]] = []
+
+    def make(source: Source) -> list[Output]:
+        clock.forward(3)
+        source.progress(0.25)
+        vault.database.write(lambda _db: None)  # behind the event in the queue of the writer
+        seen.append(events.under_way(vault.db))
+        return [Output("speech", "heard")]
+
+    vault = bench(Told("speech", make))
+    talk = vault.drop("talk.rec")
+    vault.process(talk)
+    assert seen == [[("talk.rec", "speech", 0.25)]]
+    assert events.under_way(vault.db) == []

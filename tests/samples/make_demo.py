@@ -2,7 +2,8 @@
 
 It lives outside the vault, whose words it would repeat:
 `periwinkle` stands only in the PDF, `marzipan` only in the DOCX, `oakum` only on the painted sign, `sextant` only on
-the third page of the scan, `carillon` only in the tags of the recording.
+the third page of the scan, `carillon` only in the tags of the recording; `umbrella` is said only in the memo and
+`newspaper` only in the interview, by the same voice. Needs espeak-ng.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import av
 import make_media
 import make_pages
+import make_speech
 import numpy
 import pillow_heif
 import writers
@@ -183,6 +185,17 @@ Agnieszka Wójcik,Gdańsk,3,2024-04-02
 Library of Norvik,Norvik,52,2024-03-18
 """
 
+MEMO = (
+    "Good morning. The lady with the old umbrella is coming on Friday. "
+    "Please put her family album on the big table and call me in the afternoon."
+)
+
+INTERVIEW = (
+    (make_speech.MICHAEL, "Good morning. How old is the machine in your workshop?"),
+    (make_speech.ANNIE, "It is more than one hundred years old. My father bought it from a newspaper."),
+    (make_speech.MICHAEL, "That is wonderful. And does it still work?"),
+    (make_speech.ANNIE, "Yes, of course. It is slow, but we love it."),
+)
 
 SIGN = ["MARTEN & DAUGHTER", "bookbinders", "oakum, thread and paste", "at the back door"]
 
@@ -247,6 +260,18 @@ def bells() -> bytes:
     return out.getvalue()
 
 
+def memo() -> bytes:
+    """A note that somebody spoke into a telephone."""
+    sound = make_speech.around(make_speech.spoken(make_speech.ANNIE, MEMO))
+    return make_speech.recording("aac", sound, make_speech.RATE, "ipod", 32_000)
+
+
+def interview() -> bytes:
+    """Two people talk about the press."""
+    channels, _ = make_speech.conversation(INTERVIEW, 44_100)
+    return make_speech.recording("libmp3lame", channels, 44_100, "mp3", 64_000)
+
+
 def scanned(pages: list[list[str]]) -> bytes:
     pictures = []
     for texts in pages:
@@ -291,6 +316,8 @@ def files() -> dict[str, bytes]:
         "pictures/door sign.jpg": picture(door_sign(), "JPEG"),
         "pictures/IMG_0412.heic": picture(harbour(), "HEIF"),
         "recordings/bells.mp3": bells(),
+        "recordings/memo.m4a": memo(),
+        "recordings/interview.mp3": interview(),
         "pictures/shutter colour.png": writers.png(96, 64, (142, 130, 254)),
     }
 

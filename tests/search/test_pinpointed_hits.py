@@ -67,3 +67,26 @@ def test_a_word_in_a_recording_is_shown_with_the_second_of_its_sentence(shelf: S
     place = shelf.ask("harbour").hits[0].place
     assert place is not None
     assert (place.seconds, place.until, place.speaker) == (64.5, 70.0, "B")
+
+
+def test_a_hit_opens_where_it_was_said_though_a_summary_says_it_better(shelf: Shelf) -> None:
+    segments = [
+        {"start": 1.0, "end": 4.0, "text": "Good morning to all of you out there.", "speaker": "speaker-1"},
+        {"start": 12.0, "end": 15.0, "text": "Tonight we look at the moon.", "speaker": "speaker-2"},
+    ]
+    transcript = json.dumps({"segments": segments})
+    summary = "Looking at the moon.\n\n## Topics\n\n- moon"
+    said = (Place(24, 30, seconds=1.0, until=4.0, speaker="speaker-1"),)
+    id_ = shelf.put(
+        "talk.mp3",
+        kind=Kind.AUDIO,
+        outputs=[Upstream("speech-recognition", transcript), Upstream("speech-recognition-summary", summary, said)],
+    )
+    keep(shelf.db, id_, "talk.mp3", "speech-recognition", transcript)
+    keep(shelf.db, id_, "talk.mp3", "speech-recognition-summary", summary)
+    places.replace(shelf.db, id_, "speech-recognition-summary", said)
+    (hit,) = shelf.ask("moon").hits
+    assert hit.place is not None
+    assert (hit.place.seconds, hit.place.speaker) == (12.0, "speaker-2")
+    (of_summary,) = [piece for piece in hit.passages if piece.source == "speech-recognition-summary"]
+    assert of_summary.place.seconds is None

@@ -13,7 +13,7 @@ from chyme import digesters
 from chyme.engines.children.runner import isolation
 from chyme.engines.pages.office_program import office_program
 from chyme.engines.vault import STATE
-from chyme.engines.weights.known import OBJECTS
+from chyme.engines.weights.known import OBJECTS, SPEECH, VOICES, Weights
 from chyme.engines.weights.shelf import path_of
 from chyme.errors import VaultError
 from chyme.settings import Settings, read_settings
@@ -52,6 +52,7 @@ def doctor(root: Path) -> list[Engine]:
     settings = read_settings(root / STATE, os.environ)
     found = [_installed(capability, package) for capability, package in _ENGINES]
     found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
+    found += [_speech(settings), _weighed("who speaks", VOICES, settings), _language(settings)]
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
     found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
@@ -89,8 +90,30 @@ def _words(settings: Settings) -> Engine:
 def _objects(settings: Settings) -> Engine:
     if settings.vision_url:
         return Engine("objects", f"{settings.vision_model} at {settings.vision_url}", True)
-    there = path_of(OBJECTS, settings.weights_dir) is not None
-    return Engine("objects", OBJECTS.engine, there, "" if there else "chyme weights objects")
+    return _weighed("objects", OBJECTS, settings)
+
+
+def _speech(settings: Settings) -> Engine:
+    if settings.speech_url:
+        return Engine("speech", f"{settings.speech_model} at {settings.speech_url}", True)
+    if not settings.speech_dir:
+        return _weighed("speech", SPEECH, settings)
+    folder = Path(settings.speech_dir).expanduser()
+    there = (folder / "model.bin").is_file()
+    how = "" if there else "speech_dir is no Whisper model for CTranslate2: model.bin is not there"
+    return Engine("speech", str(folder), there, how)
+
+
+def _language(settings: Settings) -> Engine:
+    if settings.llm_url:
+        return Engine("transcripts, summaries", f"{settings.llm_model} at {settings.llm_url}", True)
+    how = "a language model makes better ones: set llm_url and llm_model"
+    return Engine("transcripts, summaries", "rules, and sentences as they were said", True, how)
+
+
+def _weighed(capability: str, weights: Weights, settings: Settings) -> Engine:
+    there = path_of(weights, settings.weights_dir) is not None
+    return Engine(capability, weights.engine, there, "" if there else f"chyme weights {weights.capability}")
 
 
 def _captions(settings: Settings) -> Engine:

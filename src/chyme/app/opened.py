@@ -12,6 +12,7 @@ from typing import Any
 
 from chyme import digesters
 from chyme.app.clock import now
+from chyme.app.config import config_of, without_secrets
 from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
 from chyme.coordinator.purging import purge_vanished
@@ -21,6 +22,7 @@ from chyme.documents import Documents
 from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
+from chyme.people import People
 from chyme.search.index import Index
 from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
@@ -52,15 +54,18 @@ class App:
         if not create and not (state / FILE_NAME).exists():
             raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
         self.state = state
-        self._config = _config(self.settings)
+        self._config = config_of(self.settings)
         loaded = digesters.load(self._config)
         self.problems = loaded.problems
-        self.rules = Rules(loaded.registry, Policy(max_attempts=self.settings.max_attempts))
+        self.rules = Rules(
+            loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
+        )
         self.database = Database(state)
         if state != inside:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes(), now)
         self.index: Index = SqliteIndex(self.database.read)
+        self.people = People(self.database, now)
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self._work: Work | None = None
@@ -106,8 +111,7 @@ class App:
 
     def config_of_children(self) -> Mapping[str, Any]:
         """What children are told: everything but secrets, which those without network have no use for."""
-        vision = self._config["vision"]
-        return {**self._config, "vision": {**vision, "key": ""} if vision else None}
+        return without_secrets(self._config)
 
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
         """Take in what is new, changed, moved or gone."""
@@ -216,64 +220,3 @@ class App:
 
     def failures_since(self, moment: str) -> list[Digest]:
         return self.documents.failures(moment)
-
-
-def _config(settings: Settings) -> dict[str, Any]:
-    return {
-        "conversion": {
-            "document_bytes": settings.document_bytes,
-            "archive_ratio": settings.archive_ratio,
-            "archive_entries": settings.archive_entries,
-            "nesting": settings.nesting,
-            "pdf_pages": settings.pdf_pages,
-            "html_bytes": settings.html_bytes,
-            "text_chars": settings.text_chars,
-            "ocr_pages": settings.ocr_pages,
-        },
-        "ocr": {
-            "ocr_engine": settings.ocr_engine,
-            "ocr_threads": settings.ocr_threads,
-            "ocr_side": settings.ocr_side,
-            "ocr_doubt": settings.ocr_doubt,
-            "ocr_pages": settings.ocr_pages,
-            "ocr_seconds": settings.ocr_seconds,
-            "ocr_languages": settings.ocr_languages,
-        },
-        "pictures": {
-            "image_bytes": settings.image_bytes,
-            "image_pixels": settings.image_pixels,
-            "preview": settings.preview_pixels,
-            "thumbnail": settings.thumbnail_pixels,
-        },
-        "pages": {
-            "page_pixels": settings.page_pixels,
-            "thumbnail": settings.thumbnail_pixels,
-            "image_pixels": settings.image_pixels,
-            "office": settings.office,
-            "office_seconds": settings.office_seconds,
-            "office_documents": settings.office_documents,
-            "office_memory_mb": settings.office_memory_mb,
-        },
-        "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
-        "vision": _vision(settings),
-        "media": {"video_pixels": settings.video_pixels},
-        "tell_place": settings.tell_place,
-        "image_seconds": settings.image_seconds,
-        "media_seconds": settings.media_seconds,
-        "document_seconds": settings.document_seconds,
-        "index_text_bytes": settings.index_text_mb * 1_000_000,
-    }
-
-
-def _vision(settings: Settings) -> dict[str, Any] | None:
-    if bool(settings.vision_url) != bool(settings.vision_model):
-        raise UsageError("a vision model needs both vision_url and vision_model; docs/settings.md tells what they are")
-    if not settings.vision_url:
-        return None
-    return {
-        "url": settings.vision_url,
-        "model": settings.vision_model,
-        "key": settings.vision_key,
-        "seconds": settings.vision_seconds,
-        "heic_bytes": settings.heic_bytes,
-    }

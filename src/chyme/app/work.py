@@ -60,7 +60,8 @@ class Work:
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
         )
-        memory = {name: Allowance(family.memory_bytes) for name, family in families.items()}
+        threads = {"speech": settings.speech_threads or settings.cores}
+        allowed = {name: Allowance(one.memory_bytes, threads.get(name, 1)) for name, one in families.items()}
         self.coordinator = Coordinator(
             app.database,
             app.rules,
@@ -68,10 +69,11 @@ class Work:
             app.vault,
             app.state / "scratch",
             now,
-            lambda f: memory.get(f, memory["parsers"]),
+            lambda f: allowed.get(f, allowed["parsers"]),
         )
         self.supervisor = Supervisor(
-            app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores
+            *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
+            slow_places=families["speech"].count,
         )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
         self._stop = threading.Event()
@@ -87,6 +89,7 @@ class Work:
     def close(self) -> None:
         """Stop at once: running attempts are given back without loss."""
         self._stop.set()
+        self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
         self.supervisor.close()
@@ -117,7 +120,7 @@ class Work:
             running,
             again,
             self.watcher.unsettled,
-            tuple(self.coordinator.running.values()),
+            tuple(self.coordinator.at_work.running.values()),
             self.supervisor.paused or self.coordinator.paused,
             queue.next_retry(db),
         )
@@ -151,6 +154,7 @@ def _families(settings: Settings) -> dict[str, Family]:
         "pictures": ("picture", 1024 * MB),
         "pages": ("page", 512 * MB),
         "media": ("media", 256 * MB),
+        "speech": ("speech", 1024 * MB),
     }
     return {
         family: Family(

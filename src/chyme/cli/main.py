@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import care, digesting, reading, serving, weights
+from chyme.cli import care, digesting, people, reading, serving, weights
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -77,6 +77,7 @@ for command in (
     reading.search,
     reading.status,
     reading.show,
+    people.people,
     care.reset,
     care.retry,
     care.doctor,

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from chyme.app import App
 from chyme.cli import failures
+from chyme.cli.transcripts import clock, in_lines, names_in
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.decide.boxes import region
 from chyme.decide.judge import NOT_APPLICABLE
 from chyme.decide.snippet import Snippet, to_plain
+from chyme.decide.subtitles import srt, vtt
+from chyme.decide.transcript import in_words
 from chyme.errors import UsageError
-from chyme.model import Place
+from chyme.model import Kind, Place
 from chyme.search.result import Hit
 from chyme.search.result import as_json as shape
 
@@ -45,7 +50,7 @@ def search(query: tuple[str, ...], limit: int, offset: int, vault: Path | None, 
 
 def _print_hit(console: Console, hit: Hit) -> None:
     line = Text(printable(hit.path), style="bold")
-    place = where(hit.place)
+    place = where(hit.place, hit.person)
     if place:
         line.append(f"  {place}", style="cyan")
     if hit.title and hit.title != hit.path.rpartition("/")[2]:
@@ -55,16 +60,17 @@ def _print_hit(console: Console, hit: Hit) -> None:
         console.print(_marked(hit.snippet), soft_wrap=True)
 
 
-def where(place: Place | None) -> str:
-    """A place in words: page 3, 1:05, under a heading."""
+def where(place: Place | None, person: str | None = None) -> str:
+    """A place in words: page 3, 1:05 and who speaks, under a heading."""
     if place is None:
         return ""
     parts = []
     if place.page is not None:
         parts.append(f"page {place.page}")
     if place.seconds is not None:
-        minutes, seconds = divmod(int(place.seconds), 60)
-        parts.append(f"{minutes}:{seconds:02d}")
+        parts.append(clock(place.seconds))
+    if place.speaker is not None:
+        parts.append(printable(person or in_words(place.speaker)))
     if place.box is not None:
         left, top, right, bottom = (round(edge * 100) for edge in place.box)
         parts.append(f"{region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
@@ -101,6 +107,8 @@ def status(vault: Path | None, as_json: bool) -> None:
         click.echo(f"{'vanished':<22}{told['vanished']:>8}")
     if told["purge_waits"]:
         click.echo(told["purge_waits"])
+    for work in told["work"]:
+        click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in failures.told(failed):
         click.echo(line)
 
@@ -112,11 +120,18 @@ def status(vault: Path | None, as_json: bool) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Write its previews, pages, posters and the like into this folder.",
 )
+@click.option("--srt", "form", flag_value="srt", help="Print what is said in it as subtitles, SubRip.")
+@click.option("--vtt", "form", flag_value="vtt", help="Print what is said in it as subtitles, WebVTT.")
 @vault_options
-def show(path: str, save: Path | None, vault: Path | None, as_json: bool) -> None:
+def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_json: bool) -> None:
     """Show everything about one file."""
+    if form is not None and (as_json or save is not None):
+        raise UsageError(f"--{form} prints subtitles and nothing else; leave out --json and --save")
     with opened(vault) as app:
         inside = app.vault.relative(path)
+        if form is not None:
+            click.echo(_subtitles(app, inside, form).encode(), nl=False)  # UTF-8, whatever the terminal's encoding
+            return
         told = app.documents.show(inside)
         if save is not None:
             _save(save, app.documents.artifacts(inside))
@@ -142,7 +157,8 @@ def show(path: str, save: Path | None, vault: Path | None, as_json: bool) -> Non
             category = f"{digest['error_category']}: " if digest["error_category"] else ""
             click.echo(f"  {category}{printable(digest['error'])}{again}")
         if digest["content"]:
-            _print_content(digest["content"])
+            lines = in_lines(digest["digester"], digest["content"], names_in(told))
+            _print_lines(digest["content"].splitlines() if lines is None else lines)
     if apart:
         click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")
 
@@ -160,8 +176,28 @@ def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
         click.echo(f"wrote {printable(str(target))}", err=True)
 
 
-def _print_content(content: str) -> None:
-    lines = content.splitlines()
+def _subtitles(app: App, path: str, form: str) -> str:
+    found = app.documents.transcript(path)
+    if found is None or not found[0].segments:
+        raise UsageError(_why_none(app.documents.show(path)))
+    transcript, names = found
+    return (srt if form == "srt" else vtt)(transcript.segments, names)
+
+
+def _why_none(told: dict[str, Any]) -> str:
+    path, kind = printable(told["file"]["path"]), told["file"]["kind"]
+    if kind not in (Kind.AUDIO, Kind.VIDEO):
+        return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
+    rows = {digest["digester"]: digest for digest in told["digests"]}
+    heard = rows.get("speech-recognition")
+    if heard is not None and heard["status"] == "completed":
+        return f"{path}: nothing is said in it"
+    if heard is not None and heard["status"] == "failed":
+        return f"{path}: it has no transcript: {printable(heard['error'])}"
+    return f"{path}: it has no transcript yet; 'chyme digest' makes it"
+
+
+def _print_lines(lines: list[str]) -> None:
     for line in lines if not sys.stdout.isatty() else lines[:40]:
         click.echo("  " + printable(line))
     if sys.stdout.isatty() and len(lines) > 40:

@@ -34,6 +34,7 @@ class AtWork:
         """How far this attempt is, from 0 to 1."""
         if file.id not in self.running:
             return
+        fraction = max(fraction, self.running[file.id][2])  # what is done stays done
         self.running[file.id] = (file.path, digester, fraction)
         now = self._clock()
         if now - self._told.get(file.id, now) < EVENT_EVERY:

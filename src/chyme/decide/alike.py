@@ -11,7 +11,7 @@ from chyme.model import Voice
 
 Vector = tuple[float, ...]
 
-SAME_VOICE = 0.75  # cosine from which on two voices are taken for one
+SAME_VOICE = 0.65  # cosine from which on two voices are taken for one
 STEADY_SECONDS = 60.0  # a long talk is a better sample than a short one, but must not drown all others
 SAME_LENGTH = 0.25  # by how much a speaker's time may differ when nothing but the label tells who it is
 

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
-from chyme.digester import Digester
+from chyme.digester import PREPARING, Digester, Source
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.digesters.image_captioning import ImageCaptioning
@@ -17,13 +17,20 @@ from chyme.digesters.image_ocr import ImageOcr
 from chyme.digesters.image_preview import ImagePreview
 from chyme.digesters.media_preview import MediaPreview
 from chyme.digesters.search_keyword import SearchKeyword
+from chyme.digesters.speaker_embedding import SpeakerEmbedding
+from chyme.digesters.speech_recognition import SpeechRecognition
+from chyme.digesters.speech_recognition_cleanup import SpeechRecognitionCleanup
+from chyme.digesters.speech_recognition_summary import SpeechRecognitionSummary
 from chyme.engines.converted import ConversionLimits
-from chyme.engines.llm.settings import VisionSettings
+from chyme.engines.llm.settings import LanguageSettings, VisionSettings
 from chyme.engines.media.limits import MediaLimits
 from chyme.engines.objects.detector import DetectorSettings
 from chyme.engines.ocr.lines import OcrSettings
 from chyme.engines.pages.limits import PageLimits
 from chyme.engines.pictures.limits import PictureLimits
+from chyme.engines.speech.endpoint import SpeechEndpoint
+from chyme.engines.speech.settings import SpeechSettings
+from chyme.model import File, Output
 
 PLUGINS = "chyme.digesters"
 
@@ -42,13 +49,20 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     pictures = PictureLimits(**config.get("pictures", {}))
     ocr = OcrSettings(**config.get("ocr", {}))
     vision = VisionSettings(**config["vision"]) if config.get("vision") else None
+    language = LanguageSettings(**config["language"]) if config.get("language") else None
+    media = MediaLimits(**config.get("media", {}))
+    endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
     tell_place = config.get("tell_place", True)
     document_seconds, image_seconds = config.get("document_seconds", 600.0), config.get("image_seconds", 600.0)
     return (
         DocToMarkdown(conversion, document_seconds, ocr),
         DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
         ImagePreview(pictures, tell_place, image_seconds),
-        MediaPreview(MediaLimits(**config.get("media", {})), config.get("media_seconds", 600.0), tell_place),
+        MediaPreview(media, config.get("media_seconds", 600.0), tell_place),
+        SpeechRecognition(SpeechSettings(**config.get("speech", {})), media, endpoint),
+        SpeakerEmbedding(config.get("voice_seconds", 2.0)),
+        SpeechRecognitionCleanup(language),
+        SpeechRecognitionSummary(language),
         ImageOcr(ocr, image_seconds, pictures),
         ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
         ImageCaptioning(vision, image_seconds),
@@ -83,6 +97,27 @@ def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
     return [*registry[:place], plugin, *registry[place:]]
 
 
+class Preparation(Digester):
+    """What runs in a child before a digester that waits on HTTP; it makes no output of its own."""
+
+    name = "preparation"
+    label = "Preparation"
+    description = "The part of a digester that needs a parser, where the rest of it only waits."
+    outputs = ()
+
+    def __init__(self, digester: Digester) -> None:
+        self._digester = digester
+
+    def can_digest(self, file: File) -> bool:
+        return self._digester.can_digest(file)
+
+    def digest(self, source: Source) -> list[Output]:
+        self._digester.prepare(source)
+        return []
+
+
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:
-    """What a child process loads: the same registry, by name."""
-    return {digester.name: digester for digester in load(config).registry}
+    """What a child process loads: the same registry, by name, and the preparations."""
+    registry = load(config).registry
+    preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.prepares}
+    return {**{one.name: one for one in registry}, **preparations}

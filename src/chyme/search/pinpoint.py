@@ -12,6 +12,9 @@ from chyme.decide.snippet import find
 from chyme.model import Passage, Place, Upstream
 from chyme.store import digests, places
 
+# Where every line has its second; elsewhere seconds belong to single lines, and not to what stands between them.
+_SAID = ("speech-recognition", "speech-recognition-cleanup")
+
 
 def pinpointed(db: Connection, file_id: int, passage: Passage, terms: Sequence[Term]) -> Place:
     """The passage's place, narrowed to the line with most of the words, where lines are known by box or second."""
@@ -22,7 +25,7 @@ def pinpointed(db: Connection, file_id: int, passage: Passage, terms: Sequence[T
     lines = _lines(db, file_id, passage) if marks else ()
     best = max(lines, key=lambda line: (_told(line, marks, passage), -line.start), default=None)
     if best is None or not _told(best, marks, passage):
-        return whole
+        return whole if passage.source in _SAID else replace(whole, seconds=None, until=None, speaker=None)
     start, end = max(best.start, whole.start), min(best.end, whole.end)
     return replace(best, start=start, end=end, page=whole.page or best.page, heading=whole.heading)
 

@@ -23,6 +23,7 @@ _QUICK_LOOK, _THOROUGH_LOOK = 400, 5000
 _ONLY_NEWEST = "these words stand almost everywhere; only the newest passages were compared"
 _COUNTED = 5000  # passages looked at for a total; beyond that it is "at least"
 _TRIED_CORRECTIONS, _FREQUENT = 12, 200
+_SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
 _SHORTEST_PREFIX = 3  # two letters begin a good part of all words there are
 
 
@@ -145,7 +146,9 @@ def _hit(
     terms: Sequence[Term],
     who: Mapping[str, Person],
 ) -> Hit:
-    pieces = tuple(_piece(db, ranked, texts[id_], terms, who) for id_ in ranked.passages if id_ in texts)
+    found_in = [texts[id_] for id_ in ranked.passages if id_ in texts]
+    found_in.sort(key=lambda passage: passage.source in _SUMMARIES)  # a hit opens where it was said, if it was said
+    pieces = tuple(_piece(db, ranked, passage, terms, who) for passage in found_in)
     why = tuple(reason for reason, holds in (("words", ranked.by_words), ("name", ranked.by_name)) if holds)
     return Hit(
         path=found.path,

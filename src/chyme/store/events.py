@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
+LATELY = 2000  # events among which the progress of something that runs is looked for: it is told every few seconds
 Event = tuple[int, str, str, str | None, str | None, str | None, str | None]
 
 
@@ -29,6 +30,22 @@ def after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
         "SELECT id, at, type, path, digester, status, detail FROM events WHERE id > ? ORDER BY id LIMIT ?",
         (event_id, limit),
     ).fetchall()
+
+
+def under_way(db: Connection) -> list[tuple[str, str, float]]:
+    """(path, output, fraction done) of what is in progress, whichever process works on it."""
+    rows = db.execute(
+        """
+        SELECT d.file_path, d.digester,
+               (SELECT e.detail FROM events e
+                 WHERE e.id > (SELECT max(id) FROM events) - :lately
+                   AND e.type = 'progress' AND e.file_id = d.file_id AND e.at >= d.updated_at
+                 ORDER BY e.id DESC LIMIT 1)
+          FROM digests d INDEXED BY digests_running WHERE d.status = 'in-progress' ORDER BY d.file_path
+        """,
+        {"lately": LATELY},
+    )
+    return [(path, digester, float(told or 0)) for path, digester, told in rows]
 
 
 def prune(db: Connection, before: str) -> int:

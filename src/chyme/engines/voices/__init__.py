@@ -1,0 +1,1 @@
+"""Who speaks: how stretches of speech sound, and which of them are the same person."""
