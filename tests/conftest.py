@@ -23,6 +23,8 @@ def corpus() -> Path:
 UNHURRIED = (
     *("end_to_end/", "engines/children/", "watcher/test_watching_events", "watcher/test_still_files"),
     *("engines/test_ocr", "engines/test_libreoffice", "engines/test_vision", "engines/test_weights"),
+    *("engines/test_speech", "engines/test_voices", "engines/test_language_model", "cli/test_people_command"),
+    *("digesters/test_speech_recognition", "cli/test_show_subtitles"),
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
 )
 

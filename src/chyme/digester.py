@@ -28,7 +28,7 @@ class Source(Protocol):
         """The file's bytes, from the beginning."""
 
     def output(self, name: str) -> Upstream | None:
-        """A completed output named in `reads`, or None when it has no content."""
+        """A completed output named in `reads`, whose content may be None; None when it did not complete."""
 
     def progress(self, fraction: float) -> None:
         """Tell whoever watches how far this attempt is, from 0 to 1."""

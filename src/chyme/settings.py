@@ -40,7 +40,7 @@ class Settings:
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
     page_children: int = _setting(0, "How many child processes draw first pages; 0 means one per core.")
     media_children: int = _setting(0, "How many child processes listen to recordings and videos; 0 means one per core.")
-    speech_children: int = _setting(0, "How many recordings are recognised at once; 0 means one per core.")
+    speech_children: int = _setting(0, "How many recordings are recognised at once; 0 means one per core, at most 4.")
     parser_memory_mb: int = _setting(3072, "Memory one parser task may use.")
     text_memory_mb: int = _setting(1024, "Memory one text task may use.")
     picture_memory_mb: int = _setting(3072, "Memory one picture task may use.")

@@ -91,10 +91,14 @@ def test_a_transcript_in_which_nobody_is_told_apart_has_no_speakers() -> None:
     assert (output.content, output.voices) == (None, ())
 
 
-@pytest.mark.parametrize("upstream", [None, Upstream("speech-recognition", None, artifacts={voices.VOICES: b"[]"})])
-def test_where_nothing_is_spoken_there_is_nobody_to_recognise(upstream: Upstream | None) -> None:
-    with pytest.raises(UpstreamMissing, match=r"talk\.mp3: nobody was heard to speak"):
-        SpeakerEmbedding().digest(Heard(upstream))
+def test_where_nothing_is_spoken_there_is_nobody_to_recognise_and_nothing_fails() -> None:
+    output, _ = digest(Heard(Upstream("speech-recognition", None)))
+    assert (output.content, output.voices) == (None, ())
+
+
+def test_without_a_transcript_nobody_can_be_recognised() -> None:
+    with pytest.raises(UpstreamMissing, match=r"talk\.mp3: it has no transcript"):
+        SpeakerEmbedding().digest(Heard(None))
 
 
 @pytest.mark.parametrize("artifact", [b"", b"{", b"[1]", b'[{"speaker": "speaker-1"}]', b"\xff\xfe"])

@@ -169,6 +169,19 @@ def test_a_film_speaks_from_the_centre() -> None:
     assert bass < alone / 100 or bass == pytest.approx(loudness(tone(1)), rel=0.01)  # nothing else is there to hear
 
 
+def test_eight_channels_are_no_reason_to_crash() -> None:
+    out = io.BytesIO()
+    with av.open(out, "w", format="mp4") as file:
+        stream: Any = file.add_stream("aac", rate=48_000, layout="7.1")
+        for at in range(0, 48_000, 1024):
+            part = np.repeat(tone(1, 440, 48_000)[at : at + 1024], 8)
+            frame = av.AudioFrame.from_ndarray(part[None], format="flt", layout="7.1")
+            frame.sample_rate, frame.pts, frame.time_base = 48_000, at, Fraction(1, 48_000)
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode(None))
+    assert loudness(all_of(recording_of(out.getvalue()))[4000:12000]) == pytest.approx(0.35, abs=0.05)
+
+
 def test_what_is_broken_in_the_middle_is_stepped_over() -> None:
     data = bytearray((SPEECH / "dialogue.mp3").read_bytes())
     whole = all_of(recording_of(bytes(data)))

@@ -146,6 +146,9 @@ class Work:
             self._stop.wait(POLL_SECONDS)
 
 
+MOST_CHILDREN = {"speech": 4}  # each takes half a gigabyte, and a long recording keeps all cores busy by itself
+
+
 def _families(settings: Settings) -> dict[str, Family]:
     """Children by what they load. A model that was loaded once is no reason to start a child anew."""
     families = {
@@ -158,7 +161,7 @@ def _families(settings: Settings) -> dict[str, Family]:
     }
     return {
         family: Family(
-            getattr(settings, f"{name}_children") or settings.cores,
+            getattr(settings, f"{name}_children") or min(settings.cores, MOST_CHILDREN.get(family, settings.cores)),
             getattr(settings, f"{name}_memory_mb") * MB,
             settings.child_idle_seconds,
             recycle_growth_bytes=growth,

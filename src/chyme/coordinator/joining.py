@@ -8,10 +8,8 @@ from sqlite3 import Connection
 from chyme.decide.alike import Heard, Joined, join, unit
 from chyme.decide.judge import Verdict
 from chyme.decide.people import SPEAKERS
-from chyme.digester import Digester
-from chyme.errors import Category
 from chyme.model import Digest, File, Output, Status
-from chyme.store import digests, names, people, voices
+from chyme.store import names, people, voices
 
 
 def content_of(db: Connection, file: File, output: Output, same_voice: float, now: str) -> str | None:
@@ -50,15 +48,9 @@ def _write(db: Connection, file: File, joined: Joined, now: str) -> int:
     return group_id
 
 
-def settled_without(db: Connection, file: File, name: str, verdict: Verdict, digester: Digester | None) -> None:
-    """The digest ended without content. Its voices go if nobody speaks in this file, and stay if that is not known."""
-    if name != SPEAKERS or not verdict.settled:
-        return
-    silent = verdict.status is Status.SKIPPED
-    if verdict.category is Category.VALIDATION and digester is not None:
-        rows = digests.of_file(db, file.id)
-        silent = all(name in rows and rows[name].status is Status.COMPLETED for name in digester.reads)
-    if silent:
+def settled_without(db: Connection, file: File, name: str, verdict: Verdict) -> None:
+    """The digest was not made. Its voices go if this file never has any, and stay where it failed: nobody listened."""
+    if name == SPEAKERS and verdict.status is Status.SKIPPED:
         _forget(db, file, voices.of_file(db, file.id))
 
 

@@ -231,7 +231,7 @@ def settle(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
             verdict.category, verdict.retry_at, duration, now,
         )  # fmt: skip
-        joining.settled_without(db, file, name, verdict, attempt.digester if attempt else None)
+        joining.settled_without(db, file, name, verdict)
     events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)

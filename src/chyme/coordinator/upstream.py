@@ -15,17 +15,14 @@ from chyme.store import digests, places, sqlar
 
 
 def inputs_of(db: Connection, file: File, digester: Digester, names: Iterable[str]) -> tuple[Upstream, ...]:
-    """These outputs, as much of each as the digester looks at; those without content left out."""
+    """These completed outputs, as much of each as the digester looks at."""
     most = digester.reads_at_most
-    found = (_output(db, file, name, most.get(name), digester.reads_artifacts) for name in names)
-    return tuple(output for output in found if output is not None)
+    return tuple(_output(db, file, name, most.get(name), digester.reads_artifacts) for name in names)
 
 
-def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream | None:
+def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream:
     content = digests.content(db, file.id, name, most)
     artifacts = sqlar.of_digest(db, file.path, name) if pictures else {}
-    if content is None and not artifacts:
-        return None
     found = places.of_digest(db, file.id, name)
     if most is not None:
         found = tuple(replace(place, end=min(place.end, most)) for place in found if place.start < most)

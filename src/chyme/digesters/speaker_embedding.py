@@ -43,10 +43,10 @@ class SpeakerEmbedding(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         transcript = source.output("speech-recognition")
-        if transcript is None or transcript.content is None:
-            raise UpstreamMissing(
-                f"{source.file.name}: nobody was heard to speak; see what became of speech-recognition"
-            )
+        if transcript is None:
+            raise UpstreamMissing(f"{source.file.name}: it has no transcript; see what became of speech-recognition")
+        if transcript.content is None:
+            return [Output(self.name, None)]  # nobody speaks
         heard = _voices(source.file.name, transcript)
         labels = dict.fromkeys([*_labels(transcript.content), *heard])
         skipped = {label: reason for label in labels if (reason := self._unusable(heard.get(label)))}

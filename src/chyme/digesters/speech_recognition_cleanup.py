@@ -67,6 +67,8 @@ class SpeechRecognitionCleanup(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
+        if transcript is None:
+            return [Output(self.name, None)]
         if self.language is None:
             done = _Corrected(tidied(transcript.segments, transcript.language), LOCAL)
         else:
@@ -93,12 +95,12 @@ class _Corrected:
     degraded: str | None = None
 
 
-def transcript_of(source: Source) -> Transcript:
-    """What was recognised, or UpstreamMissing."""
+def transcript_of(source: Source) -> Transcript | None:
+    """What was recognised, or UpstreamMissing. None when nobody speaks."""
     heard = source.output("speech-recognition")
-    if heard is None or not heard.content:
-        raise UpstreamMissing(f"{source.file.name}: no speech was recognised in it")
-    return from_json(heard.content)
+    if heard is None:
+        raise UpstreamMissing(f"{source.file.name}: it has no transcript; see what became of speech-recognition")
+    return from_json(heard.content) if heard.content else None
 
 
 def _by_model(source: Source, transcript: Transcript, settings: LanguageSettings, patience: Patience) -> _Corrected:

@@ -63,6 +63,8 @@ class SpeechRecognitionSummary(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
+        if transcript is None:
+            return [Output(self.name, None)]
         summary, made = self._summary(source.file.name, transcript)
         if not summary.takeaway:
             return [Output(self.name, None)]

@@ -29,7 +29,7 @@ sottotitoli creati dalla comunità amara org · legendas pela comunidade amara o
 謝謝觀看 · 谢谢大家 · 시청해주셔서 감사합니다 · 감사합니다
 """
 _HABITS = frozenset(entry.strip() for entry in _TABLE.split("·"))
-_STUCK = re.compile(r"(\w)\1{7}")  # the same letter again and again
+_STUCK = re.compile(r"(.{1,20}?)\1{6}", re.DOTALL)  # the same few letters again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def believed(heard: Heard) -> tuple[Spoken, ...]:
 
 
 def looping(text: str) -> bool:
-    """Whether the text is one phrase, or one letter, again and again."""
+    """Whether the text, or a part of it, is one phrase again and again."""
     data = text.strip().encode()
     return len(data) > LOOPING * len(zlib.compress(data)) or _STUCK.search(text) is not None
 

@@ -24,7 +24,7 @@ RATE = 16_000  # samples a second, of one channel
 LATE = 0.02  # seconds by which the sound may begin after the recording before that counts
 PIECE = 10  # seconds in a piece, at most
 SLOWEST, FASTEST = 1_000, 1_000_000  # samples a second that are believed
-_FORMATS = ("u8", "s16", "s32", "flt", "dbl")  # how samples may be written
+_WRITTEN = {"u8": "u1", "s16": "i2", "s32": "i4", "flt": "f4", "dbl": "f8"}  # how samples are written
 _FULL = {"u1": 128.0, "i2": 32768.0, "i4": 2.0**31}  # full scale of samples that are whole numbers
 _CANCELLED = 0.01  # of the channels' energy left after mixing: they are opposites, so one of them must do
 _BASS = "LFE"
@@ -143,7 +143,7 @@ class _Tape:
 
 
 def _readable(frame: AudioFrame) -> bool:
-    known = frame.format.name.removesuffix("p") in _FORMATS
+    known = frame.format.name.removesuffix("p") in _WRITTEN
     return known and frame.samples > 0 and SLOWEST <= frame.sample_rate <= FASTEST
 
 
@@ -227,9 +227,7 @@ def mixed(frames: list[AudioFrame]) -> Samples:
 
     first = frames[0]
     count = first.layout.nb_channels
-    rows = numpy.concatenate([frame.to_ndarray() for frame in frames], axis=1)
-    if not first.format.is_planar:
-        rows = rows.reshape(-1, count).T
+    rows = numpy.concatenate([_rows(frame) for frame in frames], axis=1)
     full = _FULL.get(rows.dtype.str[1:], 1.0)
     channels = rows.astype(numpy.float32)
     if rows.dtype == numpy.uint8:
@@ -243,6 +241,19 @@ def mixed(frames: list[AudioFrame]) -> Samples:
     if count > 1 and numpy.square(mono).mean() < _CANCELLED * energy.mean():
         return numpy.ascontiguousarray(channels[int(energy.argmax())])
     return mono
+
+
+def _rows(frame: AudioFrame) -> Any:
+    """A row for each channel. `to_ndarray` would crash: it takes whatever follows eight channels for a ninth."""
+    import numpy
+
+    count, written = frame.layout.nb_channels, _WRITTEN[frame.format.name.removesuffix("p")]
+    planes = frame.planes
+    if frame.format.is_planar:
+        rows = [numpy.frombuffer(memoryview(planes[row]), written, frame.samples) for row in range(count)]
+        return numpy.stack(rows)
+    packed = numpy.frombuffer(memoryview(planes[0]), written, frame.samples * count)
+    return packed.reshape(-1, count).T
 
 
 def _weights(frame: AudioFrame) -> Samples:

@@ -30,6 +30,7 @@ SHORTEST = 1000  # frames: with less, short stretches come out as loops
 BEAM = 5  # measured: a tenth fewer wrong words in noise than with 1, for an eighth more time
 TOKENS_A_SECOND, TOKENS_MORE = 16, 20  # more than anybody says: beyond it is a loop
 SURE = 0.8  # probability of a language that needs no second look
+BROKEN = "\ufffd"  # half a letter, where the model stopped in the middle of one
 _BEFORE, _AFTER = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"  # punctuation that goes with the next word, or the last
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",  # the library has a way to ask a server for what it lacks
@@ -160,7 +161,9 @@ class Whisper:
         for word in whole["words"]:
             start = min(max(over, float(word["start"])), end)
             over = min(max(start, float(word["end"])), end)
-            yield Spoken(word["word"], start, over, float(word["probability"]))
+            text = word["word"].replace(BROKEN, "")
+            if text.strip():
+                yield Spoken(text, start, over, float(word["probability"]))
 
     def _tokenizer(self, language: str) -> Tokenizer:
         from faster_whisper.tokenizer import Tokenizer
