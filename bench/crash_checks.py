@@ -17,8 +17,31 @@ def opened(vault: Path) -> closing[sqlite3.Connection]:
 def outcomes(vault: Path) -> dict[Row, Row]:
     """(path, digester) → what became of it."""
     with opened(vault) as db:
-        rows = db.execute("SELECT file_path, digester, status, content, content_hash, error_category FROM digests")
-        return {row[:2]: row[2:] for row in rows}
+        rows = db.execute(
+            """
+            SELECT file_path, digester, status, CASE digester WHEN 'speaker-embedding' THEN NULL ELSE content END,
+                   content_hash, error_category
+              FROM digests
+            """
+        )
+        return {row[:2]: row[2:] for row in rows} | _people(db)
+
+
+def _people(db: sqlite3.Connection) -> dict[Row, Row]:
+    """Who is taken for whom. Numbers tell who came first, so people are told by the first file they are heard in."""
+    voices = db.execute(
+        """
+        SELECT f.path, v.speaker, g.person_id
+          FROM voices v
+          JOIN voice_groups g ON g.id = v.group_id
+          JOIN files f ON f.id = v.file_id
+         ORDER BY f.path, v.speaker
+        """
+    ).fetchall()
+    first: dict[object, Row] = {}
+    for path, speaker, person in voices:
+        first.setdefault(person, (path, speaker))
+    return {(path, f"whose voice {speaker} is"): first[person] for path, speaker, person in voices}
 
 
 def pieces(vault: Path) -> dict[Row, Row]:

@@ -83,6 +83,13 @@ def test_only_audio_and_video_are_digested(tmp_path: Path) -> None:
     assert kinds == [Kind.AUDIO, Kind.VIDEO]
 
 
+@needs_weights
+def test_weights_that_appear_make_another_recipe_so_that_what_waited_for_them_wakes(tmp_path: Path) -> None:
+    without = SpeechRecognition(replace(SETTINGS, weights_dir=str(tmp_path)))
+    assert without.recipe != SpeechRecognition(SETTINGS).recipe
+    assert SpeechRecognition(replace(SETTINGS, threads=7)).recipe == SpeechRecognition(SETTINGS).recipe
+
+
 def test_time_grows_with_how_long_it_plays(tmp_path: Path) -> None:
     digester = SpeechRecognition(SpeechSettings(seconds=60, pace=2.0), MediaLimits(sound_hours=2))
     memo = SPEECH / "memo.ogg"

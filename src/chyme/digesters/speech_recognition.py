@@ -17,6 +17,8 @@ from chyme.digester import Digester, Source
 from chyme.engines.media.limits import MediaLimits
 from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.engines.speech.settings import SpeechSettings
+from chyme.engines.weights.known import VOICES
+from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Kind, Output, Transcript, Turn, Voice, Word
 
@@ -64,7 +66,8 @@ class SpeechRecognition(Digester):
         heard = self.settings.fingerprint
         if self.endpoint is not None:
             heard = f"{self.endpoint.fingerprint} language {self.settings.language or 'detected'}"
-        return f"{heard}, {self.media.sound_hours} hours"
+        there = "with" if path_of(VOICES, self.settings.weights_dir) else "without"
+        return f"{heard}, {self.media.sound_hours} hours, voices by {VOICES.engine} {there} weights"
 
     def waits_for(self, file: File) -> bool:
         return self.endpoint is not None

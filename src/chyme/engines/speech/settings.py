@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chyme.engines.versions import versions
 from chyme.engines.weights.known import SPEECH
-from chyme.engines.weights.shelf import checked
+from chyme.engines.weights.shelf import checked, path_of
 from chyme.errors import EngineUnavailable
 
 NUMBERS = "model.bin"
@@ -39,9 +39,13 @@ class SpeechSettings:
 
     @property
     def fingerprint(self) -> str:
-        """What changes the words that come out. Looks at the model's folder, and reads no more than its small files."""
+        """What changes the words that come out, and whether they can: a digest wakes when weights appear.
+
+        Looks at the model's folder, and reads no more than its small files.
+        """
         known = {member.filename: member.sha256 for member in SPEECH.members}
-        identity = _identity(Path(self.model_dir)) if self.model_dir else known[NUMBERS][:16]
+        there = "with" if path_of(SPEECH, self.weights_dir) else "without"
+        identity = _identity(Path(self.model_dir)) if self.model_dir else f"{known[NUMBERS][:16]} {there} weights"
         libraries = versions("faster-whisper", "ctranslate2", "av")
         return f"{self.model} {identity} {libraries} language {self.language or 'detected'}, protocol {PROTOCOL}"
 
