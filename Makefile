@@ -63,6 +63,7 @@ format: $(READY_TO_TEST) ## Format the code and fix what the linter can fix
 
 bench: $(READY_TO_TEST) ## Measure against the budgets
 	@$(WEIGHTS)
+	@sh .ci/espeak
 	$(PY) -m bench
 
 soak: $(READY_TO_TEST) ## Kill chyme again and again and see that nothing is lost (long)

@@ -44,7 +44,9 @@ def _merged(sums: Floats, counts: Floats, alike: float, target: int | None) -> N
     size = len(sums)
     group = numpy.arange(size, dtype=numpy.int64)
     weight = counts.copy()
-    alikeness = (sums @ sums.T) / numpy.outer(weight, weight)
+    alikeness = sums @ sums.T
+    alikeness /= weight  # in place, by column and by row: a second matrix is memory we do not have
+    alikeness /= weight[:, None]
     numpy.fill_diagonal(alikeness, alone)
     nearest = alikeness.argmax(axis=1)
     nearness = alikeness[group, nearest]
