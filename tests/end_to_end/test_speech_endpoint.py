@@ -1,4 +1,4 @@
-"""Speech by an endpoint: sound goes to one address in pieces, silence does not, and faults tell no key."""
+"""Speech and a language model by setting: what goes to which address, what is refused, and no key in any message."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from running_chyme import SAMPLES, RunningChyme
 from speech_server import OPENAI, Service, fails, says, serving
+from vision_server import Asked, Reply
+from vision_server import says as llm_says
+from vision_server import serving as llm_serving
 
 KEY = "sk-very-secret-4712"
 TALK = (SAMPLES / "speech/memo.ogg").read_bytes()
@@ -66,3 +69,46 @@ def test_an_endpoint_that_refuses_fails_only_its_digests_and_tells_no_key(chyme:
     assert "speech_key" in refused["error"]
     assert KEY not in ended.out + ended.err + json.dumps(refused)
     assert [hit["path"] for hit in chyme.run("search", "oakum", "--json").json["hits"]] == ["note.txt"]
+
+
+def test_a_language_model_corrects_and_sums_up_and_what_it_rewrites_is_refused(chyme: RunningChyme) -> None:
+    said = [f"the ferry number {number} leaves at seven in the morning" for number in ("one", "two", "three", "four")]
+    segments = [{"start": 2.0 * at, "end": 2.0 * at + 1.5, "text": text} for at, text in enumerate(said)]
+    heard = {"task": "transcribe", "language": "english", "duration": 8.0, "text": " ".join(said), "segments": segments}
+    summary = {
+        "takeaway": "Four ferries leave at seven in the morning.",
+        "topics": [{"text": "The ferry", "time": "0:00", "speaker": None}],
+        "actions": [],
+        "questions": [],
+    }
+
+    obedient = [True]
+
+    def answer(asked: Asked) -> Reply:
+        if "takeaway" in json.dumps(asked.body):
+            return llm_says(summary)
+        corrected = [text.capitalize() + "." for text in said] if obedient else ["One thing."]
+        return llm_says({"segments": [{"index": at, "text": text} for at, text in enumerate(corrected, 1)]})
+
+    with serving([says(heard)]) as service, llm_serving([answer]) as provider:
+        configure(chyme, service)
+        chyme.settings |= {"CHYME_LLM_URL": provider.url, "CHYME_LLM_MODEL": "wordy", "CHYME_LLM_KEY": KEY}
+        chyme.drop("good.ogg", TALK)
+        assert chyme.run("digest").code == 0
+        obedient.clear()
+        chyme.drop("bad.ogg", TALK + b"\0")
+        chyme.run("digest")
+
+    good = json.loads(digest_of(chyme, "good.ogg", "speech-recognition-cleanup")["content"])
+    raw = json.loads(digest_of(chyme, "good.ogg", "speech-recognition")["content"])
+    assert good["engine"] == "wordy"
+    assert good["segments"][0]["text"] == "The ferry number one leaves at seven in the morning."
+    times = [[(one["start"], one["end"], one["speaker"]) for one in told["segments"]] for told in (good, raw)]
+    assert times[0] == times[1]
+    bad = json.loads(digest_of(chyme, "bad.ogg", "speech-recognition-cleanup")["content"])
+    assert (bad["engine"], len(bad["segments"])) == ("local", len(good["segments"]))
+    assert bad["degraded"]
+    told = digest_of(chyme, "good.ogg", "speech-recognition-summary")["content"]
+    assert told.startswith("Four ferries leave at seven in the morning.\n")
+    assert "wordy" in told.splitlines()[-1]
+    assert all("tools" not in asked.body for asked in provider.asked)
