@@ -173,7 +173,11 @@ class _Group:
         for slot in bored:
             slot.let_go()
         with self._lock:
-            self._idle[:0] = bored
+            for slot in reversed(bored):
+                if self.waiting:  # somebody came while it was on its way out, and would wait for ever
+                    self.waiting.popleft().set_result(slot)
+                else:
+                    self._idle.insert(0, slot)
             return any(slot.child for slot in self._slots)
 
     def keep(self, slot: _Slot, child: Child) -> bool:
