@@ -16,7 +16,7 @@ from chyme.engines.speech.activity import Span
 from chyme.engines.speech.doubt import Spoken, believed
 from chyme.engines.speech.kept import Done, Kept, Place
 from chyme.engines.speech.settings import SpeechSettings
-from chyme.engines.speech.sound import RATE, sound
+from chyme.engines.speech.sound import sound
 from chyme.engines.speech.stretches import Stretch, Stretches
 from chyme.engines.speech.whisper import SURE, Ear, Whisper, whisper
 from chyme.engines.voices.window import Window
@@ -72,13 +72,14 @@ def recognise(
         closing(sound(recording, limits)) as pieces,
         ThreadPoolExecutor(settings.workers, thread_name_prefix="speech") as threads,
     ):
-        work = _Work(threads, kept, settings, voices, progress)
+        work = _Work(threads, kept, settings, voices, lambda running: progress(min([*running, stretches.cleared])))
         try:
             for stretch in stretches.cut(work.watched(pieces)):
                 places.append(stretch.place)
                 if kept.get(stretch.place) is None:
                     work.take(stretch)
             work.finish()
+            progress(stretches.seconds)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             raise
@@ -100,8 +101,9 @@ class _Work:
         kept: Kept,
         settings: SpeechSettings,
         voices: Voices | None,
-        progress: Callable[[float], None],
+        progress: Callable[[list[float]], None],
     ) -> None:
+        """`progress` is told where the stretches begin that are not done yet."""
         self._threads = threads
         self._kept = kept
         self._settings = settings
@@ -112,13 +114,11 @@ class _Work:
         self._tasted: list[tuple[Stretch, Ear]] = []  # they wait for the language
         self._chances: dict[str, float] = {}
         self._running: dict[Future[None], float] = {}  # and where each stretch begins
-        self._heard = 0  # samples
 
     def watched(self, pieces: Iterator[Samples]) -> Iterator[Samples]:
         """The pieces as they are; on the way, progress is told."""
         for piece in pieces:
             yield piece
-            self._heard += len(piece)
             self._collect(wait(self._running, timeout=0).done)
 
     def take(self, stretch: Stretch) -> None:
@@ -172,7 +172,7 @@ class _Work:
             del self._running[one]
             one.result()
         begins = [*self._running.values(), *(stretch.start for stretch, _ in self._tasted)]
-        self._progress(min(begins, default=self._heard / RATE))
+        self._progress(begins)
 
 
 def _give_back() -> None:

@@ -54,6 +54,11 @@ class Stretches:
         """How much has been heard."""
         return self._tail.end / RATE
 
+    @property
+    def cleared(self) -> float:
+        """The second up to which all speech has been given out."""
+        return self._open[0].start if self._open else min(self.seconds, self._activity.settled)
+
     def cut(self, pieces: Iterable[Samples]) -> Iterator[Stretch]:
         """The stretches, in order; most of them no longer than LENGTH, and none longer than speech without a pause."""
         for piece in pieces:
