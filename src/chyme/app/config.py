@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from chyme.errors import UsageError
@@ -50,7 +51,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
         "vision": _vision(settings),
         "language": _language(settings),
         "speech": {
-            "model_dir": settings.speech_dir,
+            "model_dir": str(Path(settings.speech_dir).expanduser()) if settings.speech_dir else "",
             "language": settings.speech_language,
             "threads": settings.speech_threads or settings.cores,
             "weights_dir": settings.weights_dir,

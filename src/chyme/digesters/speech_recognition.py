@@ -197,7 +197,7 @@ def _speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str |
 def _cut(seconds: float, media: MediaLimits) -> str | None:
     if seconds < media.sound_hours * 3600:
         return None
-    return f"only the first {media.sound_hours} hours were heard; raise sound_hours to hear more"
+    return f"only the first {media.sound_hours} hours were heard; cut the recording to hear the rest"
 
 
 def _told(source: Source) -> dict[str, Any]:

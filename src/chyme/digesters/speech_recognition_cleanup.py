@@ -41,6 +41,7 @@ class SpeechRecognitionCleanup(Digester):
     reads = ("speech-recognition",)
     reads_artifacts = False
     family = "text"
+    slow = True  # a model is asked again and again, for a long recording up to an hour
     keeps = True
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 3600.0) -> None:
