@@ -20,6 +20,11 @@ class Endpoint:
     takes: str = "picture"  # what it is asked about, for messages
 
     @property
+    def fingerprint(self) -> str:
+        """What changes every answer: the address and the model; and whether there is a key, never the key."""
+        return f"{self.model} at {self.host} {'with' if self.key else 'without'} key"
+
+    @property
     def host(self) -> str:
         """Host and port, for messages: an address may hold a password."""
         try:
@@ -46,8 +51,7 @@ class VisionSettings:
 
     @property
     def fingerprint(self) -> str:
-        """What changes the answers: the address and the model; and whether there is a key, never the key."""
-        return f"{self.model} at {self.endpoint.host} {'with' if self.key else 'without'} key"
+        return self.endpoint.fingerprint
 
     def may_send(self, mime: str, size: int) -> bool:
         """Whether this file's picture may leave the machine."""
@@ -70,5 +74,4 @@ class LanguageSettings:
 
     @property
     def fingerprint(self) -> str:
-        """What changes every answer: the address and the model; and whether there is a key, never the key."""
-        return f"{self.model} at {self.endpoint.host} {'with' if self.key else 'without'} key"
+        return self.endpoint.fingerprint

@@ -28,9 +28,7 @@ class SpeechEndpoint:
 
     @property
     def fingerprint(self) -> str:
-        """What changes the answers: the address and the model; and whether there is a key, never the key."""
-        key = "with" if self.key else "without"
-        return f"{self.model} at {self.endpoint.host} {key} key, protocol {PROTOCOL}"
+        return f"{self.endpoint.fingerprint}, protocol {PROTOCOL}"
 
     def seconds_for(self, duration: float) -> float:
         """How long all requests for a recording of so many seconds may take together."""
