@@ -198,6 +198,29 @@ def test_an_idle_child_goes_and_the_next_task_gets_a_new_one(make_runner: MakeRu
     assert runner.snapshot().restarts == 0
 
 
+def test_who_comes_while_the_only_child_is_leaving_does_not_wait_for_ever(
+    make_runner: MakeRunner, make_task: MakeTask
+) -> None:
+    runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE, idle_seconds=3600))
+    runner.run(make_task("pid"), "parsers", AMPLE)
+    (group,) = (one for name, one in runner._groups.items() if name == "parsers")
+    (slot,) = group._slots
+    leave = slot.let_go
+
+    def come_and_leave() -> None:
+        slot.let_go = leave  # type: ignore[method-assign]
+        late.start()
+        wait_until(lambda: len(group.waiting) == 1)
+        leave()
+
+    served: list[list[Output]] = []
+    late = threading.Thread(target=lambda: served.append(runner.run(make_task("pid"), "parsers", AMPLE)), daemon=True)
+    slot.idle_since, slot.let_go = float("-inf"), come_and_leave  # type: ignore[method-assign]
+    group.let_idle_go()
+    late.join(30)
+    assert len(served) == 1
+
+
 def test_an_idle_child_that_was_killed_is_replaced_silently(runner: Runner, make_task: MakeTask) -> None:
     for _ in range(5):
         (output,) = runner.run(make_task("pid"), "parsers", AMPLE)
