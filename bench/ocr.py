@@ -14,6 +14,7 @@ from bench.commands import ROOT
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
 from chyme.decide.page_text import page_text
+from chyme.digester import StaysHome
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.engines.ocr.lines import OcrEngine, OcrSettings
 from chyme.engines.ocr.readers import reader
@@ -113,7 +114,7 @@ def _rapidocr() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(StaysHome):
     """A file on disk as a digester sees it."""
 
     path: Path

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from chyme.digester import StaysHome
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.digesters.search_keyword import SearchKeyword
@@ -21,7 +22,7 @@ from chyme.model import File, Kind, Stamp, Upstream
 
 
 @dataclass(frozen=True)
-class PlainSource:
+class PlainSource(StaysHome):
     """A file on disk with what was made of it so far."""
 
     path: Path

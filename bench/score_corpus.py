@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from chyme.digester import StaysHome
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.errors import DigestError
@@ -30,7 +31,7 @@ MEMORY = 2 << 30
 
 
 @dataclass(frozen=True)
-class DiskSource:
+class DiskSource(StaysHome):
     """A file on disk, read in this process."""
 
     path: Path

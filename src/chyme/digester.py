@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Protocol
 
-from chyme.model import File, Output, Upstream
+from chyme.errors import UsageError
+from chyme.model import File, Lane, Output, Upstream
 
 PREPARING = ":prepare"  # behind a digester's name: the name of its preparation
 
 
-class Source(Protocol):
+class Outside(Protocol):
+    """The world of addresses that come from content, behind the guard."""
+
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        """A connection to an address that comes from content, where the guard lets it through; it is the caller's.
+
+        Only digesters that say `goes_out` are given any. `polite` connections to one host are a while apart, and wait.
+        Raises AddressRefused, NetworkFailed, TimedOut, or RateLimited while the host has asked for a pause.
+        """
+
+    def hold(self, host: str, seconds: float) -> None:
+        """Note that the host asked for a pause: polite connections to it fail for so long, at no cost."""
+
+
+class StaysHome:
+    """For sources of digesters that never go out."""
+
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        raise UsageError(f"nobody here goes out, and somebody asked for {host}:{port}")
+
+    def hold(self, host: str, seconds: float) -> None:
+        raise UsageError(f"nobody here goes out, and somebody wants to wait for {host}")
+
+
+class Source(Outside, Protocol):
     """One file as a digester sees it: plain values, its bytes, and the outputs it declared in `reads`."""
 
     @property
@@ -46,12 +72,14 @@ class Digester(ABC):
     version: ClassVar[int] = 1  # raise it: older digests are out of date
     family: ClassVar[str] = "parsers"  # which group of child processes runs it
     quick: ClassVar[bool] = False  # takes milliseconds for a small file: several such files share a thread
-    slow: ClassVar[bool] = False  # takes minutes: such files have places of their own, and hold up nobody else
+    lane: ClassVar[Lane] = Lane.ORDINARY  # what takes minutes, or waits for strangers, has places of its own
     waits: ClassVar[bool] = False  # only waits on HTTP: runs in a thread, not in a child
     reusable: ClassVar[bool] = True  # False when it looks at vault-wide state
     counts: ClassVar[bool] = True  # False: never changes a document's status
     uses_name: ClassVar[bool] = False  # True: the file's name is part of its input
     keeps: ClassVar[bool] = False  # True: a repeated attempt finds its scratch folder as the last one left it
+    goes_out: ClassVar[bool] = False  # True: its child may ask the guard for connections, and has no other network
+    captures: ClassVar[bool] = False  # True: what it made may not be had again; it outlives attempts that fail
     prepares: ClassVar[bool] = False  # True: before an attempt that waits on HTTP, `prepare` runs in a child
 
     def __init_subclass__(cls) -> None:

@@ -27,7 +27,9 @@ PROCESSING_STATUS = {
 class Documents:
     """Read-only answers in the shapes that the command line and HTTP promise."""
 
-    def __init__(self, database: Database, recipes: Sequence[tuple[str, str]], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, database: Database, recipes: Callable[[], Sequence[tuple[str, str]]], clock: Callable[[], datetime]
+    ) -> None:
         self._database = database
         self._recipes = recipes
         self._clock = clock
@@ -40,7 +42,7 @@ class Documents:
                 "files": present,
                 "digests": digests.counts(db),
                 "documents": documents.counts(db, self._stale_before()),
-                "outdated": digests.outdated(db, self._recipes),
+                "outdated": digests.outdated(db, self._recipes()),
                 "vanished": vanished,
                 "next_retry": queue.next_retry(db),
                 "work": [
@@ -107,7 +109,7 @@ class Documents:
         return self._database.write(verify.problems)
 
     def _ordered(self, rows: dict[str, Digest]) -> list[str]:
-        order = {name: at for at, (name, _) in enumerate(self._recipes)}
+        order = {name: at for at, (name, _) in enumerate(self._recipes())}
         return sorted(rows, key=lambda name: (order.get(name, len(order)), name))
 
     def _file(self, file: File) -> dict[str, Any]:

@@ -13,6 +13,7 @@ ChymeError
     ├── TimedOut           timeout
     ├── NetworkFailed      network
     ├── RateLimited        rate_limit, with the provider's Retry-After
+    ├── AddressRefused     validation: an address in the content leads where chyme does not go
     ├── QuotaSpent         ai_quota
     ├── ContentBlocked     ai_content_blocked
     ├── BudgetSpent        budget
@@ -66,9 +67,10 @@ class DigestError(ChymeError):
 
     category: ClassVar[Category] = Category.CRASH
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, tried: bool = True) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.tried = tried  # False: it was not even begun, and costs no attempt
 
 
 class UnreadableFile(DigestError):
@@ -114,9 +116,15 @@ class NetworkFailed(DigestError):
 
 
 class RateLimited(DigestError):
-    """The provider asked us to slow down."""
+    """The provider, or the host of a page, asked us to slow down."""
 
     category = Category.RATE_LIMIT
+
+
+class AddressRefused(DigestError):
+    """An address that comes from content leads where chyme does not go. The message says which setting allows it."""
+
+    category = Category.VALIDATION
 
 
 class QuotaSpent(DigestError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -29,6 +29,14 @@ class Kind(StrEnum):
     VIDEO = "video"
     TEXT = "text"
     OTHER = "other"
+
+
+class Lane(IntEnum):
+    """Where a digest waits for its turn. Each lane has places of its own, so that none holds up another."""
+
+    ORDINARY = 0
+    LONG = 1  # takes minutes
+    AWAY = 2  # waits for strangers on the network
 
 
 class Status(StrEnum):

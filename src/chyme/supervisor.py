@@ -1,18 +1,19 @@
-"""Decides which file is next, and keeps up to `concurrency` of them in flight, besides those that take minutes."""
+"""Decides which file is next, and keeps as many in flight as each lane has places."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from sqlite3 import Connection
+from types import MappingProxyType
 
 from chyme.coordinator import Claim, Coordinator, Handled
 from chyme.errors import ChymeError, DiskFull
-from chyme.model import iso
+from chyme.model import Lane, iso
 from chyme.store import queue, requests
 from chyme.store.database import Database
 
@@ -39,7 +40,7 @@ class Supervisor:
         look_at: Callable[[int], None],
         among: frozenset[int] | None = None,
         cores: int = 2,
-        slow_places: int = 2,
+        places: Mapping[Lane, int] = MappingProxyType({}),
     ) -> None:
         self._database = database
         self._coordinator = coordinator
@@ -47,10 +48,10 @@ class Supervisor:
         self._clock = clock
         self._look_at = look_at
         self._cores = cores
-        self._slow_places = slow_places
+        self._places = {**dict.fromkeys(Lane, 2), **places, Lane.ORDINARY: concurrency}
         self._among = among  # only these files; None means all
-        self._pool = ThreadPoolExecutor(concurrency + slow_places, thread_name_prefix="chyme-file")
-        self._in_flight: dict[int, bool] = {}  # file → whether it may take minutes
+        self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
+        self._in_flight: dict[int, Lane] = {}
         self._resting: dict[int, float] = {}
         self._alone: int | None = None  # the file that has the house for itself
         self._ordinary_until = time.monotonic()  # when there was something else to do
@@ -106,25 +107,25 @@ class Supervisor:
 
     def _fill(self) -> None:
         """Take the next files: a recording must not keep a note from being read, nor ten of them."""
-        self._take(slow=False)
-        self._take(slow=True)
+        for lane in Lane:
+            self._take(lane)
 
-    def _take(self, slow: bool) -> None:
+    def _take(self, lane: Lane) -> None:
         """As many as there are free places, all in one transaction."""
         with self._guard:
             busy = dict(self._in_flight)
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
-        free = (self._slow_places if slow else self._concurrency) - sum(one is slow for one in busy.values())
+        free = self._places[lane] - sum(one is lane for one in busy.values())
         if free <= 0:
             return
-        chosen = self._choose(free, set(busy) | set(self._resting), bool(busy), slow)
+        chosen = self._choose(free, set(busy) | set(self._resting), bool(busy), lane)
         if not chosen:
             return
         with self._guard:
-            self._in_flight.update(dict.fromkeys(chosen, slow))
+            self._in_flight.update(dict.fromkeys(chosen, lane))
         try:
-            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], slowly=slow)
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], frozenset({Lane.ORDINARY, lane}))
         except BaseException:
             with self._guard:
                 for file_id in chosen:
@@ -137,19 +138,19 @@ class Supervisor:
                 begun.append(claim)
             else:
                 self._done(file_id, Handled.DONE)
-        for lane in _lanes(begun, self._cores):
-            self._pool.submit(self._carry, lane)
+        for claims in _together(begun, self._cores):
+            self._pool.submit(self._carry, claims)
 
-    def _choose(self, free: int, passed_over: set[int], crowded: bool, slow: bool) -> list[int]:
+    def _choose(self, free: int, passed_over: set[int], crowded: bool, lane: Lane) -> list[int]:
         """The next files. One that was there when chyme died, more than once, runs when all else is done and with
         nothing beside it: only so can its next interruption be held against it."""
         if self._alone is not None:
             return []
         db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
-        asked = [] if slow else [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
+        asked = [] if lane else [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
         chosen = dict.fromkeys(asked)
         room = free - len(chosen)
-        for due in self._due(db, now, room, passed_over | set(chosen), slow) if room else ():
+        for due in self._due(db, now, room, passed_over | set(chosen), lane) if room else ():
             if not due.alone:
                 chosen[due.file_id] = None
             elif not crowded and not chosen and moment - self._ordinary_until >= QUIET_SECONDS:
@@ -164,20 +165,20 @@ class Supervisor:
         waiting = requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
-    def _due(self, db: Connection, now: str, limit: int, busy: set[int], slow: bool) -> list[queue.Due]:
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[queue.Due]:
         if self._among is None:
-            return queue.due(db, now, limit, busy, slow)
-        return queue.due_among(db, now, self._among, limit, busy, slow)
+            return queue.due(db, now, limit, busy, lane)
+        return queue.due_among(db, now, self._among, limit, busy, lane)
 
-    def _carry(self, lane: list[Claim]) -> None:
-        left = {claim.lease.file_id for claim in lane}
+    def _carry(self, claims: list[Claim]) -> None:
+        left = {claim.lease.file_id for claim in claims}
 
         def done(file_id: int, handled: Handled) -> None:
             left.discard(file_id)
             self._done(file_id, handled)
 
         try:
-            self._coordinator.carry(lane, done)
+            self._coordinator.carry(claims, done)
         except ChymeError as error:
             log.warning("a file could not be worked on: %s", error)
         except Exception:
@@ -188,12 +189,12 @@ class Supervisor:
 
     def _done(self, file_id: int, handled: Handled) -> None:
         with self._guard:
-            slow = self._in_flight.pop(file_id, False)
+            lane = self._in_flight.pop(file_id, Lane.ORDINARY)
             if self._alone == file_id:
                 self._alone = None
             self.passes += 1
-            ordinary = sum(not one for one in self._in_flight.values())
-            room = slow or self._concurrency - ordinary >= min(ROOM, self._concurrency)
+            ordinary = sum(one is Lane.ORDINARY for one in self._in_flight.values())
+            room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
             if handled is not Handled.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
         if handled is Handled.CHANGED:
@@ -202,8 +203,8 @@ class Supervisor:
             self._woken.set()
 
 
-def _lanes(claims: list[Claim], cores: int) -> list[list[Claim]]:
-    """Which files share a thread: small ones that take milliseconds, a lane per core. All others have their own."""
+def _together(claims: list[Claim], cores: int) -> list[list[Claim]]:
+    """Which files share a thread: small ones that take milliseconds, a thread per core. All others have their own."""
     quick = [c for c in claims if c.attempt and c.attempt.digester.quick and c.attempt.file.size <= SMALL]
-    shared = [lane for first in range(cores) if (lane := quick[first::cores])]
+    shared = [some for first in range(cores) if (some := quick[first::cores])]
     return shared + [[claim] for claim in claims if claim not in quick]

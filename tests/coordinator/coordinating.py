@@ -14,7 +14,7 @@ from chyme.digester import PREPARING, Digester, Source
 from chyme.engines.children.task import Task, WatchedTask
 from chyme.engines.vault import Vault
 from chyme.errors import DigestError
-from chyme.model import File, Limits, Output, Wish
+from chyme.model import File, Lane, Limits, Output, Wish
 from chyme.store import digests, documents, files
 from chyme.store.database import Database
 from chyme.watcher import Scanner
@@ -51,7 +51,8 @@ class Told(Digester):
         applies: Callable[[File], bool] = lambda _file: True,
         reusable: bool = True,
         waits: bool = False,
-        slow: bool = False,
+        lane: Lane = Lane.ORDINARY,
+        captures: bool = False,
         prepare: Callable[[Source], None] | None = None,
     ) -> None:
         self.name = name  # type: ignore[misc]
@@ -59,7 +60,8 @@ class Told(Digester):
         self.reads = reads  # type: ignore[misc]
         self.reusable = reusable  # type: ignore[misc]
         self.waits = waits  # type: ignore[misc]
-        self.slow = slow  # type: ignore[misc]
+        self.captures = captures  # type: ignore[misc]
+        self.lane = lane  # type: ignore[misc]
         self.prepares = prepare is not None  # type: ignore[misc]
         self._prepare = prepare or super().prepare
         self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])

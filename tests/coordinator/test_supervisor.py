@@ -11,7 +11,7 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
-from chyme.model import File, Output, Wish, iso
+from chyme.model import File, Lane, Output, Wish, iso
 from chyme.store import requests
 from chyme.supervisor import Supervisor
 
@@ -153,7 +153,7 @@ def is_recording(file: File) -> bool:
 
 def test_recordings_hold_up_no_note_however_many_there_are(bench: Open, supervise: Supervise) -> None:
     long = Long()
-    vault = bench(Told("speech", long, applies=is_recording, slow=True), Told("text", reads=("speech",)))
+    vault = bench(Told("speech", long, applies=is_recording, lane=Lane.LONG), Told("text", reads=("speech",)))
     recordings = [vault.drop(f"{n}.rec", f"sound {n}") for n in range(8)]
     supervisor = supervise(vault, concurrency=2)
     try:
@@ -174,7 +174,7 @@ def test_recordings_hold_up_no_note_however_many_there_are(bench: Open, supervis
 def test_what_a_person_wants_made_again_is_not_copied_even_when_it_takes_minutes(
     bench: Open, supervise: Supervise
 ) -> None:
-    speech = Told("speech", slow=True)
+    speech = Told("speech", lane=Lane.LONG)
     vault = bench(speech)
     first, second = vault.drop("a.rec", "sound"), vault.drop("b.rec", "sound")
     supervisor = supervise(vault)

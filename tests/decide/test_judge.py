@@ -105,6 +105,13 @@ def test_the_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter() -> None:
     assert (patient.retry_at, hasty.retry_at) == (iso(NOW + timedelta(seconds=300)), iso(NOW + timedelta(seconds=30)))
 
 
+def test_what_was_not_even_tried_costs_no_attempt_however_often_it_is_put_off() -> None:
+    put_off = verdict(Failed(Category.RATE_LIMIT, "the host asked for a pause", retry_after=60, tried=False), 3)
+
+    assert (put_off.status, put_off.settled, put_off.attempts) == (Status.FAILED, False, 2)
+    assert put_off.retry_at is not None
+
+
 @given(st.sampled_from(sorted(RETRIED)), st.integers(1, 30), st.floats(0, 1))
 def test_delays_grow_to_ten_minutes_and_are_spread(category: Category, attempts: int, chance: float) -> None:
     policy = Policy(max_attempts=100)

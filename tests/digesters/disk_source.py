@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from chyme.digester import Outside
 from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.model import File, Stamp, Upstream
 
@@ -20,6 +22,7 @@ class DiskSource:
     scratch: Path
     inputs: Mapping[str, Upstream] = field(default_factory=dict)
     heard: list[float] = field(default_factory=list)
+    outside: Outside | None = None
 
     def open(self) -> BinaryIO:
         return self.path.open("rb")
@@ -30,6 +33,14 @@ class DiskSource:
     def progress(self, fraction: float) -> None:
         assert 0 <= fraction <= 1
         self.heard.append(fraction)
+
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        assert self.outside is not None, "this digester does not go out"
+        return self.outside.connect(host, port, polite)
+
+    def hold(self, host: str, seconds: float) -> None:
+        assert self.outside is not None, "this digester does not go out"
+        self.outside.hold(host, seconds)
 
 
 def file_of(path: Path) -> File:

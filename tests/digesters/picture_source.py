@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from chyme.digester import StaysHome
 from chyme.model import File, Kind, Stamp, Upstream
 
 FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
 
 
 @dataclass(frozen=True)
-class PictureSource:
+class PictureSource(StaysHome):
     """Outputs made so far, and an original that nobody should need to decode."""
 
     file: File = FILE

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from chyme.decide.chunk import cut
-from chyme.digester import Digester
+from chyme.digester import Digester, StaysHome
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.image_ocr import ImageOcr
 from chyme.engines.children.runner import Family, Runner
@@ -33,7 +33,7 @@ def in_child(config: dict[str, object]) -> dict[str, Digester]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(StaysHome):
     """A picture with its preview, as the digester sees it."""
 
     data: bytes

@@ -10,12 +10,13 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from chyme.digester import StaysHome
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.model import File, Kind, Output, Place, Stamp, Upstream
 
 
 @dataclass
-class PlainSource:
+class PlainSource(StaysHome):
     file: File
     data: bytes = b""
     outputs: dict[str, Upstream] = field(default_factory=dict)

@@ -11,13 +11,14 @@ from typing import Any, BinaryIO
 import pytest
 
 from chyme.decide import transcript, voices
+from chyme.digester import StaysHome
 from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.errors import EngineUnavailable, UpstreamMissing
 from chyme.model import File, Kind, Output, Segment, Stamp, Transcript, Upstream, Voice
 
 
 @dataclass
-class Heard:
+class Heard(StaysHome):
     """A recording after speech-recognition."""
 
     upstream: Upstream | None

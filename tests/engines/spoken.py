@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chyme.decide.transcript import as_json, speaker_label
+from chyme.digester import StaysHome
 from chyme.model import File, Kind, Segment, Stamp, Transcript, Upstream, Word
 
 SPOKEN = Path(__file__).parents[1] / "samples" / "spoken"
@@ -41,7 +42,7 @@ def sample(name: str) -> Transcript:
 
 
 @dataclass(frozen=True)
-class SpokenSource:
+class SpokenSource(StaysHome):
     """A recording of which only the transcript matters."""
 
     inputs: Mapping[str, Upstream]

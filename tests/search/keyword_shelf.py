@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chyme.decide.names import name_terms
+from chyme.digester import StaysHome
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.search.result import SearchResult
@@ -29,7 +30,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 @dataclass
-class WordsSource:
+class WordsSource(StaysHome):
     """A file that exists only in memory, and the outputs made of it so far."""
 
     file: File

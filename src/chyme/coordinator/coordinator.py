@@ -34,7 +34,7 @@ from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadabl
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
-from chyme.model import File, Lease, Limits, Status, Wish, iso
+from chyme.model import File, Lane, Lease, Limits, Status, Wish, iso
 from chyme.store import dictionary, digests, locks, passages, requests
 from chyme.store.database import Database
 
@@ -126,23 +126,25 @@ class Coordinator:
 
     def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
         """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
-        taken = self.claim([(file_id, wish)], slowly=True)[0]
+        taken = self.claim([(file_id, wish)], frozenset(Lane))[0]
         if taken is None:
             return Handled.BUSY
         if isinstance(taken, int):
             return self._await(file_id, taken) if wait else Handled.BUSY
         return self.carry([taken])[file_id]
 
-    def claim(self, wanted: Sequence[tuple[int, Wish | None]], slowly: bool = False) -> list[Claim | int | None]:
+    def claim(
+        self, wanted: Sequence[tuple[int, Wish | None]], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})
+    ) -> list[Claim | int | None]:
         """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish.
 
-        What takes minutes is begun only `slowly`.
+        What belongs to another of the `lanes` is not begun.
         """
         now = self._clock()
 
         def claim_all(db: Connection) -> list[Claim | int | None]:
             return [
-                transitions.claim(db, self._rules, file_id, self._owner, wish, now, slowly) for file_id, wish in wanted
+                transitions.claim(db, self._rules, file_id, self._owner, wish, now, lanes) for file_id, wish in wanted
             ]
 
         taken = self._database.write(claim_all)
@@ -231,7 +233,7 @@ class Coordinator:
         except DigestError as error:
             if self._out_of_room():  # a child that died on a full disk is not the file's fault
                 return Interrupted(), Handled.STOPPED
-            return Failed(error.category, str(error), error.retry_after), Handled.DONE
+            return Failed(error.category, str(error), error.retry_after, error.tried), Handled.DONE
         except ChymeError:
             return Interrupted(), Handled.STOPPED
         except OSError as error:

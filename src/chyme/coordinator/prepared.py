@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from chyme.decide.documents import heading_title, page_count
+from chyme.decide.documents import heading_title, page_count, told_title
 from chyme.model import File, Output
 from chyme.store import sqlar
 
@@ -35,6 +35,8 @@ def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset())
     title = None
     if output.name == "doc-to-markdown":
         title = heading_title(output.content)
+    elif output.name == "url-metadata":
+        title = told_title(output.content)
     elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
         title = heading_title(output.passages[0].text)
     packed = tuple(map(sqlar.pack, output.artifacts))

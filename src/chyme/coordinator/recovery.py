@@ -42,7 +42,10 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
     if file is None:
         return
     message = f"{file.path}: chyme died each time {name} worked on it; look at the file, then use 'chyme retry'"
-    queue.fail_interrupted(db, file_id, name, message, now)
-    transitions.tell_readers(db, rules, file_id, name, True, now)
+    if rules.has_capture(name, digests.of_file(db, file_id)):
+        transitions.keep_capture(db, rules, file, name, message, None, now)
+    else:
+        queue.fail_interrupted(db, file_id, name, message, now)
+        transitions.tell_readers(db, rules, file_id, name, True, now)
+        events.tell(db, now, "digest", file_id, file.path, name, "failed", message)
     transitions.project(db, rules, file, digests.of_file(db, file_id), now)
-    events.tell(db, now, "digest", file_id, file.path, name, "failed", message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chyme.decide.alike import SAME_VOICE
@@ -10,8 +10,8 @@ from chyme.decide.judge import Policy
 from chyme.decide.plan import misordered, readers_of
 from chyme.digester import Digester
 from chyme.errors import UsageError
-from chyme.model import File
-from chyme.store.digests import SLOW
+from chyme.model import Digest, File
+from chyme.store.digests import LANE
 
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 
@@ -26,6 +26,7 @@ class Rules:
     readers: dict[str, tuple[str, ...]] = field(init=False)
     outputs: tuple[str, ...] = field(init=False)
     uncounted: frozenset[str] = field(init=False)
+    captures: frozenset[str] = field(init=False)  # outputs that may not be had again
 
     def __post_init__(self) -> None:
         problems = misordered(self.registry)
@@ -33,16 +34,24 @@ class Rules:
             raise UsageError("the digesters do not fit together: " + "; ".join(problems))
         object.__setattr__(self, "readers", readers_of(self.registry))
         object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
+        object.__setattr__(self, "captures", frozenset(n for d in self.registry if d.captures for n in d.outputs))
         object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
 
     def applying(self, file: File) -> list[tuple[str, bool, int]]:
         """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
         light = file.size.bit_length()
         return [
-            (name, digester.can_digest(file), light + (SLOW if digester.slow else 0))
+            (name, digester.can_digest(file), light + digester.lane * LANE)
             for digester in self.registry
             for name in digester.outputs
         ]
+
+    def has_capture(self, name: str, rows: Mapping[str, Digest]) -> bool:
+        """Whether the digester of this output has captured the file before; then a failure takes nothing away."""
+        if name not in self.captures:
+            return False
+        siblings = next(digester.outputs for digester in self.registry if name in digester.outputs)
+        return any(rows[one].content_hash is not None for one in siblings if one in rows)
 
     def expects_title(self, file: File) -> bool:
         """Whether a classifier is at work on files like this one."""
@@ -51,6 +60,11 @@ class Rules:
     def recipes(self) -> list[tuple[str, str]]:
         """Today's recipe of each output."""
         return [(name, digester.recipe) for digester in self.registry for name in digester.outputs]
+
+    def look_again(self) -> None:
+        """Engines may have come or gone since the recipes were told last."""
+        for digester in self.registry:
+            vars(digester).pop("recipe", None)
 
     def named(self, names: Sequence[str]) -> tuple[str, ...]:
         """Check digester or output names given by a person."""

@@ -16,7 +16,7 @@ from chyme.decide.documents import standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
-from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Status, Wish, iso
+from chyme.model import THUMBNAIL, Digest, File, Kind, Lane, Lease, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, names, passages, places, queue, requests, sqlar
 
 LEASE = timedelta(seconds=30)
@@ -46,7 +46,7 @@ class Pass:
     began: datetime
     asked: bool = False  # by a person, who wants it made, not copied
     wanted: frozenset[str] | None = None
-    slowly: bool = False  # what takes minutes may begin
+    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ class Claim:
 
 
 def claim(
-    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime, slowly: bool
+    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime, lanes: frozenset[Lane]
 ) -> Claim | int | None:
     """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
     lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None if wish is None else requests.add(db, file_id, wish, iso(now))
-    turn = Pass(now, asked=slowly and digests.asked_for(db, file_id), slowly=slowly)
+    turn = Pass(now, asked=lanes != {Lane.ORDINARY} and digests.asked_for(db, file_id), lanes=lanes)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
         wanted = with_siblings(rules.registry, wish.only) if wish.only else None
-        turn = Pass(now, asked=True, wanted=wanted, slowly=slowly)
+        turn = Pass(now, asked=True, wanted=wanted, lanes=lanes)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)
 
@@ -81,7 +81,7 @@ def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str)
         return 0
     chosen = with_siblings(rules.registry, wish.only) if wish.only else frozenset(rules.outputs)
     if wish.reset:
-        changed = len(reset(db, file, chosen, digests.PERSON, now))
+        changed = len(reset(db, rules, file, chosen, digests.PERSON, now))
     else:
         changed = digests.retry_failed(db, [file_id], chosen, now)
     if changed:
@@ -89,14 +89,15 @@ def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str)
     return changed
 
 
-def reset(db: Connection, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Back to todo, with all that was made gone."""
-    changed = digests.reset(db, file.id, outputs, priority, now)
+def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
+    """Back to todo, with all that was made gone; only captures stay, until there are others."""
+    changed = digests.reset(db, file.id, outputs, priority, now, rules.captures)
     for name in changed:
-        sqlar.remove(db, file.path, name)
-        places.remove(db, file.id, name)
-        passages.remove(db, file.id, name)
-        documents.hide_face(db, file.id, name)
+        if name not in rules.captures:
+            sqlar.remove(db, file.path, name)
+            places.remove(db, file.id, name)
+            passages.remove(db, file.id, name)
+            documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
     return changed
 
@@ -122,9 +123,9 @@ def advance(
         for request_id, wish in requests.of_file(db, file.id):
             apply_wish(db, rules, file.id, wish, iso(now))
             requests.remove(db, request_id)
-            turn = Pass(now, asked=True, slowly=turn.slowly)
+            turn = Pass(now, asked=True, lanes=turn.lanes)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.slowly)
+        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.lanes)
         if isinstance(step, Start) and now - turn.began > TURN:
             queue.push_back(db, file.id)
             step = None
@@ -203,7 +204,11 @@ def record(
         rows = digests.of_file(db, file.id)
         for name, verdict, prepared in verdicts:
             row = rows.get(name)
-            if row is not None and row.run_id == attempt.run_id:
+            if row is None or row.run_id != attempt.run_id:
+                continue
+            if verdict.status is Status.FAILED and verdict.settled and rules.has_capture(name, rows):
+                keep_capture(db, rules, file, name, verdict.error or "", took_ms, iso(now))
+            else:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
     return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
 
@@ -235,6 +240,16 @@ def settle(
     events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
+
+
+def keep_capture(
+    db: Connection, rules: Rules, file: File, name: str, reason: str, duration: int | None, now: str
+) -> None:
+    """It could not be captured again: what was captured before stays as it is, and says so."""
+    note = f"kept from before, because it could not be made again: {reason}"
+    digests.keep(db, file.id, name, note, duration, now)
+    events.tell(db, now, "digest", file.id, file.path, name, Status.COMPLETED, note)
+    tell_readers(db, rules, file.id, name, False, now)
 
 
 def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed: bool, now: str) -> None:
@@ -281,7 +296,7 @@ def _complete(
 
 def _entitle(db: Connection, file: File, name: str, title: str | None) -> None:
     """The text itself gives the title until a classifier does."""
-    speaks = name == "doc-to-markdown" or (name == "search-keyword" and file.kind is Kind.TEXT)
+    speaks = name in ("doc-to-markdown", "url-metadata") or (name == "search-keyword" and file.kind is Kind.TEXT)
     if not speaks:
         return
     before = documents.of_file(db, file.id)

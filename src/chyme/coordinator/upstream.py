@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import BinaryIO
 
-from chyme.digester import Digester
+from chyme.digester import Digester, StaysHome
 from chyme.errors import UsageError
 from chyme.model import File, Status, Upstream
 from chyme.store import digests, places, sqlar
@@ -29,7 +29,7 @@ def _output(db: Connection, file: File, name: str, most: int | None, pictures: b
     return Upstream(name, content, found, artifacts)
 
 
-class StoredSource:
+class StoredSource(StaysHome):
     """A source for asking a digester how long it may take: values and texts, no bytes."""
 
     def __init__(self, db: Connection, file: File, digester: Digester) -> None:

@@ -60,13 +60,21 @@ def heading_title(markdown: str | None) -> str | None:
     return " ".join(title.split())[:TITLE_LENGTH] or None
 
 
+def told_title(content: str | None) -> str | None:
+    """The title in a JSON content that has one."""
+    title = _told(content).get("title")
+    return " ".join(title.split())[:TITLE_LENGTH] or None if isinstance(title, str) else None
+
+
 def page_count(output: Output) -> int | None:
     """How many pages an output says that its document has."""
-    if output.name != "doc-to-screenshot" or output.content is None:
-        return None
-    try:
-        told = json.loads(output.content)
-    except (ValueError, RecursionError):
-        return None
-    pages = told.get("pages") if isinstance(told, dict) else None
+    pages = _told(output.content).get("pages") if output.name == "doc-to-screenshot" else None
     return pages if type(pages) is int and 0 <= pages < 1 << 62 else None
+
+
+def _told(content: str | None) -> dict[str, object]:
+    try:
+        told = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -53,6 +53,7 @@ class Failed:
     category: Category
     message: str
     retry_after: float | None = None
+    tried: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,9 @@ def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Pol
             return Verdict(Status.FAILED, False, max(0, attempts - 1), message, Category.DEPENDENCY)
         case Interrupted():
             return Verdict(Status.TODO, False, max(0, attempts - 1))
-        case Failed(category, message, retry_after):
-            return _failed(category, message, retry_after, attempts, now, policy, chance)
+        case Failed(category, message, retry_after, tried):
+            spent = attempts if tried else max(0, attempts - 1)
+            return _failed(category, message, retry_after, spent, now, policy, chance)
 
 
 def _failed(

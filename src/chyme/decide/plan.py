@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chyme.digester import Digester
-from chyme.model import Digest, File, Status
+from chyme.model import Digest, File, Lane, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ def next_step(
     now: str,
     wanted: frozenset[str] | None = None,
     max_attempts: int = 3,
-    slowly: bool = True,
+    lanes: Collection[Lane] = frozenset(Lane),
 ) -> Step | None:
     """The first thing to do for this file, or None when all is settled or waiting.
 
-    `wanted`: only these outputs. Not `slowly`: what takes minutes is passed over.
+    `wanted`: only these outputs. What belongs to another of the `lanes` is passed over.
     """
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
@@ -66,7 +66,7 @@ def next_step(
         if not digester.can_digest(file):
             return Skip(digester, pending)
         upstream = first_unsettled(digester, rows)
-        if upstream is None and digester.slow and not slowly:
+        if upstream is None and digester.lane not in lanes:
             continue
         if upstream is None:
             return Start(digester, pending, input_hash(digester, file, rows))

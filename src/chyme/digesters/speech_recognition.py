@@ -20,7 +20,7 @@ from chyme.engines.speech.settings import SpeechSettings
 from chyme.engines.weights.known import VOICES
 from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
-from chyme.model import Artifact, File, Kind, Output, Transcript, Turn, Voice, Word
+from chyme.model import Artifact, File, Kind, Lane, Output, Transcript, Turn, Voice, Word
 
 if TYPE_CHECKING:
     from chyme.engines.voices.window import Window
@@ -47,7 +47,7 @@ class SpeechRecognition(Digester):
     reads = (PREVIEW,)
     reads_artifacts = False
     family = "speech"
-    slow = True
+    lane = Lane.LONG
     keeps = True
     prepares = True
 

@@ -17,7 +17,7 @@ from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.engines.llm.speech import PROMPTS, Patience, corrected
 from chyme.errors import UpstreamMissing
-from chyme.model import Artifact, File, Kind, Output, Transcript
+from chyme.model import Artifact, File, Kind, Lane, Output, Transcript
 
 if TYPE_CHECKING:
     from chyme.engines.llm.speech_shapes import CorrectedSegments
@@ -41,7 +41,7 @@ class SpeechRecognitionCleanup(Digester):
     reads = ("speech-recognition",)
     reads_artifacts = False
     family = "text"
-    slow = True  # a model is asked again and again, for a long recording up to an hour
+    lane = Lane.LONG  # a model is asked again and again, for a long recording up to an hour
     keeps = True
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 3600.0) -> None:

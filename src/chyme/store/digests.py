@@ -14,7 +14,8 @@ _COLUMNS = (
     "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at"
 )
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
-SLOW = 1000  # added to the weight of what takes minutes; the size of a file adds less than a hundred
+KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
+LANE = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
 
 
 _STATUS = {str(status): status for status in Status}
@@ -145,22 +146,42 @@ def settle_otherwise(
 
 
 def asked_for(db: Connection, file_id: int) -> bool:
-    """Whether a person wants something of this file made that takes minutes, and has not been begun yet."""
+    """Whether a person wants something of this file made, outside the ordinary lane, that has not been begun yet."""
     row = db.execute(
         "SELECT 1 FROM digests WHERE file_id = ? AND status = 'todo' AND priority = ? AND weight >= ?",
-        (file_id, PERSON, SLOW),
+        (file_id, PERSON, LANE),
     ).fetchone()
     return row is not None
 
 
-def reset(db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Back to todo as if never made: content, error and attempts are gone. Returns the outputs reset."""
+def keep(db: Connection, file_id: int, digester: str, note: str, duration_ms: int | None, now: str) -> None:
+    """What was captured before stays, because it could not be captured again; `note` says so, and why."""
+    db.execute(
+        """
+        UPDATE digests
+           SET status = 'completed', settled = 1, error = :note, error_category = NULL, retry_at = NULL,
+               recipe = :recipe, duration_ms = coalesce(:ms, duration_ms), run_id = NULL, deadline = NULL,
+               interruptions = 0, priority = 1, updated_at = :now
+         WHERE file_id = :file AND digester = :name AND status IN ('in-progress', 'todo')
+        """,
+        {"note": note, "recipe": KEPT, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
+    )
+
+
+def reset(
+    db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, captures: Collection[str] = ()
+) -> list[str]:
+    """Back to todo as if never made: content, error and attempts are gone. Returns the outputs reset.
+
+    Of `captures` the content stays until there is another.
+    """
     changed = []
     for name in outputs:
+        gone = "" if name in captures else "content = NULL, sqlar_name = NULL,"
         count = db.execute(
-            """
+            f"""
             UPDATE digests
-               SET status = 'todo', settled = 0, content = NULL, sqlar_name = NULL, error = NULL,
+               SET status = 'todo', settled = 0, {gone} error = NULL,
                    error_category = NULL, attempts = 0, interruptions = 0, retry_at = NULL, run_id = NULL,
                    deadline = NULL, input_hash = NULL, priority = ?, updated_at = ?
              WHERE file_id = ? AND digester = ? AND NOT (status = 'skipped' AND error = 'not applicable')

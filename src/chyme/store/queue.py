@@ -10,7 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.store.digests import SLOW
+from chyme.model import Lane
+from chyme.store.digests import LANE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +22,19 @@ class Due:
     alone: bool
 
 
-def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), slow: bool = False) -> list[Due]:
-    """The next files to work on: a person's wish, then new, then again; small before large; then retries.
-
-    `slow`: those with something that takes minutes, and no others; else those with anything else to do.
-    """
+def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: Lane = Lane.ORDINARY) -> list[Due]:
+    """The next files with something to do in this lane: a person's wish, then new, then again; small before large;
+    then retries."""
     found: dict[int, Due] = {}
     rows = db.execute(
         """
         SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
           FROM digests INDEXED BY digests_todo
-         WHERE status = 'todo' AND held = 0 AND (weight >= :heavy) = :slow
+         WHERE status = 'todo' AND held = 0 AND weight BETWEEN :lightest AND :heaviest
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
         """,
-        {"now": now, "limit": limit + len(busy), "heavy": SLOW, "slow": slow},
+        {"now": now, "limit": limit + len(busy), **_weights(lane)},
     )
     for file_id, interruptions in rows:
         if file_id not in busy:
@@ -46,12 +45,12 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), slow: 
             SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
               FROM digests INDEXED BY digests_retry
              WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= :now
-               AND (weight >= :heavy) = :slow
+               AND weight BETWEEN :lightest AND :heaviest
                AND NOT EXISTS (SELECT 1 FROM processing_locks l
                                 WHERE l.file_id = digests.file_id AND l.lease_until > :now)
              ORDER BY retry_at LIMIT :limit
             """,
-            {"now": now, "limit": limit + len(busy), "heavy": SLOW, "slow": slow},
+            {"now": now, "limit": limit + len(busy), **_weights(lane)},
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
@@ -60,13 +59,18 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), slow: 
 
 
 def due_among(
-    db: Connection, now: str, file_ids: Collection[int], limit: int, busy: Collection[int] = (), slow: bool = False
+    db: Connection,
+    now: str,
+    file_ids: Collection[int],
+    limit: int,
+    busy: Collection[int] = (),
+    lane: Lane = Lane.ORDINARY,
 ) -> list[Due]:
     """The next of these files to work on, as in `due`."""
     rows = db.execute(
         """
         SELECT file_id, max(interruptions), min(priority), min(weight) FROM digests
-         WHERE file_id IN (SELECT value FROM json_each(:ids)) AND held = 0 AND (weight >= :heavy) = :slow
+         WHERE file_id IN (SELECT value FROM json_each(:ids)) AND held = 0 AND weight BETWEEN :lightest AND :heaviest
            AND (status = 'todo' OR (status = 'failed' AND settled = 0 AND retry_at <= :now))
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY file_id ORDER BY 3, 4, 1 LIMIT :limit
@@ -75,11 +79,14 @@ def due_among(
             "ids": json.dumps([id_ for id_ in file_ids if id_ not in busy]),
             "now": now,
             "limit": limit,
-            "heavy": SLOW,
-            "slow": slow,
+            **_weights(lane),
         },
     )
     return [Due(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
+
+
+def _weights(lane: Lane) -> dict[str, int]:
+    return {"lightest": lane * LANE, "heaviest": (lane + 1) * LANE - 1}
 
 
 def unfinished(db: Connection) -> tuple[int, int, int]:

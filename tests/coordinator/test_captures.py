@@ -1,0 +1,123 @@
+"""What was captured of a web page outlives every attempt to capture it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
+from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
+from chyme.store import digests, documents, places, sqlar, verify
+
+Open = Callable[..., Bench]
+PAGE = Output(
+    "page", "what it said", (Artifact("page.html", b"<p>"), Artifact(THUMBNAIL, b"jpg")), (Place(0, 4, heading="A"),)
+)
+
+
+def captured(bench: Open) -> tuple[Bench, int, Told, Told]:
+    crawl = Told("crawl", lambda _source: [PAGE, Output("facts", None)], outputs=("page", "facts"), captures=True)
+    text = Told("text", reads=("page",))
+    vault = bench(crawl, text)
+    link = vault.drop("a.url")
+    vault.process(link)
+    assert vault.content(link, "page") == "what it said"
+    return vault, link, crawl, text
+
+
+def everything(vault: Bench, link: int) -> tuple[object, ...]:
+    path = vault.file("a.url").path
+    face = documents.of_file(vault.db, link)
+    return (
+        vault.content(link, "page"),
+        sqlar.of_digest(vault.db, path, "page"),
+        places.of_digest(vault.db, link, "page"),
+        face and face.face,
+    )
+
+
+@pytest.mark.parametrize("error", [UnreadableFile("a.url: gone, 404"), EngineUnavailable("a.url: no browser")])
+def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: DigestError) -> None:
+    vault, link, crawl, text = captured(bench)
+    before, read = everything(vault, link), text.calls
+    crawl.make = fails(error)
+
+    vault.process(link, Wish(reset=True, only=("crawl",)))
+
+    assert everything(vault, link) == before
+    row = digests.of_file(vault.db, link)["page"]
+    assert (row.status, row.settled, row.error) == (
+        "completed",
+        True,
+        f"kept from before, because it could not be made again: {error}",
+    )
+    assert vault.digest(link, "facts")[0] == "completed"
+    assert text.calls == read
+    assert vault.state(link) == "completed"
+    assert vault.database.write(verify.problems) == []
+
+
+def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_back(bench: Open) -> None:
+    vault, link, crawl, _ = captured(bench)
+    good = crawl.make
+    crawl.make = fails(UnreadableFile("a.url: gone, 404"))
+    vault.process(link, Wish(reset=True, only=("crawl",)))
+    assert digests.outdated(vault.db, vault.rules.recipes()) == 2
+
+    crawl.make = good
+    vault.process(link, Wish(reset=True, only=("crawl",)))
+
+    assert digests.outdated(vault.db, vault.rules.recipes()) == 0
+    assert digests.of_file(vault.db, link)["page"].error is None
+
+
+def test_while_it_is_tried_again_the_capture_is_there_and_the_status_says_that_it_failed(
+    bench: Open, clock: Clock
+) -> None:
+    vault, link, crawl, _ = captured(bench)
+    crawl.make = fails(NetworkFailed("a.url: nobody answers"))
+
+    vault.process(link, Wish(reset=True, only=("crawl",)))
+    assert vault.digest(link, "page") == ("failed", "network", 1)
+    assert vault.content(link, "page") == "what it said"
+    for _ in range(2):
+        clock.forward(3600)
+        vault.process(link)
+    assert vault.digest(link, "page") == ("completed", None, 3)
+    assert "nobody answers" in (digests.of_file(vault.db, link)["page"].error or "")
+
+
+def test_a_page_that_was_never_captured_fails_as_everything_else(bench: Open) -> None:
+    crawl = Told("crawl", fails(UnreadableFile("a.url: gone, 404")), outputs=("page", "facts"), captures=True)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+
+    vault.process(link)
+
+    assert vault.digest(link, "page") == ("failed", "validation", 1)
+
+
+def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
+    vault, link, crawl, _ = captured(bench)
+    crawl.make = fails(UnreadableFile("a.url: gone, 404"))
+
+    assert vault.drop("a.url", "another page") == link
+    vault.process(link)
+
+    assert vault.content(link, "page") is None
+    assert vault.digest(link, "page") == ("failed", "validation", 1)
+
+
+def test_a_capture_survives_a_page_that_takes_chyme_along_each_time(bench: Open, clock: Clock) -> None:
+    vault, link, _, _ = captured(bench)
+    vault.database.write(lambda db: digests.reset(db, link, ["page", "facts"], 0, "now", {"page", "facts"}))
+    for _ in range(5):
+        vault.database.write(
+            lambda db: digests.start(db, link, ["page", "facts"], "run", "r", "i", iso(clock()), iso(clock()))
+        )
+        vault.coordinator.recover()
+
+    assert vault.digest(link, "page")[0] == "completed"
+    assert vault.content(link, "page") == "what it said"
