@@ -17,9 +17,11 @@ from chyme.engines.children.isolation import Isolation
 from chyme.engines.children.process import Process
 from chyme.engines.children.task import Task
 from chyme.engines.children.wire import InlineBulk, file_out, input_out, outputs_in
+from chyme.engines.guard.door import Door
 from chyme.errors import ChymeError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
 
+MODULE = "chyme.engines.children.main"
 PROGRESS_SECONDS = 0.05
 NEARLY_FULL = 32 << 20
 MAX_LOGGED = 8000
@@ -55,8 +57,14 @@ class NeverTaken(Exception):
 class Child(Process):
     """A process that digests one task after the other."""
 
-    def __init__(self, upbringing: Upbringing, memory_setting: str) -> None:
-        super().__init__("chyme.engines.children.main")
+    def __init__(self, upbringing: Upbringing, memory_setting: str, door: Door | None = None) -> None:
+        self._door: tuple[int, float] | None = None  # the descriptor it inherits, and how long it waits for answers
+        if door is None:
+            super().__init__(MODULE)
+        else:
+            with door.admit() as end:
+                self._door = end.fileno(), door.seconds
+                super().__init__(MODULE, [end.fileno()])
         self._upbringing = upbringing
         self._memory_setting = memory_setting
         self._number = 0
@@ -76,6 +84,7 @@ class Child(Process):
             "run_as": list(told.run_as),
             "scratch_bytes": told.scratch_bytes,
             "parent": os.getpid(),
+            "door": self._door,
         }
         deadline = time.monotonic() + told.start_seconds
         try:

@@ -6,7 +6,7 @@ import math
 import signal
 
 from chyme.engines.children.task import Task
-from chyme.errors import BY_CATEGORY, Category, ChildCrashed, DigestError, LimitReached, TimedOut
+from chyme.errors import BY_CATEGORY, Category, ChildCrashed, DigestError, LimitReached, RateLimited, TimedOut
 from chyme.model import Limits
 
 MEGABYTE = 1 << 20
@@ -74,7 +74,9 @@ def reported(task: Task, header: dict[str, object]) -> DigestError:
         made = BY_CATEGORY[Category(str(header.get("category")))]
     except (ValueError, KeyError):
         made = ChildCrashed
-    return made(text or f"{task.file.path}: {task.digester} failed", retry_after=_wait(header.get("retry_after")))
+    waits = _wait(header.get("retry_after"))
+    free = header.get("tried") is False and made is RateLimited and waits is not None  # only a pause costs nothing
+    return made(text or f"{task.file.path}: {task.digester} failed", retry_after=waits, tried=not free)
 
 
 def _wait(value: object) -> float | None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import resource
 import signal
+import socket
+import struct
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +18,13 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 PR_SET_KEEPCAPS = 8
+PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 CAP_DAC_READ_SEARCH = 2
 CAPABILITY_VERSION_3 = 0x20080522
+SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
+IFF_UP = 1
+INTERFACE = struct.Struct("16sH22x")  # struct ifreq: a name and its flags
 OPEN_FILES = 512
 SACRIFICE = "500"  # when memory runs out, the kernel should end a child before it ends chyme
 
@@ -30,13 +38,19 @@ class Isolation:
     how: str
 
 
-def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int) -> Isolation:
-    """Give up, for good, all that a parser does not need. Call before any thread starts."""
+def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: bool = False) -> Isolation:
+    """Give up, for good, all that a parser does not need. Call before any thread starts.
+
+    One that goes out starts a browser, which talks to it over a loopback of their own and may leave orphans.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     root = os.geteuid() == 0
     _volunteer()
     # The order matters: namespaces need the privileges, and every change of user forgets the parent's death.
     network_off, network = _leave_network(libc, root)
+    if goes_out:
+        network += _raise_loopback() if network_off else ""
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     user = _become(libc, *run_as) if root else _as_before(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -68,6 +82,24 @@ def _leave_network(libc: ctypes.CDLL, root: bool) -> tuple[bool, str]:
     if not root:
         _keep_names(uid, gid)
     return True, "network off"
+
+
+def _raise_loopback() -> str:
+    """Switch on 127.0.0.1 of the new namespace, where nobody listens but us. What there is to say about it."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            name, flags = INTERFACE.unpack(fcntl.ioctl(sock, SIOCGIFFLAGS, INTERFACE.pack(b"lo", 0)))
+            fcntl.ioctl(sock, SIOCSIFFLAGS, INTERFACE.pack(name, flags | IFF_UP))
+    except OSError as error:
+        return f", loopback too ({error.strerror}), so that no browser can be used"
+    return ""
+
+
+def reap() -> None:
+    """Bury the processes that programs left behind when they ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _keep_names(uid: int, gid: int) -> None:

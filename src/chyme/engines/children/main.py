@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from chyme.digester import Digester
+from chyme.digester import Digester, Outside
 from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pack
-from chyme.engines.children.isolation import confine
+from chyme.engines.children.isolation import confine, reap
 from chyme.engines.children.limits import within
 from chyme.engines.children.spill import ANSWER, lay_down
 from chyme.engines.children.task import Task, WatchedTask
 from chyme.engines.children.wire import FileBulk, InlineBulk, file_in, input_in, output_out
+from chyme.engines.guard.passing import receive
 from chyme.errors import DigestError
 from chyme.model import Limits
 
@@ -47,7 +48,7 @@ class Line:
         """The next frame and the descriptors that came with it; None when the parent hung up."""
         fds: list[int] = []
         while (frame := self._inbox.next()) is None:
-            data, more, _, _ = socket.recv_fds(self._sock, CHUNK, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            data, more, _ = receive(self._sock, CHUNK, MAX_DESCRIPTORS)
             fds += more
             if not data:
                 return None
@@ -56,19 +57,25 @@ class Line:
 
 
 def main() -> None:
-    line = Line(socket.socket(fileno=int(sys.argv[1])))
-    hello = line.receive()
-    if hello is None:
+    sock = socket.socket(fileno=int(sys.argv[1]))
+    sock.set_inheritable(False)
+    line = Line(sock)
+    received = line.receive()
+    if received is None:
         return
-    digesters = _start(line, cast("dict[str, Any]", hello[0].header))
+    hello = cast("dict[str, Any]", received[0].header)
+    outside = _outside(*hello["door"]) if hello["door"] else None
+    digesters = _start(line, hello)
     while digesters is not None and (received := line.receive()) is not None:
         frame, fds = received
         try:
-            fit = _serve(line, digesters, frame, fds)
+            fit = _serve(line, digesters, frame, fds, outside)
         finally:
             os.chdir("/")
             for fd in fds:
                 os.close(fd)
+            if outside:
+                reap()
         if not fit:
             return
 
@@ -76,7 +83,7 @@ def main() -> None:
 def _start(line: Line, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
     sys.path[:0] = hello["import_from"]
     try:
-        isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"])
+        isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"], bool(hello["door"]))
         os.chdir("/")
         module, _, function = hello["entry"].partition(":")
         digesters = getattr(importlib.import_module(module), function)(hello["config"])
@@ -97,12 +104,20 @@ def _start(line: Line, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
     return cast("Mapping[str, Digester]", digesters)
 
 
+def _outside(fd: int, seconds: float) -> Outside:
+    from chyme.engines.guard.knocking import Knocking  # only few families go out
+
+    return Knocking(fd, seconds)
+
+
 def nothing(_config: dict[str, object]) -> dict[str, Digester]:
     """An entry without digesters, for those who only want to know how children are isolated."""
     return {}
 
 
-def _serve(line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: list[int]) -> bool:
+def _serve(
+    line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: list[int], outside: Outside | None
+) -> bool:
     """Answer one task. False when this process should not be trusted with another."""
     header = cast("dict[str, Any]", frame.header)
     number = header["id"]
@@ -114,9 +129,10 @@ def _serve(line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: lis
         vars(sys.modules["tempfile"])["tempdir"] = os.environ["TMPDIR"]
     try:
         with within(Limits(*header["limits"])):
-            task = _task(line, header, frame, fds)
+            digester = digesters[header["digester"]]
+            task = _task(line, header, frame, fds, outside if digester.goes_out else None)
             bulk: list[bytes] = []
-            outputs = [output_out(output, bulk) for output in digesters[header["digester"]].digest(task)]
+            outputs = [output_out(output, bulk) for output in digester.digest(task)]
             answer: dict[str, object] = {"kind": "result", "id": number, "outputs": outputs}
             inline = _lay_down(answer, bulk, scratch)
     except BaseException as error:
@@ -130,15 +146,14 @@ def _serve(line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: lis
     return True
 
 
-def _task(line: Line, header: dict[str, Any], frame: Frame, fds: list[int]) -> Task:
+def _task(line: Line, header: dict[str, Any], frame: Frame, fds: list[int], outside: Outside | None) -> Task:
     descriptors = iter(fds[1:])
     fd = next(descriptors) if header["fd"] else None
     spilled = header["spilled"]
     bulk = InlineBulk(frame.bulk) if spilled is None else FileBulk(next(descriptors), spilled)
     inputs = tuple(input_in(row, bulk) for row in header["inputs"])
-    return WatchedTask(
-        *(header["digester"], file_in(header["file"]), fd, inputs, Path()), _reporter(line, header["id"])
-    )
+    told = (header["digester"], file_in(header["file"]), fd, inputs, Path())
+    return WatchedTask(*told, _reporter(line, header["id"]), outside)
 
 
 def _reporter(line: Line, number: int) -> Callable[[float], None]:
@@ -166,8 +181,13 @@ def _lay_down(answer: dict[str, object], bulk: list[bytes], scratch: int) -> byt
 
 def _failure(error: BaseException) -> dict[str, object]:
     if isinstance(error, DigestError):
-        message = str(error)
-        return {"kind": "error", "category": error.category, "message": message, "retry_after": error.retry_after}
+        return {
+            "kind": "error",
+            "category": error.category,
+            "message": str(error),
+            "retry_after": error.retry_after,
+            "tried": error.tried,
+        }
     if isinstance(error, MemoryError):
         return {"kind": "memory"}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -28,7 +28,7 @@ KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH
 class Process:
     """It belongs to the thread that started it: the kernel ends it when that thread ends."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, inherited: Sequence[int] = ()) -> None:
         self._inbox = Inbox()
         self._tail = bytearray()
         self._ending = threading.Lock()
@@ -42,7 +42,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=noise,
                 stderr=noise,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs.fileno(), *inherited),
                 start_new_session=True,  # Ctrl-C in the terminal is for chyme, which then decides
                 env=_environment(),
             )

@@ -14,6 +14,7 @@ from chyme.engines.children.child import Child, NeverTaken, NotStarted, Upbringi
 from chyme.engines.children.isolation import Isolation
 from chyme.engines.children.nursery import CLOSED, Nursery
 from chyme.engines.children.task import Task
+from chyme.engines.guard.door import Door
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
 
@@ -29,6 +30,7 @@ class Family:
     idle_seconds: float = 60.0
     recycle_growth_bytes: int = 256 << 20
     memory_setting: str = "parser_memory_mb"  # what error messages tell people to raise
+    door: bool = False  # its digesters may go out, by way of the guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Runner:
         scratch_bytes: int = 1 << 30,
         answer_bytes: int = 256 << 20,
         start_seconds: float = 60.0,
+        door: Door | None = None,
     ) -> None:
         folders = tuple(str(folder.absolute()) for folder in import_from)
         self._upbringing = Upbringing(
@@ -75,7 +78,8 @@ class Runner:
         )
         self._nursery = Nursery()
         self._groups = {
-            name: _Group(name, family, self._upbringing, self._nursery) for name, family in families.items()
+            name: _Group(name, family, self._upbringing, self._nursery, door if family.door else None)
+            for name, family in families.items()
         }
         shortest = min((family.idle_seconds for family in families.values()), default=60.0)
         self._nursery.watch_over([group.let_idle_go for group in self._groups.values()], shortest)
@@ -123,11 +127,12 @@ class Runner:
 class _Group:
     """The slots of one family and the callers that wait for one."""
 
-    def __init__(self, name: str, family: Family, upbringing: Upbringing, nursery: Nursery) -> None:
+    def __init__(self, name: str, family: Family, upbringing: Upbringing, nursery: Nursery, door: Door | None) -> None:
         self.name = name
         self.family = family
         self.upbringing = upbringing
         self.nursery = nursery
+        self.door = door
         self.waiting: deque[Future[_Slot]] = deque()
         self.closed = False
         self.tasks = 0
@@ -268,7 +273,7 @@ class _Slot:
     def _start_once(self) -> Child:
         group = self._group
         try:
-            child = group.nursery.bear(lambda: Child(group.upbringing, group.family.memory_setting))
+            child = group.nursery.bear(lambda: Child(group.upbringing, group.family.memory_setting, group.door))
         except OSError as error:
             raise NotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from chyme.errors import UnreadableFile
+from chyme.digester import Outside
+from chyme.errors import UnreadableFile, UsageError
 from chyme.model import File, Upstream
 
 if TYPE_CHECKING:
@@ -39,15 +41,30 @@ class Task:
     def progress(self, fraction: float) -> None:
         """Nobody watches here."""
 
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        """A connection from the guard, for digesters that go out where there is a door."""
+        return self._outside().connect(host, port, polite)
+
+    def hold(self, host: str, seconds: float) -> None:
+        """A pause that the host asked for, told to the guard."""
+        self._outside().hold(host, seconds)
+
+    def _outside(self) -> Outside:
+        raise UsageError(f"{self.digester} does not go out; only digesters that say so, in a family with a door, do")
+
 
 @dataclass(frozen=True)
 class WatchedTask(Task):
     """A task whose progress somebody hears of."""
 
     report: Callable[[float], None]
+    outside: Outside | None = None
 
     def progress(self, fraction: float) -> None:
         self.report(fraction)
+
+    def _outside(self) -> Outside:
+        return self.outside or super()._outside()
 
 
 class _FromStart(io.RawIOBase):

@@ -1,0 +1,114 @@
+"""Which addresses belong to the public Internet, and why the others do not."""
+
+from __future__ import annotations
+
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+Address = IPv4Address | IPv6Address
+
+METADATA = frozenset(
+    {
+        IPv4Address("169.254.169.254"),  # most clouds
+        IPv4Address("169.254.170.2"),  # Amazon's containers
+        IPv4Address("169.254.170.23"),
+        IPv4Address("100.100.100.200"),  # Alibaba
+        IPv4Address("192.0.0.192"),  # Oracle
+        IPv4Address("168.63.129.16"),  # Azure: looks public, and is the machine's own host
+        IPv6Address("fd00:ec2::254"),  # Amazon
+        IPv6Address("fd00:ec2::23"),
+        IPv6Address("fd20:ce::254"),  # Google
+    }
+)
+
+# Of IPv4 everything is public but these; the first that fits gives the reason.
+SPECIAL_4 = tuple(
+    (IPv4Network(network), reason)
+    for network, reason in (
+        ("0.0.0.0/8", "an address of no host"),
+        ("10.0.0.0/8", "a private address"),
+        ("100.64.0.0/10", "an address inside a provider's network"),
+        ("127.0.0.0/8", "a loopback address"),
+        ("169.254.0.0/16", "a link-local address"),
+        ("172.16.0.0/12", "a private address"),
+        ("192.0.0.0/24", "a reserved address"),
+        ("192.0.2.0/24", "an address for documentation"),
+        ("192.88.99.0/24", "an address of 6to4 relays"),
+        ("192.168.0.0/16", "a private address"),
+        ("198.18.0.0/15", "an address for benchmarks"),
+        ("198.51.100.0/24", "an address for documentation"),
+        ("203.0.113.0/24", "an address for documentation"),
+        ("224.0.0.0/4", "a multicast address"),
+        ("255.255.255.255/32", "the broadcast address"),
+        ("240.0.0.0/4", "a reserved address"),
+    )
+)
+
+PUBLIC_6 = IPv6Network("2000::/3")  # all that was ever given out; of this everything is public but:
+SPECIAL_6 = tuple(
+    (IPv6Network(network), reason)
+    for network, reason in (
+        ("2001::/32", "a Teredo tunnel"),
+        ("2001:2::/48", "an address for benchmarks"),
+        ("2001::/23", "a reserved address"),
+        ("2001:db8::/32", "an address for documentation"),
+        ("2002::/16", "a 6to4 tunnel"),
+        ("3ffe::/16", "a reserved address"),
+        ("3fff::/20", "an address for documentation"),
+        # Outside of it nothing is; these only have a name.
+        ("::/128", "an address of no host"),
+        ("::1/128", "a loopback address"),
+        ("::/96", "an IPv4-compatible address"),
+        ("64:ff9b:1::/48", "an address of a private translator"),
+        ("100::/64", "an address that is thrown away"),
+        ("fc00::/7", "a private address"),
+        ("fe80::/10", "a link-local address"),
+        ("fec0::/10", "a site-local address"),
+        ("ff00::/8", "a multicast address"),
+    )
+)
+
+TRANSLATED = IPv6Network("64:ff9b::/96")  # how networks without IPv4 reach it
+ISATAP = frozenset({0x00005EFE, 0x02005EFE})  # in the middle of an address whose end is an IPv4 address
+
+
+def special(address: Address) -> str | None:
+    """What the address is, as in "a private address"; None when it belongs to the public Internet."""
+    if isinstance(address, IPv6Address):
+        return _special_6(address)
+    if address in METADATA:
+        return "an address of cloud metadata"
+    return next((reason for network, reason in SPECIAL_4 if address in network), None)
+
+
+def _special_6(address: IPv6Address) -> str | None:
+    if address.ipv4_mapped is not None:
+        return special(address.ipv4_mapped)
+    bare = without_zone(address)
+    if bare in METADATA:
+        return "an address of cloud metadata"
+    if bare in TRANSLATED:
+        inside = special(IPv4Address(int(bare) & 0xFFFFFFFF))
+        return inside and f"{inside}, translated"
+    for network, reason in SPECIAL_6:
+        if bare in network:
+            return reason
+    if bare not in PUBLIC_6:
+        return "a reserved address"
+    if address.scope_id is not None:
+        return "an address of one network card"
+    return "an ISATAP tunnel" if int(bare) >> 32 & 0xFFFFFFFF in ISATAP else None
+
+
+def without_zone(address: IPv6Address) -> IPv6Address:
+    return IPv6Address(int(address))
+
+
+def address_of(text: str) -> Address | None:
+    """The address written here in full; None when it is none. IPv4 inside IPv6 becomes what it stands for."""
+    try:
+        if ":" not in text:
+            return IPv4Address(text)
+        address = IPv6Address(text)
+    except AddressValueError:
+        return None
+    return address.ipv4_mapped or address
