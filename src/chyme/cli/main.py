@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import care, digesting, people, reading, serving, weights
+from chyme.cli import adding, care, digesting, people, reading, serving, weights
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -74,6 +74,7 @@ def main(verbose: bool) -> None:
 for command in (
     serving.serve,
     digesting.digest,
+    adding.add,
     reading.search,
     reading.status,
     reading.show,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chyme.decide.fillers import KNOWN
-from chyme.decide.function_words import empty_words, language_of
-from chyme.decide.sentences import terms_of
+from chyme.decide.function_words import language_of
 from chyme.decide.summary import TAKEAWAY_LENGTH
-
-_ENOUGH = 4  # terms from which on a text must share one with what was said
+from chyme.decide.topic import off_topic
 
 
 def unfaithful(takeaway: str, points: Sequence[str], said: str, language: str | None) -> str | None:
@@ -21,14 +19,6 @@ def unfaithful(takeaway: str, points: Sequence[str], said: str, language: str | 
     written_in = language_of(takeaway) or language_of(" ".join((takeaway, *points)))
     if language in KNOWN and written_in is not None and written_in != language:
         return f"the summary is not in the language that was spoken, which is {language!r}"
-    empty = empty_words(language)
-    spoken = frozenset(_heads(terms_of(said, empty)))
-    told = frozenset(_heads(terms_of(takeaway, empty)))
-    if len(told) >= _ENOUGH and told.isdisjoint(spoken):
+    if off_topic(takeaway, said, language):
         return "the takeaway is about something that was not said: only summarise the recording"
     return None
-
-
-def _heads(terms: Sequence[str]) -> list[str]:
-    """Shorter beginnings of words: who summarises inflects."""
-    return [term[:5] for term in terms]

@@ -29,7 +29,7 @@ def readable(output: Upstream) -> Readable:
     read = _BY_OUTPUT.get(output.name)
     told = _object(content) if read else None
     if read is None or told is None:
-        if output.name == "speech-recognition-summary":
+        if output.name in _SUMMARIES:
             content = without_mark(content)
         places = output.places
         if not any(place.heading for place in places):
@@ -102,6 +102,14 @@ def _picture(told: Json) -> Readable:
     return Readable(writable("\n\n".join(dict.fromkeys(part for part in parts if part))))
 
 
+def _page(told: Json) -> Readable:
+    """What a web page says about itself, one line each."""
+    words = [_text(told.get(field)).strip() for field in ("title", "description", "author", "site_name")]
+    words.append(", ".join(_text(word).strip() for word in _list(told.get("keywords")) if _text(word).strip()))
+    return Readable(writable("\n\n".join(dict.fromkeys(word for word in words if word))))
+
+
+_SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
 _TAGS = (
     *("title", "artist", "album", "album_artist", "composer", "performer", "conductor", "show", "genre"),
     *("comment", "description", "synopsis", "keywords", "publisher"),
@@ -110,7 +118,7 @@ _CAMERA = ("make", "model", "lens")
 _BY_OUTPUT: dict[str, Callable[[Json], Readable]] = {
     "speech-recognition": _segments,
     "speech-recognition-cleanup": _segments,
-    "url-crawl-summary": _described,
+    "url-metadata": _page,
     "image-captioning": _described,
     "image-preview": _picture,
     "media-preview": _recording,

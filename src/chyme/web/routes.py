@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict
 
 from chyme import __version__
 from chyme.app import App
+from chyme.app.adding import add_links
 from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.search.result import as_json
 
@@ -21,6 +23,16 @@ TYPES = {".jpg": "image/jpeg", ".json": "application/json"}  # whatever else an 
 
 class NotFound(UsageError):
     """There is no such file."""
+
+
+class NewLink(BaseModel):
+    """A page somebody wants in the vault."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str
+    name: str | None = None
+    folder: str = ""
 
 
 def create(app: App) -> FastAPI:
@@ -82,6 +94,13 @@ def create(app: App) -> FastAPI:
         finally:
             waiters.release()
         return app.documents.show(path)
+
+    @api.post("/api/links", status_code=201)
+    def add_link(link: NewLink, response: Response) -> dict[str, Any]:
+        """Put a link into the vault; 200 when it is there already."""
+        (added,) = add_links(app, [link.url], link.name, link.folder)
+        response.status_code = 201 if added.created else 200
+        return {"url": added.url, "path": added.path, "created": added.created}
 
     @api.get("/api/artifacts/{name:path}", response_class=Response)
     def artifact(name: str) -> Response:

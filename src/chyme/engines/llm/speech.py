@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chyme.engines.llm.ask import ask, ready
+from chyme.engines.llm.marked import marked
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import TimedOut
 
@@ -65,7 +65,7 @@ def corrected(
     before, after = (json.dumps({"context": text}, ensure_ascii=False) if text else "" for text in around)
     question = f"Correct the segments 1 to {len(texts)}. Lines with `context` only help to understand them."
     said = "\n".join(line for line in (before, *lines, after) if line)
-    return ask(settings.endpoint, name, _CORRECT, _asked(question, spoken, said), CorrectedSegments, wrong)
+    return ask(settings.endpoint, name, _CORRECT, marked(question, spoken, said), CorrectedSegments, wrong)
 
 
 def summarised(
@@ -80,11 +80,4 @@ def summarised(
     from chyme.engines.llm.speech_shapes import SpokenSummary
 
     question = "Summarise this recording."
-    return ask(settings.endpoint, name, _SUMMARISE, _asked(question, spoken, said), SpokenSummary, wrong)
-
-
-def _asked(question: str, spoken: str | None, said: str) -> str:
-    """The data between two lines that nobody could have said: they are made from all of it."""
-    mark = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    language = f" The language is {spoken!r}." if spoken else ""
-    return f"{question}{language}\nBEGIN {mark}\n{said}\nEND {mark}"
+    return ask(settings.endpoint, name, _SUMMARISE, marked(question, spoken, said), SpokenSummary, wrong)

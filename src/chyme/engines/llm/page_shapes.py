@@ -1,0 +1,17 @@
+"""What a language model must answer about a web page. Loaded only when one is asked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Point = Annotated[str, Field(min_length=1, description="One plain sentence.")]
+
+
+class PagePoints(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    points: list[Point] = Field(
+        description="Three to five points, what matters most first.", min_length=3, max_length=5
+    )

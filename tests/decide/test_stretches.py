@@ -1,0 +1,27 @@
+"""Beginning, middle and end of a text that is too long."""
+
+from __future__ import annotations
+
+from chyme.decide.stretches import stretches
+
+LINES = [f"line {number:03}" for number in range(100)]
+
+
+def test_what_fits_is_told_whole() -> None:
+    assert stretches(LINES[:3], 27, "…").text == "line 000\nline 001\nline 002"
+    assert stretches(LINES[:3], 27, "…").share == 1.0
+    assert stretches([], 10, "…").text == ""
+
+
+def test_of_more_the_beginning_the_middle_and_the_end_are_told() -> None:
+    found = stretches(LINES, 90, "…")
+    assert found.text.splitlines() == [
+        *("line 000", "line 001", "line 002", "line 003", "…"),
+        *("line 048", "line 049", "line 050", "…"),
+        *("line 097", "line 098", "line 099"),
+    ]
+    assert found.share == 0.1
+
+
+def test_a_line_longer_than_the_room_is_told_all_the_same() -> None:
+    assert stretches(["a" * 50], 10, "…").text == "a" * 50

@@ -1,0 +1,211 @@
+"""Pages told from what stands in front of them, with the friends that only look like walls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from chyme.decide.walls import Facts, Finding, Wall, needs_script, tell_apart
+from chyme.engines.converted import ConversionLimits
+from chyme.engines.crawl.reading import read_page
+from chyme.engines.crawl.signs import signs_of, telling_headers
+
+ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
+PROSE = "".join(
+    f"<p>The water of harbour number {n} rises and falls twice a day, and whoever lives there reads the tables, "
+    "because boats lie dry at low water and the bridge is closed when it is high.</p>"
+    for n in range(12)
+)
+
+
+def finding(
+    body: str,
+    *,
+    title: str = "The tides of the North Sea",
+    head: str = "",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    url: str = ASKED,
+    asked: str = ASKED,
+) -> Finding:
+    page = f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
+    read = read_page(page, url, ConversionLimits())
+    signs = signs_of(page, read.markdown)
+    return tell_apart(
+        Facts(
+            status=status,
+            asked=asked,
+            url=url,
+            words=read.words,
+            headers=telling_headers(headers or {}),
+            title=signs.title,
+            beginning=signs.beginning,
+            ending=signs.ending,
+            shown=signs.shown,
+            password=signs.password,
+            fields=signs.fields,
+            markers=signs.markers,
+            free=signs.free,
+            asks_for_script=signs.asks_for_script,
+            empty_root=signs.empty_root,
+            script_chars=signs.script_chars,
+        )
+    )
+
+
+LOGIN_FORM = "<form><input type=email name=u><input type=password name=p><button>Sign in</button></form>"
+CAPTCHA = "<script src='https://www.google.com/recaptcha/api.js'></script><div class='g-recaptcha'></div>"
+CLOUDFLARE = "<script>window._cf_chl_opt={cType:'managed'};</script>"
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "status", "headers"),
+    [
+        ("Anything", PROSE, 403, {"cf-mitigated": "challenge"}),
+        ("Just a moment...", f"<p>Enable JavaScript and cookies to continue</p>{CLOUDFLARE}", 200, {}),
+        ("Nur einen Moment…", f"<p>Bitte warten</p>{CLOUDFLARE}", 403, {"server": "cloudflare"}),
+        ("请稍候…", f"<p>example.org</p>{CLOUDFLARE}", 503, {}),
+        ("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1><p>Ray ID: 8a1</p>", 403, {}),
+        ("example.org", "<iframe src='https://geo.captcha-delivery.com/captcha/?x=1'></iframe>", 403, {"x-datadome": "protected"}),
+        ("Access to this page has been denied", "<div id='px-captcha'></div><p>Press & Hold to confirm you are human</p>", 403, {}),
+        ("Access Denied", "<h1>Access Denied</h1><p>Reference #18.2d3</p>", 403, {"server": "AkamaiGHost"}),
+        ("Human Verification", "<script>window.gokuProps = {}</script>", 202, {"x-amzn-waf-action": "captcha"}),
+        ("Making sure you're not a bot!", "<script src='/.within.website/x/cmd/anubis/static/js/main.mjs'></script>", 200, {}),
+        ("Vercel Security Checkpoint", "<p>We're verifying your browser</p>", 429, {"x-vercel-mitigated": "challenge"}),
+        ("Pardon Our Interruption", "<p>As you were browsing, something made us think you were a bot: suspicious activity.</p>", 200, {}),
+        ("example.org", f"<p>Please verify you are human</p>{CAPTCHA}", 200, {}),
+    ],
+)  # fmt: skip
+def test_checks_for_robots_are_known(title: str, body: str, status: int, headers: dict[str, str]) -> None:
+    found = finding(body, title=title, status=status, headers=headers)
+    assert found.wall is Wall.BOT_WALL
+    assert not found.readable
+    assert found.sentence.startswith("example.org shows a check for robots")
+    assert "save the page as a file into the vault" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "headers"),
+    [
+        ("Just a moment: how bot walls work", f"{PROSE}<p>It says: verify you are human. Ray ID.</p>", {}),
+        ("CAPTCHA", f"{PROSE}<p>A captcha asks whether you are a human, or checks that you're not a robot.</p>", {}),
+        ("The tides", f"{PROSE}<h3>Comments</h3><form><textarea></textarea>{CAPTCHA}</form>", {}),
+        ("The tides", f"{PROSE}<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>", {"server": "cloudflare"}),
+        ("Contact", f"<p>Write to us.</p><form><input name=n><input type=email><textarea></textarea><p>Please verify you are human</p>{CAPTCHA}</form>", {}),
+        ("The tides", f"<header>{LOGIN_FORM}</header>{PROSE}", {}),
+        ("The tides", f"<div class='cookie-banner'>We use cookies and so do our partners. Accept all. Reject all.</div>{PROSE}", {}),
+        ("The tides", "<p>High water is at noon.</p>", {"server": "cloudflare"}),
+        ("Page not found: a history of error 404", PROSE, {}),
+        ("404 Media", "<p>Journalism about the harbour.</p>", {}),
+        ("Sign in sheets for the harbour", "<p>Forgot your password? No: the sheet of paper at the door.</p>", {}),
+        ("The tides", f"<p>Subscribers only get the print.</p>{PROSE}", {}),
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: dict[str, str]) -> None:
+    assert finding(body, title=title, headers=headers) == Finding(Wall.CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("wall", "page"),
+    [
+        (Wall.NOT_FOUND, {"body": "<h1>Gone fishing</h1>", "status": 404}),
+        (Wall.NOT_FOUND, {"body": PROSE, "status": 410}),
+        (Wall.NOT_FOUND, {"title": "Page not found | Example", "body": "<p>We couldn't find that page.</p>"}),
+        (Wall.NOT_FOUND, {"title": "404", "body": "<h1>404</h1>"}),
+        (Wall.NOT_FOUND, {"title": "Seite nicht gefunden – Beispiel", "body": "<p>Diese Seite existiert nicht.</p>"}),
+        (Wall.LOGIN, {"body": "<p>Denied</p>", "status": 401}),
+        (Wall.LOGIN, {"title": "Log in | Example", "body": LOGIN_FORM}),
+        (Wall.LOGIN, {"title": "Example", "body": f"<a>Forgot password?</a>{LOGIN_FORM}"}),
+        (Wall.LOGIN, {"title": "Sign in", "body": "<p>Email</p>", "url": "https://accounts.example.org/signin?next=x"}),
+        (Wall.LOGIN, {"title": "Anmelden", "body": LOGIN_FORM + CAPTCHA}),
+        (Wall.REFUSED, {"title": "403 Forbidden", "body": "<h1>403 Forbidden</h1><hr>nginx", "status": 403}),
+        (Wall.REFUSED, {"title": "Unavailable", "body": "<p>For legal reasons</p>", "status": 451}),
+        (Wall.COOKIE_WALL, {"title": "Before you continue to Example", "body": "<p>Cookies</p><button>Accept all</button>"}),
+        (Wall.COOKIE_WALL, {"title": "Example", "body": "<p>Cookies?</p>", "url": "https://consent.example.org/?u=1"}),
+        (
+            Wall.COOKIE_WALL,
+            {
+                "body": "<div id='cookie-consent'><p>We and our partners use cookies to store and read information on "
+                "your device, to show personalised ads and to measure how they do. You can change your mind at any "
+                "time in the settings.</p><button>Accept all</button><button>Reject all</button></div>"
+            },
+        ),
+        (Wall.NEEDS_SCRIPT, {"body": "<div id=root></div><script src='/app.js'></script>"}),
+        (
+            Wall.NEEDS_SCRIPT,
+            {"body": "<noscript>You need to enable JavaScript to run this app.</noscript><script src=/a.js></script>"},
+        ),
+        (Wall.NEEDS_SCRIPT, {"body": f"<p>Loading…</p><script>{'x=1;' * 2000}</script>"}),
+        (Wall.ELSEWHERE, {"body": "<h1>example.org</h1><p>This domain is for sale!</p>"}),
+        (Wall.ELSEWHERE, {"body": PROSE, "url": "https://www.example.org/"}),
+        (Wall.ELSEWHERE, {"body": PROSE, "url": "https://example.org/en/index.html"}),
+    ],
+)  # fmt: skip
+def test_walls_are_told_apart(wall: Wall, page: dict[str, str]) -> None:
+    found = finding(**page)  # type: ignore[arg-type]
+    assert found.wall is wall
+    assert not found.readable
+    assert "example.org" in found.sentence
+
+
+def test_the_front_page_itself_and_short_links_lead_nowhere_else() -> None:
+    front = "https://example.org/"
+    assert finding(PROSE, asked=front, url=front).wall is Wall.CONTENT
+    assert finding(PROSE, asked="https://sho.rt/20240301", url=front).wall is Wall.CONTENT
+    assert finding(PROSE, asked="https://example.org/news", url=front).wall is Wall.CONTENT
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"body": PROSE, "head": '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":"False"}</script>'},
+        {"body": PROSE, "head": '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":false}</script>'},
+        {"body": f"<article>{PROSE}<p>Subscribe to continue reading</p></article>"},
+        {"body": "<article><p>The beginning.</p><p>Dieser Artikel ist für Abonnenten.</p></article>"},
+    ],
+)  # fmt: skip
+def test_what_stands_before_a_paywall_is_kept_and_said_to_be_the_beginning(page: dict[str, str]) -> None:
+    found = finding(**page)  # type: ignore[arg-type]
+    assert found.wall is Wall.PAYWALL
+    assert found.readable
+    assert "only what it shows to everybody" in found.sentence
+
+
+def test_a_page_that_says_it_is_free_is_free() -> None:
+    free = '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":"True"}</script>'
+    assert finding(PROSE, head=free) == Finding(Wall.CONTENT)
+
+
+def test_a_long_text_is_read_even_when_the_server_says_no() -> None:
+    found = finding(PROSE * 2, status=403)
+    assert found.wall is Wall.CONTENT
+    assert "403" in found.sentence
+
+
+def test_a_text_in_chinese_is_long_by_its_signs() -> None:
+    chinese = "<p>" + "潮汐是海水周期性涨落的现象，主要由月球和太阳的引力引起。" * 20 + "</p>"
+    assert finding(chinese + CLOUDFLARE, title="请稍候…").wall is Wall.CONTENT
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "empty_root", "asks", "script_chars", "expected"),
+    [
+        (0, 0, True, False, 1_000, True),
+        (0, 5, False, True, 1_000, True),
+        (150, 150, True, True, 1_000, True),
+        (0, 0, False, False, 50_000, True),
+        (0, 0, True, True, 0, False),  # no script would help
+        (20, 20, False, False, 500, False),  # a small page with a counter
+        (300, 300, True, True, 50_000, False),  # the text is there already
+        (20, 400, False, False, 50_000, False),  # it shows much, and little of it is text: a menu, a form
+    ],
+)
+def test_scripts_are_needed_where_nothing_is_there_without_them(
+    words: int, shown: int, empty_root: bool, asks: bool, script_chars: int, expected: bool
+) -> None:
+    assert needs_script(words, shown, empty_root, asks, script_chars) is expected
+
+
+def test_addresses_that_are_none_do_no_harm() -> None:
+    assert tell_apart(Facts(status=200, asked="http://[", url="http://[", words=500)).wall is Wall.CONTENT

@@ -1,0 +1,69 @@
+"""POST /api/links: a page somebody found goes into the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from chyme.app import App, open_app
+from chyme.web.routes import create
+
+PAGE = "https://example.org/how-to-digest"
+NAME = "example.org – how to digest.url"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def http(app: App) -> Iterator[TestClient]:
+    with TestClient(create(app), base_url="http://localhost") as client:
+        yield client
+
+
+def test_a_link_is_created_once(app: App, http: TestClient) -> None:
+    first = http.post("/api/links", json={"url": PAGE})
+    assert (first.status_code, first.json()) == (201, {"url": PAGE, "path": NAME, "created": True})
+    again = http.post("/api/links", json={"url": f"<{PAGE}>"})
+    assert (again.status_code, again.json()) == (200, {"url": PAGE, "path": NAME, "created": False})
+    assert (app.vault.root / NAME).exists()
+
+
+def test_name_and_folder_may_be_chosen(http: TestClient) -> None:
+    made = http.post("/api/links", json={"url": PAGE, "name": "Digestion", "folder": "to read"})
+    assert (made.status_code, made.json()["path"]) == (201, "to read/Digestion.url")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"url": "ftp://example.org/"},
+        {"url": "https://ada:secret@example.org/"},
+        {"url": PAGE, "folder": "../out"},
+        {"url": PAGE, "folder": ".chyme"},
+        {"url": PAGE, "name": "///"},
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_sentence(body: dict[str, str], app: App, http: TestClient) -> None:
+    answer = http.post("/api/links", json=body)
+    assert answer.status_code == 400
+    assert len(answer.json()["detail"].split()) > 4
+    assert "secret" not in answer.text
+    assert list(app.vault.root.glob("**/*.url")) == []
+
+
+@pytest.mark.parametrize("body", [{}, {"url": 7}, [PAGE], {"url": PAGE, "mode": "0777"}])
+def test_a_body_of_the_wrong_form_is_refused(body: object, http: TestClient) -> None:
+    assert http.post("/api/links", json=body).status_code == 422
+
+
+def test_the_page_of_another_site_cannot_add_links(app: App, http: TestClient) -> None:
+    elsewhere = {"Origin": "https://elsewhere.example"}
+    assert http.post("/api/links", json={"url": PAGE}, headers=elsewhere).status_code == 403
+    assert list(app.vault.root.glob("**/*.url")) == []
