@@ -99,4 +99,5 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@sh .ci/sqlite3
 	@sh .ci/libreoffice
 	@sh .ci/tesseract
+	@sh .ci/chromium
 	@touch $@

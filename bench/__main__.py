@@ -12,6 +12,7 @@ from pathlib import Path
 from bench import (
     cores,
     corpus,
+    crawling,
     machinery,
     notes_vault,
     ocr,
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "voices": (voices.measure, "speakers told apart within and across files, against two other networks"),
     "speech_long": (speech_long.measure, "a quarter of an hour of speech, undisturbed and killed half-way"),
     "speech_hour": (speech_long.measure_memory, "memory by length of the recording, up to an hour"),
+    "crawl": (crawling.measure, "200 web pages on loopback, read, kept and pictured; once killed half-way"),
     "children": (round_trip.measure, "a tiny task through a warm child"),
 }
 

@@ -25,6 +25,7 @@ UNHURRIED = (
     *("engines/test_ocr", "engines/test_libreoffice", "engines/test_vision", "engines/test_weights"),
     *("engines/test_speech", "engines/test_voices", "engines/test_language_model", "cli/test_people_command"),
     *("digesters/test_speech_recognition", "cli/test_show_subtitles"),
+    *("digesters/test_url_crawl", "engines/test_browser", "engines/test_crawl_snapshot"),
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
 )
 

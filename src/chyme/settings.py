@@ -22,7 +22,7 @@ def _setting(default: Any, told: str) -> Any:
 _AT_LEAST_ONE = (
     *("concurrency", "max_attempts", "scratch_mb", "pdf_pages", "ocr_threads", "ocr_side", "office_documents"),
     *("parser_memory_mb", "text_memory_mb", "picture_memory_mb", "page_memory_mb", "media_memory_mb"),
-    *("speech_memory_mb", "llm_characters"),
+    *("speech_memory_mb", "llm_characters", "web_memory_mb", "browser_memory_mb", "browser_pages"),
     *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
 )
 
@@ -104,6 +104,26 @@ class Settings:
     heic_bytes: int = _setting(
         15 * 1024 * 1024, "HEIC pictures larger than this are previewed, but not sent to a model."
     )
+    crawl: bool = _setting(True, "Whether the pages behind links are fetched; otherwise only their addresses are kept.")
+    web_allow: str = _setting(
+        "", "Hosts links may lead to though they are private, such as `wiki.lan, 127.0.0.1:8000, 10.1.0.0/16`."
+    )
+    web_agent: str = _setting("", "How chyme names itself to web servers; empty means chyme and its version.")
+    web_delay: float = _setting(1.0, "Seconds between two pages fetched from one host.")
+    web_robots: bool = _setting(False, "Whether robots.txt is obeyed; a person who saves a link is no robot.")
+    web_seconds: float = _setting(60.0, "How long fetching one page may take, redirects included.")
+    web_hops: int = _setting(10, "How many redirects are followed.")
+    web_page_bytes: int = _setting(20 * 1024 * 1024, "Pages, and files behind links, larger than this are not read.")
+    web_snapshot_bytes: int = _setting(20 * 1024 * 1024, "How large the kept copy of a page may grow.")
+    web_picture_bytes: int = _setting(5 * 1024 * 1024, "Pictures and fonts larger than this are left out of the copy.")
+    web_parts: int = _setting(200, "How many pictures, styles and fonts are fetched for one copy.")
+    web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.")
+    web_children: int = _setting(0, "How many pages are fetched at once; 0 means two per core, at most 4.")
+    web_memory_mb: int = _setting(3072, "Memory one task on a web page may use, the browser not counted.")
+    browser: str = _setting("auto", "Chromium: `auto` looks for it, `off` does without, else the path of its program.")
+    browser_seconds: float = _setting(45.0, "How long Chromium may take for one page.")
+    browser_memory_mb: int = _setting(1536, "Memory all processes of one Chromium may use together.")
+    browser_pages: int = _setting(100, "How many pages one Chromium shows before a fresh one does.")
     index_text_mb: int = _setting(5, "How much text of one file is indexed; more is noted, not indexed.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
     purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")

@@ -56,6 +56,16 @@ def finding(
 
 LOGIN_FORM = "<form><input type=email name=u><input type=password name=p><button>Sign in</button></form>"
 CAPTCHA = "<script src='https://www.google.com/recaptcha/api.js'></script><div class='g-recaptcha'></div>"
+CONTACT = (
+    "<p>Write to us.</p><form><input name=n><input type=email><textarea></textarea>"
+    f"<p>Please verify you are human</p>{CAPTCHA}</form>"
+)
+BANNER = "<div class='cookie-banner'>We use cookies and so do our partners. Accept all. Reject all.</div>"
+ORDINARY = "<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>"
+DATADOME = "<iframe src='https://geo.captcha-delivery.com/captcha/?x=1'></iframe>"
+PERIMETERX = "<div id='px-captcha'></div><p>Press & Hold to confirm you are human</p>"
+ANUBIS = "<script src='/.within.website/x/cmd/anubis/static/js/main.mjs'></script>"
+LOCKED = '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":false}</script>'
 CLOUDFLARE = "<script>window._cf_chl_opt={cType:'managed'};</script>"
 
 
@@ -67,16 +77,16 @@ CLOUDFLARE = "<script>window._cf_chl_opt={cType:'managed'};</script>"
         ("Nur einen Moment…", f"<p>Bitte warten</p>{CLOUDFLARE}", 403, {"server": "cloudflare"}),
         ("请稍候…", f"<p>example.org</p>{CLOUDFLARE}", 503, {}),
         ("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1><p>Ray ID: 8a1</p>", 403, {}),
-        ("example.org", "<iframe src='https://geo.captcha-delivery.com/captcha/?x=1'></iframe>", 403, {"x-datadome": "protected"}),
-        ("Access to this page has been denied", "<div id='px-captcha'></div><p>Press & Hold to confirm you are human</p>", 403, {}),
+        ("example.org", DATADOME, 403, {"x-datadome": "protected"}),
+        ("Access to this page has been denied", PERIMETERX, 403, {}),
         ("Access Denied", "<h1>Access Denied</h1><p>Reference #18.2d3</p>", 403, {"server": "AkamaiGHost"}),
         ("Human Verification", "<script>window.gokuProps = {}</script>", 202, {"x-amzn-waf-action": "captcha"}),
-        ("Making sure you're not a bot!", "<script src='/.within.website/x/cmd/anubis/static/js/main.mjs'></script>", 200, {}),
+        ("Making sure you're not a bot!", ANUBIS, 200, {}),
         ("Vercel Security Checkpoint", "<p>We're verifying your browser</p>", 429, {"x-vercel-mitigated": "challenge"}),
-        ("Pardon Our Interruption", "<p>As you were browsing, something made us think you were a bot: suspicious activity.</p>", 200, {}),
+        ("Pardon Our Interruption", "<p>We noticed suspicious activity.</p>", 200, {}),
         ("example.org", f"<p>Please verify you are human</p>{CAPTCHA}", 200, {}),
     ],
-)  # fmt: skip
+)
 def test_checks_for_robots_are_known(title: str, body: str, status: int, headers: dict[str, str]) -> None:
     found = finding(body, title=title, status=status, headers=headers)
     assert found.wall is Wall.BOT_WALL
@@ -91,17 +101,17 @@ def test_checks_for_robots_are_known(title: str, body: str, status: int, headers
         ("Just a moment: how bot walls work", f"{PROSE}<p>It says: verify you are human. Ray ID.</p>", {}),
         ("CAPTCHA", f"{PROSE}<p>A captcha asks whether you are a human, or checks that you're not a robot.</p>", {}),
         ("The tides", f"{PROSE}<h3>Comments</h3><form><textarea></textarea>{CAPTCHA}</form>", {}),
-        ("The tides", f"{PROSE}<script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>", {"server": "cloudflare"}),
-        ("Contact", f"<p>Write to us.</p><form><input name=n><input type=email><textarea></textarea><p>Please verify you are human</p>{CAPTCHA}</form>", {}),
+        ("The tides", PROSE + ORDINARY, {"server": "cloudflare"}),
+        ("Contact", CONTACT, {}),
         ("The tides", f"<header>{LOGIN_FORM}</header>{PROSE}", {}),
-        ("The tides", f"<div class='cookie-banner'>We use cookies and so do our partners. Accept all. Reject all.</div>{PROSE}", {}),
+        ("The tides", BANNER + PROSE, {}),
         ("The tides", "<p>High water is at noon.</p>", {"server": "cloudflare"}),
         ("Page not found: a history of error 404", PROSE, {}),
         ("404 Media", "<p>Journalism about the harbour.</p>", {}),
         ("Sign in sheets for the harbour", "<p>Forgot your password? No: the sheet of paper at the door.</p>", {}),
         ("The tides", f"<p>Subscribers only get the print.</p>{PROSE}", {}),
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: dict[str, str]) -> None:
     assert finding(body, title=title, headers=headers) == Finding(Wall.CONTENT)
 
@@ -121,7 +131,7 @@ def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: 
         (Wall.LOGIN, {"title": "Anmelden", "body": LOGIN_FORM + CAPTCHA}),
         (Wall.REFUSED, {"title": "403 Forbidden", "body": "<h1>403 Forbidden</h1><hr>nginx", "status": 403}),
         (Wall.REFUSED, {"title": "Unavailable", "body": "<p>For legal reasons</p>", "status": 451}),
-        (Wall.COOKIE_WALL, {"title": "Before you continue to Example", "body": "<p>Cookies</p><button>Accept all</button>"}),
+        (Wall.COOKIE_WALL, {"title": "Before you continue", "body": "<p>Cookies</p><button>Accept all</button>"}),
         (Wall.COOKIE_WALL, {"title": "Example", "body": "<p>Cookies?</p>", "url": "https://consent.example.org/?u=1"}),
         (
             Wall.COOKIE_WALL,
@@ -141,7 +151,7 @@ def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: 
         (Wall.ELSEWHERE, {"body": PROSE, "url": "https://www.example.org/"}),
         (Wall.ELSEWHERE, {"body": PROSE, "url": "https://example.org/en/index.html"}),
     ],
-)  # fmt: skip
+)
 def test_walls_are_told_apart(wall: Wall, page: dict[str, str]) -> None:
     found = finding(**page)  # type: ignore[arg-type]
     assert found.wall is wall
@@ -159,12 +169,12 @@ def test_the_front_page_itself_and_short_links_lead_nowhere_else() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        {"body": PROSE, "head": '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":"False"}</script>'},
-        {"body": PROSE, "head": '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":false}</script>'},
+        {"body": PROSE, "head": LOCKED.replace("false", '"False"')},
+        {"body": PROSE, "head": LOCKED},
         {"body": f"<article>{PROSE}<p>Subscribe to continue reading</p></article>"},
         {"body": "<article><p>The beginning.</p><p>Dieser Artikel ist für Abonnenten.</p></article>"},
     ],
-)  # fmt: skip
+)
 def test_what_stands_before_a_paywall_is_kept_and_said_to_be_the_beginning(page: dict[str, str]) -> None:
     found = finding(**page)  # type: ignore[arg-type]
     assert found.wall is Wall.PAYWALL
@@ -173,8 +183,7 @@ def test_what_stands_before_a_paywall_is_kept_and_said_to_be_the_beginning(page:
 
 
 def test_a_page_that_says_it_is_free_is_free() -> None:
-    free = '<script type="application/ld+json">{"@type":"NewsArticle","isAccessibleForFree":"True"}</script>'
-    assert finding(PROSE, head=free) == Finding(Wall.CONTENT)
+    assert finding(PROSE, head=LOCKED.replace("false", "true")) == Finding(Wall.CONTENT)
 
 
 def test_a_long_text_is_read_even_when_the_server_says_no() -> None:

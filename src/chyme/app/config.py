@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from chyme import __version__
 from chyme.errors import UsageError
 from chyme.settings import Settings
 
@@ -61,12 +62,36 @@ def config_of(settings: Settings) -> dict[str, Any]:
         "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
         "voice_seconds": settings.voice_seconds,
         "media": {"video_pixels": settings.video_pixels},
+        "crawl": settings.crawl,
+        "crawl_limits": {
+            "agent": agent_of(settings),
+            "seconds": settings.web_seconds,
+            "hops": settings.web_hops,
+            "page_bytes": settings.web_page_bytes,
+            "snapshot_bytes": settings.web_snapshot_bytes,
+            "picture_bytes": settings.web_picture_bytes,
+            "parts": settings.web_parts,
+            "parts_seconds": settings.web_parts_seconds,
+            "robots": settings.web_robots,
+        },
+        "browser": {
+            "program": settings.browser,
+            "seconds": settings.browser_seconds,
+            "memory_mb": settings.browser_memory_mb,
+            "pages": settings.browser_pages,
+            "agent": settings.web_agent or f"chyme/{__version__}",
+        },
         "tell_place": settings.tell_place,
         "image_seconds": settings.image_seconds,
         "media_seconds": settings.media_seconds,
         "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,
     }
+
+
+def agent_of(settings: Settings) -> str:
+    """How we name ourselves to web servers."""
+    return settings.web_agent or f"Mozilla/5.0 (compatible; chyme/{__version__})"
 
 
 def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:

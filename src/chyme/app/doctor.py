@@ -10,12 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from chyme import digesters
+from chyme.engines.browser.program import browser_program
 from chyme.engines.children.runner import isolation
+from chyme.engines.guard.policy import policy_of
 from chyme.engines.pages.office_program import office_program
 from chyme.engines.vault import STATE
 from chyme.engines.weights.known import OBJECTS, SPEECH, VOICES, Weights
 from chyme.engines.weights.shelf import path_of
-from chyme.errors import VaultError
+from chyme.errors import UsageError, VaultError
 from chyme.settings import Settings, read_settings
 from chyme.store.database import refuse_network_file_system
 
@@ -39,6 +41,7 @@ _ENGINES = (
     ("PPTX, MSG", "xberg"),
     ("articles in HTML", "trafilatura"),
     ("web pages", "html-to-markdown"),
+    ("kept copies of pages", "nh3"),
     ("kinds of file", "puremagic"),
     ("pictures", "pillow"),
     ("HEIC, AVIF", "pillow-heif"),
@@ -52,6 +55,7 @@ def doctor(root: Path) -> list[Engine]:
     settings = read_settings(root / STATE, os.environ)
     found = [_installed(capability, package) for capability, package in _ENGINES]
     found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
+    found += [_browser(settings), _links(settings)]
     found += [_speech(settings), _weighed("who speaks", VOICES, settings), _language(settings)]
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
@@ -129,6 +133,25 @@ def _office(settings: Settings) -> Engine:
         return Engine("pages of office files", f"LibreOffice, {program}", True)
     how = "LibreOffice draws their real pages (Debian: apt-get install libreoffice-nogui)"
     return Engine("pages of office files", "their text, drawn as a page", True, how)
+
+
+def _browser(settings: Settings) -> Engine:
+    program = browser_program(settings.browser)
+    if program is not None:
+        return Engine("pictures of web pages", f"Chromium, {program}", True)
+    how = "Chromium draws web pages, and reads those that need JavaScript (Debian: apt-get install chromium)"
+    return Engine("pictures of web pages", "none; pages are read, but not pictured", True, how)
+
+
+def _links(settings: Settings) -> Engine:
+    if not settings.crawl:
+        return Engine("web pages behind links", "not fetched", True, "set crawl to true to have them fetched")
+    try:
+        policy_of(settings.web_allow)
+    except UsageError as error:
+        return Engine("web pages behind links", "not fetched", False, str(error))
+    also = f", and {settings.web_allow}" if settings.web_allow else ""
+    return Engine("web pages behind links", f"fetched from public addresses{also}", True)
 
 
 def _installed(capability: str, package: str) -> Engine:

@@ -63,7 +63,7 @@ class App:
         self.database = Database(state)
         if state != inside:
             self._belongs_here()
-        self.documents = Documents(self.database, self.rules.recipes(), now)
+        self.documents = Documents(self.database, self.rules.recipes, now)
         self.index: Index = SqliteIndex(self.database.read)
         self.people = People(self.database, now)
         self.intake = Intake(self.database, self.rules, now)
@@ -103,11 +103,22 @@ class App:
 
     def _prepare(self) -> None:
         """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared."""
-        for name, recipe in self.rules.recipes():
+        self._wake(self.rules.recipes())
+        self.intake.complete_rows()
+
+    def notice_engines(self) -> bool:
+        """Another try for what failed for want of an engine that has appeared since. Whether any has."""
+        before = set(self.rules.recipes())
+        self.rules.look_again()
+        appeared = [one for one in self.rules.recipes() if one not in before]
+        self._wake(appeared)
+        return bool(appeared)
+
+    def _wake(self, recipes: Sequence[tuple[str, str]]) -> None:
+        for name, recipe in recipes:
             self.database.write(
                 lambda db, name=name, recipe=recipe: queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
             )
-        self.intake.complete_rows()
 
     def config_of_children(self) -> Mapping[str, Any]:
         """What children are told: everything but secrets, which those without network have no use for."""

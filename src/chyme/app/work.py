@@ -14,8 +14,11 @@ from chyme.app.clock import now
 from chyme.coordinator import Coordinator
 from chyme.coordinator.coordinator import Allowance
 from chyme.engines.children.runner import Family, Runner
+from chyme.engines.guard.door import Door
+from chyme.engines.guard.guard import Guard
+from chyme.engines.guard.policy import policy_of
 from chyme.errors import UsageError
-from chyme.model import iso
+from chyme.model import Lane, iso
 from chyme.settings import Settings
 from chyme.store import files, queue
 from chyme.supervisor import Supervisor
@@ -29,6 +32,8 @@ log = logging.getLogger(__name__)
 MB = 1024 * 1024
 STILL_MOVING_SECONDS = 60.0
 POLL_SECONDS = 0.25
+ENGINES_SECONDS = 30.0
+PURGE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Work:
         self._app = app
         self._among = among
         families = _families(settings)
+        self._door = Door(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
             "chyme.digesters:in_child",
             app.config_of_children(),
@@ -59,6 +65,7 @@ class Work:
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
+            door=self._door,
         )
         threads = {"speech": settings.speech_threads or settings.cores}
         allowed = {name: Allowance(one.memory_bytes, threads.get(name, 1)) for name, one in families.items()}
@@ -73,7 +80,7 @@ class Work:
         )
         self.supervisor = Supervisor(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
-            slow_places=families["speech"].count,
+            places={Lane.LONG: families["speech"].count, Lane.AWAY: families["web"].count},
         )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
         self._stop = threading.Event()
@@ -93,6 +100,7 @@ class Work:
         self.watcher.close()
         self.runner.close()
         self.supervisor.close()
+        self._door.close()
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
@@ -104,8 +112,14 @@ class Work:
             self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
 
     def _keep_house(self) -> None:
-        """Purge what vanished long ago, once an hour."""
-        while not self._stop.wait(3600):
+        """Notice engines that were installed meanwhile, and once an hour purge what vanished long ago."""
+        purged = time.monotonic()
+        while not self._stop.wait(ENGINES_SECONDS):
+            if self._app.notice_engines():
+                self.supervisor.wake()
+            if time.monotonic() - purged < PURGE_SECONDS:
+                continue
+            purged = time.monotonic()
             try:
                 self._app.purge(everything=False, confirmed=False)
             except UsageError as error:
@@ -146,7 +160,8 @@ class Work:
             self._stop.wait(POLL_SECONDS)
 
 
-MOST_CHILDREN = {"speech": 4}  # each takes half a gigabyte, and a long recording keeps all cores busy by itself
+MOST_CHILDREN = {"speech": 4, "web": 4}  # each takes half a gigabyte; a long recording keeps all cores busy by itself
+PER_CORE = {"web": 2}  # they mostly wait for strangers
 
 
 def _families(settings: Settings) -> dict[str, Family]:
@@ -158,14 +173,21 @@ def _families(settings: Settings) -> dict[str, Family]:
         "pages": ("page", 512 * MB),
         "media": ("media", 256 * MB),
         "speech": ("speech", 1024 * MB),
+        "web": ("web", 768 * MB),
     }
     return {
         family: Family(
-            getattr(settings, f"{name}_children") or min(settings.cores, MOST_CHILDREN.get(family, settings.cores)),
+            getattr(settings, f"{name}_children") or _children(family, settings.cores),
             getattr(settings, f"{name}_memory_mb") * MB,
             settings.child_idle_seconds,
             recycle_growth_bytes=growth,
             memory_setting=f"{name}_memory_mb",
+            door=family == "web",
         )
         for family, (name, growth) in families.items()
     }
+
+
+def _children(family: str, cores: int) -> int:
+    wanted = cores * PER_CORE.get(family, 1)
+    return min(wanted, MOST_CHILDREN.get(family, wanted))

@@ -15,13 +15,19 @@ from chyme.digesters.image_captioning import ImageCaptioning
 from chyme.digesters.image_objects import ImageObjects
 from chyme.digesters.image_ocr import ImageOcr
 from chyme.digesters.image_preview import ImagePreview
+from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.media_preview import MediaPreview
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.digesters.speech_recognition import SpeechRecognition
 from chyme.digesters.speech_recognition_cleanup import SpeechRecognitionCleanup
 from chyme.digesters.speech_recognition_summary import SpeechRecognitionSummary
+from chyme.digesters.url_crawl import UrlCrawl
+from chyme.digesters.url_crawl_screenshot import UrlCrawlScreenshot
+from chyme.digesters.url_crawl_summary import UrlCrawlSummary
+from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.converted import ConversionLimits
+from chyme.engines.crawl.limits import CrawlLimits
 from chyme.engines.llm.settings import LanguageSettings, VisionSettings
 from chyme.engines.media.limits import MediaLimits
 from chyme.engines.objects.detector import DetectorSettings
@@ -54,18 +60,26 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
     tell_place = config.get("tell_place", True)
     document_seconds, image_seconds = config.get("document_seconds", 600.0), config.get("image_seconds", 600.0)
+    browser = BrowserSettings(**config.get("browser", {}))
+    text = DocToMarkdown(conversion, document_seconds, ocr)
+    preview = ImagePreview(pictures, tell_place, image_seconds)
+    words = ImageOcr(ocr, image_seconds, pictures)
+    limits = CrawlLimits(**config.get("crawl_limits", {}))
     return (
-        DocToMarkdown(conversion, document_seconds, ocr),
+        UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, config.get("crawl", True)),
+        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion),
+        text,
         DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
-        ImagePreview(pictures, tell_place, image_seconds),
+        preview,
         MediaPreview(media, config.get("media_seconds", 600.0), tell_place),
         SpeechRecognition(SpeechSettings(**config.get("speech", {})), media, endpoint),
         SpeakerEmbedding(config.get("voice_seconds", 2.0)),
         SpeechRecognitionCleanup(language),
         SpeechRecognitionSummary(language),
-        ImageOcr(ocr, image_seconds, pictures),
+        words,
         ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
         ImageCaptioning(vision, image_seconds),
+        UrlCrawlSummary(language),
         SearchKeyword(config.get("index_text_bytes", 5_000_000)),
     )
 

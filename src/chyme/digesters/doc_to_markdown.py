@@ -33,6 +33,7 @@ class DocToMarkdown(Digester):
     name = "doc-to-markdown"
     label = "Text"
     description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
+    version = 2  # web pages and e-mails in HTML keep more of their form
     keeps = True
 
     def __init__(

@@ -20,6 +20,7 @@ MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dic
 # Texts that become passages, and texts that are indexed with the file's name: of these only the words are learnt.
 _PASSAGES_FROM = (
     "url-crawl-content",
+    "url-metadata",
     "doc-to-markdown",
     "image-ocr",
     "image-captioning",

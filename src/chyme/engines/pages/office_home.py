@@ -1,25 +1,16 @@
-"""A private folder for LibreOffice: its profile, the document at hand, and nothing that outlives us.
-
-The folder lies in the system's temporary folder, because the scratch of a task goes with the task and may not be
-reachable by path. We hold a lock on it. When we die, whatever the way, a shell that waits for just that removes it;
-should that shell die too, the next start removes every folder that nobody holds.
-"""
+"""A home for LibreOffice: its profile, the document at hand, and nothing that outlives us."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
-import stat
-import subprocess
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from chyme.engines.private_folder import TEMPORARY, PrivateFolder, emptied
+
 PREFIX = "chyme-office-"
-TEMPORARY = ("/tmp", "/var/tmp")  # not TMPDIR: in a child that is the task's scratch
-_CARETAKER = 'cat >/dev/null; rm -rf -- "$@"; sleep 1; rm -rf -- "$@"'
 
 _ITEMS = (
     ("Office.Common/Security/Scripting", "MacroSecurityLevel", "3"),
@@ -54,22 +45,13 @@ class OfficeHome:
     """One process's folder: `profile`, `desk` for the document, `temporary` for LibreOffice's own files."""
 
     def __init__(self) -> None:
-        parent = _temporary()
-        _sweep(parent)
-        self.path, self._lock = _locked(parent)
+        self._folder = PrivateFolder(PREFIX, lambda folder: _pipes(folder / "profile"))
+        self.path = self._folder.path
         self.profile = self.path / "profile"
         self.desk = self.path / "desk"
         self.temporary = self.path / "tmp"
         self.pipes = _pipes(self.profile)
         try:
-            self._caretaker = subprocess.Popen(
-                ["/bin/sh", "-c", _CARETAKER, "sh", str(self.path), *map(str, self.pipes)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,  # who ends our group must not end this one
-            )
             self.furnish()
         except OSError:
             self.remove()
@@ -78,8 +60,7 @@ class OfficeHome:
     def furnish(self) -> None:
         """Everything as new: no trace of the documents before."""
         for path in (self.profile, self.desk, self.temporary):
-            shutil.rmtree(path, ignore_errors=True)
-            path.mkdir(mode=0o700)
+            emptied(path)
         user = self.profile / "user"
         user.mkdir(mode=0o700)
         (user / "registrymodifications.xcu").write_text(_registry(), encoding="utf-8")
@@ -105,51 +86,7 @@ class OfficeHome:
                 path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        self.forget_pipes()
-        caretaker = getattr(self, "_caretaker", None)
-        if caretaker is not None and caretaker.poll() is None:
-            caretaker.kill()  # nothing is left for it to do
-            caretaker.stdin.close()
-            caretaker.wait()
-        os.close(self._lock)
-
-
-def _temporary() -> Path:
-    return Path(next((folder for folder in TEMPORARY if os.access(folder, os.W_OK | os.X_OK)), TEMPORARY[0]))
-
-
-def _locked(parent: Path) -> tuple[Path, int]:
-    """A new folder and the descriptor that holds it."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.stat().st_ino == os.fstat(lock).st_ino:
-                return path, lock
-        os.close(lock)  # somebody swept it away before we held it
-
-
-def _sweep(parent: Path) -> None:
-    """Remove our user's folders that no living process holds."""
-    for path in parent.glob(f"{PREFIX}*"):
-        try:
-            found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                continue
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
-            for pipe in _pipes(path / "profile"):
-                pipe.unlink(missing_ok=True)
-        except OSError:
-            continue  # it is in use
-        finally:
-            os.close(lock)
+        self._folder.remove()
 
 
 def _pipes(profile: Path) -> tuple[Path, ...]:

@@ -1,0 +1,1 @@
+"""Fetching web pages through the guard, and what is made of them."""

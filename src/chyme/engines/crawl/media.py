@@ -1,0 +1,57 @@
+"""What a part of a page is, by its bytes: the pictures and fonts that may be kept inside a copy."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from urllib.parse import unquote_to_bytes
+
+FONTS = frozenset({"font/woff2", "font/woff"})
+SVG = "image/svg+xml"
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"BM", "image/bmp"),
+    (b"wOF2", "font/woff2"),
+    (b"wOFF", "font/woff"),
+)
+_AVIF = frozenset({b"avif", b"avis"})
+_SVG_START = re.compile(rb"<(?:[A-Za-z]{1,20}:)?svg[\s>/]")
+PICTURES = frozenset({*(mime for _, mime in _BEGINNINGS), "image/webp", "image/avif", SVG}) - FONTS
+HEAD = 4096  # of a drawing, before its first element
+KEPT = re.compile(r"data:(?:image/(?:png|jpeg|gif|x-icon|bmp|webp|avif|svg\+xml)|font/woff2?);base64,[A-Za-z0-9+/]+=*")
+
+
+def media_type(data: bytes) -> str | None:
+    """One of PICTURES or FONTS; None for anything else, whatever the server says it is."""
+    for start, mime in _BEGINNINGS:
+        if data.startswith(start):
+            return mime
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:8] == b"ftyp" and data[8:12] in _AVIF:
+        return "image/avif"
+    return SVG if _SVG_START.search(data[:HEAD]) else None
+
+
+def data_address(mime: str, data: bytes) -> str:
+    """The bytes as a data: address, which `KEPT` matches."""
+    return f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def data_bytes(address: str) -> bytes | None:
+    """The bytes of a data: address; None when it is broken."""
+    head, comma, body = address.partition(",")
+    if not comma:
+        return None
+    plain = unquote_to_bytes(body)
+    if not head.rstrip().lower().endswith(";base64"):
+        return plain
+    try:
+        return base64.b64decode(plain + b"=" * (-len(plain) % 4), validate=False)
+    except (binascii.Error, ValueError):
+        return None

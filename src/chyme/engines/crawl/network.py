@@ -1,0 +1,185 @@
+"""The way of our HTTP client to the network: every connection comes from the guard, and everything ends on time."""
+
+from __future__ import annotations
+
+import functools
+import select
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from socket import socket
+from types import TracebackType
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from chyme.digester import Outside
+
+
+class Overtime(Exception):
+    """The time for all that was to be fetched is used up."""
+
+
+class Deadline:
+    """The moment at which everything under way ends, however slowly its bytes drip in."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds, more than none; raises Overtime."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise Overtime
+        return left
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Waiting for one's turn at a host does not count."""
+        since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._end += time.monotonic() - since
+
+
+class GuardedNetwork(httpcore2.NetworkBackend):
+    """Asks the guard for each connection; `polite`: for the first one to a host, waits for its turn there."""
+
+    def __init__(self, outside: Outside, deadline: Deadline, polite: bool) -> None:
+        self._outside = outside
+        self._deadline = deadline
+        self._polite = polite
+        self._visited: set[str] = set()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        self._deadline.left()
+        if not self._polite or host in self._visited:
+            return _Connection(self._outside.connect(host, port), self._deadline)
+        with self._deadline.paused():  # the guard bounds the wait
+            connection = _Connection(self._outside.connect(host, port, polite=True), self._deadline)
+        self._visited.add(host)
+        return connection
+
+
+class _Connection(httpcore2.NetworkStream):
+    def __init__(self, sock: socket, deadline: Deadline) -> None:
+        self._sock = sock
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._limit(timeout)
+        try:
+            return self._sock.recv(max_bytes)
+        except TimeoutError as error:
+            self._deadline.left()
+            raise httpcore2.ReadTimeout from error
+        except OSError as error:
+            raise httpcore2.ReadError(error.strerror or str(error)) from error
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._limit(timeout)
+        try:
+            self._sock.sendall(buffer)  # keeps to the time-out as a whole
+        except TimeoutError as error:
+            self._deadline.left()
+            raise httpcore2.WriteTimeout from error
+        except OSError as error:
+            raise httpcore2.WriteError(error.strerror or str(error)) from error
+
+    def close(self) -> None:
+        self._sock.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        """Raises ssl.SSLCertVerificationError where the other side is not who it should be."""
+        try:
+            self._limit(timeout)
+            name = (server_hostname or "").removesuffix(".")
+            return _Connection(ssl_context.wrap_socket(self._sock, server_hostname=name), self._deadline)
+        except ssl.SSLCertVerificationError:
+            raise
+        except TimeoutError as error:
+            self._deadline.left()
+            raise httpcore2.ConnectTimeout from error
+        except (OSError, ValueError) as error:
+            raise httpcore2.ConnectError(f"no secure connection: {_reason(error)}") from error
+        finally:
+            self._sock.close()  # where TLS began, its own socket has taken over
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable":  # while nothing was asked: the other side has hung up
+            poll = select.poll()
+            poll.register(self._sock, select.POLLIN)
+            return bool(poll.poll(0))
+        return None
+
+    def _limit(self, timeout: float | None) -> None:
+        left = self._deadline.left()
+        self._sock.settimeout(left if timeout is None else min(left, timeout))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.lower().replace("_", " ")
+    return (error.strerror if isinstance(error, OSError) else None) or "it could not be agreed on"
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Connections through the guard that all end at one moment. A context manager."""
+
+    pool: httpcore2.ConnectionPool
+    seconds: float
+    patience: float | None  # seconds for one wait
+
+    def __enter__(self) -> Connections:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def connections(
+    outside: Outside,
+    seconds: float,
+    *,
+    trusted: ssl.SSLContext | None = None,
+    polite: bool = False,
+    at_once: int = 0,
+    patience: float | None = None,
+) -> Connections:
+    """The time begins now. `at_once`: so many, kept and used again; without it every request has its own."""
+    pool = httpcore2.ConnectionPool(
+        ssl_context=trusted or authorities(),
+        max_connections=at_once or 1,
+        max_keepalive_connections=at_once,
+        http1=True,
+        http2=False,
+        retries=0,
+        network_backend=GuardedNetwork(outside, Deadline(seconds), polite),
+    )
+    return Connections(pool, seconds, patience)
+
+
+@functools.cache
+def authorities() -> ssl.SSLContext:
+    """Whose certificates to believe, read once: it takes longer than the rest of a request."""
+    return httpx2.create_ssl_context(trust_env=False)

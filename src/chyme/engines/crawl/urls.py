@@ -1,0 +1,45 @@
+"""The addresses of pages: read from links and redirects, with their passwords put aside."""
+
+from __future__ import annotations
+
+import base64
+
+import httpx2
+
+from chyme.errors import AddressRefused, UnreadableFile
+
+PORTS = {"http": 80, "https": 443}
+
+Origin = tuple[str, str, int]
+
+
+def parse(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
+    """An http(s) address without fragment, made ASCII; raises AddressRefused or UnreadableFile, naming no file."""
+    where = "the link" if base is None else f"a redirect of {base.host}"
+    try:
+        url = httpx2.URL(text.strip()) if base is None else base.join(text.strip())
+        url = url.copy_with(fragment=None)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise UnreadableFile(f"{where} is not an address that can be read") from error
+    if url.scheme not in PORTS:
+        scheme = url.scheme[:20] or "no"
+        raise AddressRefused(f"{where} leads to a {scheme}: address; only http and https are followed")
+    if not url.host:
+        raise UnreadableFile(f"{where} names no host")
+    return url
+
+
+def origin(url: httpx2.URL) -> Origin:
+    return url.scheme, url.host, url.port or PORTS[url.scheme]
+
+
+def bare(url: httpx2.URL) -> httpx2.URL:
+    """Without user and password."""
+    return url.copy_with(userinfo=b"") if url.userinfo else url
+
+
+def authorization(url: httpx2.URL) -> str | None:
+    """What to send for the user and password in the address."""
+    if not url.userinfo:
+        return None
+    return "Basic " + base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")

@@ -1,0 +1,236 @@
+"""What becomes of the page behind a link, and of a file behind one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import local_sites
+import pytest
+from disk_source import DiskSource, source_of
+from local_web import Listener, LocalWeb, Page
+
+from chyme.digesters.url_crawl import UrlCrawl
+from chyme.engines.browser.program import browser_program
+from chyme.engines.browser.settings import BrowserSettings
+from chyme.engines.crawl.limits import CrawlLimits
+from chyme.engines.guard.guard import Guard
+from chyme.engines.guard.policy import policy_of
+from chyme.errors import AddressRefused, DigestError, EngineUnavailable, LimitReached, NetworkFailed, UnreadableFile
+from chyme.model import Kind, Lane, Output
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+ALONE = BrowserSettings(program="off")
+needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chromium is not installed")
+
+
+@pytest.fixture
+def web() -> Iterator[LocalWeb]:
+    with LocalWeb() as local:
+        yield local
+
+
+def link(folder: Path, web: LocalWeb, url: str) -> DiskSource:
+    path = folder / "link.url"
+    path.write_text(f"[InternetShortcut]\r\nURL={url}\r\n")
+    return replace(source_of(path, folder), outside=Guard(policy_of(web.host), delay=0))
+
+
+def crawl(folder: Path, web: LocalWeb, url: str, crawler: UrlCrawl | None = None) -> dict[str, Output]:
+    made = (crawler or UrlCrawl(browser=ALONE)).digest(link(folder, web, url))
+    assert [output.name for output in made] == list(UrlCrawl.outputs)
+    return {output.name: output for output in made}
+
+
+def told(output: Output) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output.content or "")
+    return found
+
+
+def test_it_is_for_links_goes_out_waits_for_strangers_and_captures() -> None:
+    assert UrlCrawl().can_digest(source_of(SAMPLES / "dot.png").file) is False
+    assert (UrlCrawl.family, UrlCrawl.lane, UrlCrawl.goes_out, UrlCrawl.captures) == ("web", Lane.AWAY, True, True)
+
+
+def test_an_article_becomes_text_a_copy_and_what_it_tells_of_itself(tmp_path: Path, web: LocalWeb) -> None:
+    made = crawl(tmp_path, web, local_sites.article(web))
+
+    content = made["url-crawl-content"]
+    assert content.content is not None
+    assert content.content.startswith(f"# {local_sites.TITLE}")
+    assert {place.heading for place in content.places} == {
+        local_sites.TITLE,
+        "A pole and a notebook",
+        "Two summers of mud",
+    }
+    (copy,) = made["url-crawl-html"].artifacts
+    assert told(made["url-crawl-html"]) == {
+        "artifact": "page.html",
+        "bytes": len(copy.data),
+        "parts": 3,
+        "left_out": 0,
+        "rendered": False,
+    }
+    assert local_sites.PARAGRAPHS[0][:40].encode() in copy.data
+    facts = told(made["url-metadata"])
+    assert (facts["title"], facts["mime"]) == (local_sites.TITLE, "text/html")
+    assert "access" not in facts
+
+
+def test_what_the_page_tells_has_always_the_same_fields(tmp_path: Path, web: LocalWeb) -> None:
+    page = told(crawl(tmp_path, web, local_sites.article(web))["url-metadata"])
+    file = told(crawl(tmp_path, web, local_sites.pdf(web))["url-metadata"])
+
+    assert list(page) == list(file)
+    assert {
+        *("url", "title", "description", "author", "published_date", "image", "site_name", "domain"),
+        *("word_count", "reading_minutes"),
+    } <= set(page)
+
+
+def test_a_document_behind_a_link_is_read_with_its_pages_and_kept(tmp_path: Path, web: LocalWeb) -> None:
+    made = crawl(tmp_path, web, local_sites.pdf(web))
+
+    content = made["url-crawl-content"]
+    assert "keeps a lighthouse" in (content.content or "")
+    assert [place.page for place in content.places] == [1, 2, 3]
+    (original,) = made["url-crawl-html"].artifacts
+    assert (original.filename, original.data) == ("original.pdf", (SAMPLES / "contract.pdf").read_bytes())
+    facts = told(made["url-metadata"])
+    assert (facts["title"], facts["mime"]) == ("Rental contract", "application/pdf")
+
+
+def test_a_file_is_what_it_is_whatever_its_server_says(tmp_path: Path, web: LocalWeb) -> None:
+    url = web.page("/page.html", (SAMPLES / "contract.pdf").read_bytes())
+    assert "keeps a lighthouse" in (crawl(tmp_path, web, url)["url-crawl-content"].content or "")
+
+    url = web.page("/data.bin", "<!DOCTYPE html><title>A</title><p>A page after all", {"Content-Type": "image/png"})
+    assert "A page after all" in (crawl(tmp_path, web, url)["url-crawl-content"].content or "")
+
+
+def test_plain_text_is_taken_as_it_is(tmp_path: Path, web: LocalWeb) -> None:
+    url = web.page("/notes.txt", "first line\nsecond line\n", {"Content-Type": "text/plain"})
+
+    assert crawl(tmp_path, web, url)["url-crawl-content"].content == "first line\nsecond line"
+
+
+def test_a_recording_is_kept_and_says_why_it_has_no_text(tmp_path: Path, web: LocalWeb) -> None:
+    data = (SAMPLES / "speech/memo.ogg").read_bytes()
+    made = crawl(tmp_path, web, web.page("/memo.ogg", data, {"Content-Type": "audio/ogg"}))
+
+    assert made["url-crawl-content"].content is None
+    assert "recording" in told(made["url-crawl-html"])["notes"][0]
+    assert made["url-crawl-html"].artifacts[0].data == data
+
+
+def test_a_file_whose_name_is_one_of_ours_takes_nobodys_place(tmp_path: Path, web: LocalWeb) -> None:
+    url = web.page("/thumbnail.jpg", (SAMPLES / "pages/sign.jpg").read_bytes(), {"Content-Type": "image/jpeg"})
+
+    (original,) = crawl(tmp_path, web, url)["url-crawl-html"].artifacts
+
+    assert original.filename == "original.jpg"
+
+
+def test_an_empty_answer_is_nothing_found(tmp_path: Path, web: LocalWeb) -> None:
+    assert crawl(tmp_path, web, web.page("/empty", ""))["url-crawl-content"].content is None
+
+
+def test_a_paywall_leaves_the_beginning_a_note_and_its_word(tmp_path: Path, web: LocalWeb) -> None:
+    made = crawl(tmp_path, web, local_sites.paywall(web))
+
+    assert "\n\n> note: 127.0.0.1 marks this page as one for paying readers" in (
+        made["url-crawl-content"].content or ""
+    )
+    assert told(made["url-metadata"])["access"] == "paywall"
+
+
+@pytest.mark.parametrize("which", ["challenge", "denied", "captcha"])
+def test_a_check_for_robots_is_never_content(which: str, tmp_path: Path, web: LocalWeb) -> None:
+    with pytest.raises(UnreadableFile, match=r"link\.url: .*check for robots instead of the page; open it"):
+        crawl(tmp_path, web, local_sites.bot_walls(web)[which])
+
+
+@needs_chromium
+def test_a_check_that_lets_a_browser_pass_is_passed_by_one(tmp_path: Path, web: LocalWeb) -> None:
+    wall = Page(
+        b"<!DOCTYPE html><title>Just a moment...</title><h2>Checking your browser before you go on</h2>"
+        b'<form id="challenge-form"></form><script>document.cookie = "passed=1"; location.reload()</script>',
+        403,
+        (("Content-Type", "text/html"), ("CF-Mitigated", "challenge")),
+    )
+    behind = Page(f"<title>The mill</title><p>{'<p>'.join(local_sites.PARAGRAPHS)}".encode())
+    url = web.handler("/guarded", lambda asked, _wire: behind if "passed" in asked.headers.get("cookie", "") else wall)
+
+    made = crawl(tmp_path, web, url, UrlCrawl())
+
+    assert "colony of swifts" in (made["url-crawl-content"].content or "")
+    assert told(made["url-crawl-html"])["rendered"] is True
+
+
+@needs_chromium
+def test_a_page_of_scripts_is_kept_as_they_left_it(tmp_path: Path, web: LocalWeb) -> None:
+    made = crawl(tmp_path, web, local_sites.javascript_only(web), UrlCrawl())
+
+    assert local_sites.RENDERED in (made["url-crawl-content"].content or "")
+    assert local_sites.RENDERED.encode() in made["url-crawl-html"].artifacts[0].data
+    assert b"<script" not in made["url-crawl-html"].artifacts[0].data
+
+
+@needs_chromium
+def test_a_page_that_stays_empty_after_its_scripts_is_nothing_found(tmp_path: Path, web: LocalWeb) -> None:
+    web.page("/idle.js", "let nothing = 1;" * 500, {"Content-Type": "text/javascript"})
+    url = web.page("/idle", '<div id="root"></div><script src="/idle.js"></script>')
+
+    assert crawl(tmp_path, web, url, UrlCrawl())["url-crawl-content"].content is None
+
+
+def test_without_a_browser_a_page_of_scripts_waits_for_one(tmp_path: Path, web: LocalWeb) -> None:
+    with pytest.raises(EngineUnavailable, match="no Chromium to run them; install it"):
+        crawl(tmp_path, web, local_sites.javascript_only(web))
+    assert UrlCrawl(browser=ALONE).recipe != UrlCrawl().recipe or browser_program("auto") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "words"),
+    [(404, UnreadableFile, "answer 404"), (403, UnreadableFile, "answer 403"), (500, NetworkFailed, "500")],
+)
+def test_a_status_that_says_no_is_a_failure_with_its_number(
+    code: int, error: type[DigestError], words: str, tmp_path: Path, web: LocalWeb
+) -> None:
+    with pytest.raises(error, match=words):
+        crawl(tmp_path, web, local_sites.status(web, code))
+
+
+def test_where_the_guard_lets_nobody_nobody_goes(tmp_path: Path, web: LocalWeb) -> None:
+    with Listener() as forbidden:
+        for url in (forbidden.url("/"), web.page("/turn", headers={"Location": forbidden.url("/")}, status=302)):
+            with pytest.raises(AddressRefused, match="web_allow"):
+                crawl(tmp_path, web, url)
+        crawl(tmp_path, web, local_sites.prowler(web, forbidden))
+        assert forbidden.connections == 0
+
+
+def test_a_page_over_the_limit_names_its_setting(tmp_path: Path, web: LocalWeb) -> None:
+    small = UrlCrawl(CrawlLimits(page_bytes=1000), ALONE)
+
+    with pytest.raises(LimitReached, match="web_page_bytes"):
+        crawl(tmp_path, web, local_sites.article(web), small)
+
+
+def test_a_vault_that_fetches_nothing_fetches_nothing(tmp_path: Path, web: LocalWeb) -> None:
+    with pytest.raises(EngineUnavailable, match="set crawl to true"):
+        crawl(tmp_path, web, local_sites.article(web), UrlCrawl(crawl=False))
+    assert web.paths == []
+    assert UrlCrawl(crawl=False).recipe != UrlCrawl().recipe
+
+
+def test_a_link_that_lost_its_address_is_told(tmp_path: Path, web: LocalWeb) -> None:
+    source = link(tmp_path, web, web.url("/"))
+    source.path.write_text("no address at all")
+
+    with pytest.raises(UnreadableFile, match=r"link\.url: holds no address any more"):
+        UrlCrawl(browser=ALONE).digest(source)
+    assert source.file.kind is Kind.URL

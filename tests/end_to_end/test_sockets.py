@@ -1,0 +1,78 @@
+"""Two doors out and no third: every packet and every connecting call of a whole digestion is watched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running_chyme import PROJECT
+
+pytestmark = pytest.mark.slow
+HERE = Path(__file__).parent
+NOT_ALLOWED = 77  # how the program says that it could not make a network of its own
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[dict[str, Any]]:
+    """What was seen while a vault of links was digested, on a machine of its own."""
+    if os.geteuid() != 0:
+        pytest.skip("a network of the test's own needs root")
+    with tempfile.TemporaryDirectory(prefix="chyme-watched-") as folder:
+        os.chmod(folder, 0o755)
+        ended = subprocess.run(
+            [sys.executable, os.fspath(HERE / "watched_namespace.py"), folder],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.fspath, (HERE, HERE.parent / "engines")))},
+            capture_output=True,
+            check=False,
+            timeout=280,
+            cwd=PROJECT,
+        )
+        if ended.returncode == NOT_ALLOWED:
+            pytest.skip("no network namespace can be made here, or there is no ip command")
+        assert ended.returncode == 0, ended.stderr.decode()
+        yield json.loads(ended.stdout)
+
+
+def test_no_packet_went_anywhere_but_through_the_guard_or_to_a_configured_endpoint(watched: dict[str, Any]) -> None:
+    allowed = {
+        ("tcp", "127.0.0.1", watched["web"]),  # the web that web_allow names
+        ("tcp", "127.0.0.1", watched["model"]),  # the language model of the settings
+        ("udp", "127.0.0.1", 53),  # where the guard looks names up
+    }
+    packets = {tuple(packet) for packet in watched["packets"]}
+    answers = {("udp", "127.0.0.1", port) for port in watched["askers"]}  # of the test's own name server
+    assert packets - answers - allowed == set()
+    assert allowed <= packets
+    assert watched["forbidden"] == 0
+
+
+def test_only_the_guard_and_the_door_to_the_model_connect(watched: dict[str, Any]) -> None:
+    assert watched["calls"]
+    for call in watched["calls"]:
+        home = [frame for frame in call["stack"] if "/chyme/engines/" in frame]
+        assert any("/engines/guard/" in frame or "/engines/llm/" in frame for frame in home), call
+        wanted = watched["web"] if any("/engines/guard/" in frame for frame in home) else watched["model"]
+        assert call["to"] == ["127.0.0.1", wanted]
+
+
+def test_a_name_whose_answers_change_is_judged_by_the_answer_that_is_used(watched: dict[str, Any]) -> None:
+    assert watched["names"].count("rebinding.test") >= 2
+    assert not any(packet[1] == "127.0.0.2" for packet in watched["packets"])
+
+
+def test_what_leads_inside_fails_with_the_reason_and_the_rest_completes(watched: dict[str, Any]) -> None:
+    failed = {one["path"]: one for one in watched["result"]["failed"] if one["digester"] == "url-crawl-content"}
+    inside = {"inner name", "metadata", "decimal", "private", "mapped", "other port", "leads 0", "leads 1", "leads 2"}
+    for name in inside:
+        assert failed[f"{name}.url"]["error_category"] == "validation"
+        assert "web_allow" in failed[f"{name}.url"]["error"]
+    assert failed["unknown name.url"]["error_category"] == "network"
+    for name in ("article", "prowler", "rebinding"):
+        assert f"{name}.url" not in failed

@@ -1,0 +1,300 @@
+"""The parts around Chromium, without it: its proxy, its pipe, and how it is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from local_web import Listener, LocalWeb
+
+from chyme.digester import Outside
+from chyme.engines.browser.pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
+from chyme.engines.browser.processes import adopt_orphans
+from chyme.engines.browser.program import browser_marker, browser_program
+from chyme.engines.browser.proxy import MARK, Proxy
+from chyme.engines.browser.settings import BrowserSettings
+from chyme.engines.guard.guard import Guard
+from chyme.engines.guard.policy import policy_of
+from chyme.errors import NetworkFailed
+
+
+@pytest.fixture
+def web() -> Iterator[LocalWeb]:
+    with LocalWeb() as made:
+        yield made
+
+
+@pytest.fixture
+def guard(web: LocalWeb) -> Guard:
+    return Guard(policy_of(web.host), delay=0)
+
+
+def asked(proxy: Proxy, *sent: bytes) -> bytes:
+    """All that comes back for these bytes, until the proxy hangs up."""
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as sock:
+        found = b""
+        for part in sent:
+            sock.sendall(part)
+        while data := sock.recv(65536):
+            found += data
+        return found
+
+
+def proxy_to(web: LocalWeb, outside: Outside, **settings: int) -> Proxy:
+    made = Proxy(outside, BrowserSettings(**settings))  # type: ignore[arg-type]
+    made.expect(web.url())
+    return made
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("browser-")]
+
+
+def test_a_plain_request_reaches_its_server_as_its_own(web: LocalWeb, guard: Guard) -> None:
+    url = web.page("/a", "hello")
+    with proxy_to(web, guard) as proxy:
+        request = f"GET {url}?q=1 HTTP/1.1\r\nHost: {web.host}\r\nProxy-Connection: keep-alive\r\nX: y\r\n\r\n"
+        answer = asked(proxy, request.encode())
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"\r\nConnection: close\r\n\r\nhello")
+    (heard,) = web.asked
+    assert heard.path == "/a?q=1"
+    assert (heard.headers["x"], heard.headers["connection"]) == ("y", "close")
+    assert "proxy-connection" not in heard.headers
+    assert threads() == []
+
+
+def test_what_a_server_says_in_between_is_passed_on(web: LocalWeb, guard: Guard) -> None:
+    between = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
+    url = web.handler("/a", lambda _asked, wire: wire.send(between + b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello"))
+    with proxy_to(web, guard) as proxy:
+        answer = asked(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
+    assert answer == between + b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhello"
+
+
+def test_a_tunnel_carries_bytes_both_ways(web: LocalWeb, guard: Guard) -> None:
+    web.page("/a", "hello")
+    with proxy_to(web, guard) as proxy:
+        request = f"GET /a HTTP/1.1\r\nHost: {web.host}\r\nConnection: close\r\n\r\n".encode()
+        answer = asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\nHost: {web.host}\r\n\r\n".encode(), request)
+    assert answer.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"hello")
+
+
+def test_what_the_guard_refuses_is_refused_and_kept(web: LocalWeb, guard: Guard) -> None:
+    with Listener() as forbidden:
+        with proxy_to(web, guard) as proxy:
+            proxy.expect(forbidden.url())
+            for request in (f"GET {forbidden.url('/x')}", f"CONNECT {forbidden.host}"):
+                answer = asked(proxy, f"{request} HTTP/1.1\r\n\r\n".encode())
+                assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+                assert f"{MARK}: {proxy.mark}".encode() in answer
+        assert list(proxy.traffic.refused) == [forbidden.host]
+        assert forbidden.connections == 0
+
+
+def test_a_host_that_the_page_has_not_asked_for_is_refused_without_asking(web: LocalWeb, guard: Guard) -> None:
+    with Proxy(guard, BrowserSettings()) as proxy:
+        assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 403 ")
+    assert (web.connections, proxy.traffic.refused) == (0, {})
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        "GET /relative HTTP/1.1",
+        "GET ftp://127.0.0.1/ HTTP/1.1",
+        "GET file:///etc/passwd HTTP/1.1",
+        "CONNECT 127.0.0.1 HTTP/1.1",
+        "CONNECT 127.0.0.1:99999999 HTTP/1.1",
+        "CONNECT  HTTP/1.1",
+        "nonsense",
+        "GET http://[::1 HTTP/1.1",
+    ],
+)
+def test_anything_else_leads_nowhere(web: LocalWeb, guard: Guard, request_line: str) -> None:
+    with proxy_to(web, guard) as proxy:
+        answer = asked(proxy, request_line.encode() + b"\r\n\r\n")
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 403 ")
+    assert web.connections == 0
+
+
+def test_beyond_its_limits_nothing_comes_through(web: LocalWeb, guard: Guard) -> None:
+    url = web.page("/big", b"x" * (3 << 20))
+    request = f"GET {url} HTTP/1.1\r\n\r\n".encode()
+    with proxy_to(web, guard, load_bytes=1 << 20) as proxy:
+        assert len(asked(proxy, request)) <= 1 << 20
+        assert proxy.traffic.full == "only the first 1 MB were loaded"
+        assert asked(proxy, request).startswith(b"HTTP/1.1 403 ")
+    with proxy_to(web, guard, requests=2) as proxy:
+        assert [asked(proxy, request)[9:12] for _ in range(3)] == [b"200", b"200", b"403"]
+    with (
+        proxy_to(web, guard, connections=1) as proxy,
+        socket.create_connection(("127.0.0.1", proxy.port)) as idle,
+    ):
+        time.sleep(0.1)
+        with suppress(ConnectionError):  # it may hang up before it has read
+            assert asked(proxy, request) == b""
+        assert idle.fileno() >= 0
+
+
+def test_closing_in_the_middle_leaves_neither_thread_nor_socket(web: LocalWeb, guard: Guard) -> None:
+    asking, answering = threading.Event(), threading.Event()
+
+    class Slow:
+        def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+            asking.set()
+            answering.wait(10)
+            return guard.connect(host, port)
+
+        def hold(self, host: str, seconds: float) -> None:
+            raise AssertionError
+
+    with proxy_to(web, Slow()) as proxy:
+        client = socket.create_connection(("127.0.0.1", proxy.port))
+        client.sendall(f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode())
+        assert asking.wait(5)
+        threading.Timer(0.2, answering.set).start()
+    with client:
+        assert client.recv(1000) == b""
+    assert threads() == []
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.1", proxy.port)).close()
+
+
+def test_a_guard_that_breaks_costs_one_part_and_not_the_page(web: LocalWeb) -> None:
+    class Broken:
+        def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+            raise RuntimeError("no words for people")
+
+        def hold(self, host: str, seconds: float) -> None:
+            raise AssertionError
+
+    with proxy_to(web, Broken()) as proxy:
+        assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
+    assert isinstance(proxy.traffic.failed[web.host], NetworkFailed)
+
+
+class Ends:
+    """A pipe, and the other end of it."""
+
+    def __init__(self, most: int = 1000) -> None:
+        reads, self.says = os.pipe()
+        self.hears, writes = os.pipe()
+        self.pipe = Pipe(reads, writes, most)
+
+    def say(self, told: object) -> None:
+        os.write(self.says, json.dumps(told).encode() + b"\0")
+
+    def close(self) -> None:
+        self.pipe.close()
+        for fd in (self.says, self.hears):
+            os.close(fd)
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    made = Ends()
+    yield made
+    made.close()
+
+
+def soon() -> float:
+    return time.monotonic() + 0.3
+
+
+def test_answers_find_their_question_and_events_their_listener(ends: Ends) -> None:
+    heard: list[tuple[str, str, object]] = []
+    ends.pipe.hears = lambda session, event, told: heard.append((session, event, dict(told)))
+    ends.say({"method": "A.b", "params": {"x": 1}, "sessionId": "S"})
+    ends.say({"id": 7, "result": {"nobody": "asked"}})
+    ends.say({"id": 1, "result": {"y": 2}})
+    assert ends.pipe.call("C.d", soon(), "S", z=3) == {"y": 2}
+    assert heard == [("S", "A.b", {"x": 1})]
+    sent = json.loads(os.read(ends.hears, 1000).rstrip(b"\0"))
+    assert sent == {"id": 1, "method": "C.d", "params": {"z": 3}, "sessionId": "S"}
+    ends.say({"id": 2, "error": {"message": "no such thing"}})
+    with pytest.raises(CommandFailed, match=r"E\.f: no such thing"):
+        ends.pipe.call("E.f", soon())
+
+
+def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
+    heard: list[str] = []
+    ends.pipe.hears = lambda _session, event, _told: heard.append(event)
+    ends.say({"method": "small.1"})
+    os.write(ends.says, b'{"method": "large", "params": "' + b"x" * 3000)
+    with pytest.raises(OutOfTime):
+        ends.pipe.call("A.b", time.monotonic() + 0.1)
+    os.write(ends.says, b'"}\0')
+    ends.say({"method": "small.2"})
+    ends.say({"id": 2, "result": {}})
+    assert ends.pipe.call("A.b", soon()) == {}
+    assert heard == ["small.1", "small.2"]
+
+
+def test_silence_an_end_and_nonsense_are_told_apart(ends: Ends) -> None:
+    watched: list[float] = []
+    ends.pipe.watches = lambda: watched.append(time.monotonic())
+    with pytest.raises(OutOfTime):
+        ends.pipe.call("A.b", soon())
+    assert 2 <= len(watched) <= 4
+    os.write(ends.says, b"{nonsense\0")
+    with pytest.raises(BrowserGone):
+        ends.pipe.call("A.b", soon())
+    other = Ends()
+    os.close(other.says)
+    try:
+        with pytest.raises(BrowserGone):
+            other.pipe.call("A.b", soon())
+    finally:
+        other.pipe.close()
+        os.close(other.hears)
+
+
+def program(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+def test_the_program_is_found_behind_the_script(tmp_path: Path) -> None:
+    script = program(tmp_path / "opt" / "google-chrome", b"#!/bin/sh\n")
+    assert browser_program(str(script)) == script  # nothing else there: as the setting says
+    binary = program(tmp_path / "opt" / "chrome", b"\x7fELF...")
+    assert browser_program(str(script)) == binary
+    link = tmp_path / "bin"
+    link.symlink_to(script)
+    assert browser_program(str(link)) == binary
+    assert browser_program(str(binary)) == binary
+
+
+def test_off_and_missing_programs_are_none(tmp_path: Path) -> None:
+    assert browser_program("off") is None
+    assert browser_program(str(tmp_path / "missing")) is None
+    assert browser_program(str(tmp_path)) is None
+
+
+def test_the_marker_changes_with_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "chrome"
+    seen = [browser_marker(str(path))]
+    program(path, b"\x7fELF one")
+    seen.append(browser_marker(str(path)))
+    program(path, b"\x7fELF second")
+    seen.append(browser_marker(str(path)))
+    path.unlink()
+    assert len(set(seen)) == 3
+    assert browser_marker(str(path)) == seen[0] == browser_marker("off") == "no Chromium"
+
+
+def test_whether_orphans_are_ours_is_as_before_afterwards() -> None:
+    before = adopt_orphans(True)
+    assert adopt_orphans(before) is True
+    assert adopt_orphans(before) is before

@@ -1,0 +1,426 @@
+"""A kept copy of a page: what is in it, what is not, and what it costs."""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from local_web import LocalWeb
+from PIL import ImageChops, ImageStat
+from snapshot_site import CHROMIUM, DRAWING, PAGE, PlainFetches, build, looked_at, picture
+
+from chyme.engines.crawl.fetched import Fetched
+from chyme.engines.crawl.limits import MB, CrawlLimits
+from chyme.engines.crawl.snapshot import TEXT_ONLY, Snapshot, snapshot
+
+URL = "http://pages.test/dir/page.html"
+PNG = picture("any")
+WOFF2 = b"wOF2" + b"\0" * 60
+
+
+class Web:
+    """Parts by their address."""
+
+    def __init__(self, parts: Mapping[str, bytes] | Callable[[str], bytes | None]) -> None:
+        self._parts = parts if callable(parts) else dict(parts).get
+        self._lock = threading.Lock()
+        self.asked: list[str] = []
+
+    def part(self, url: str, most: int) -> Fetched | None:
+        with self._lock:
+            self.asked.append(url)
+        body = self._parts(url)
+        mime = "text/css" if url.endswith(".css") else "application/octet-stream"
+        return None if body is None or len(body) > most else Fetched(url, 200, {"content-type": mime}, body)
+
+
+def kept(
+    page: str,
+    parts: Mapping[str, bytes] | Callable[[str], bytes | None] | None = None,
+    limits: CrawlLimits | None = None,
+) -> tuple[Snapshot, str, list[str]]:
+    web = Web(parts or {})
+    made = snapshot(page, URL, web, limits or CrawlLimits())
+    return made, made.html.decode("utf-8"), web.asked
+
+
+def as_data(mime: str, data: bytes) -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: the copy was not looked at")
+def test_the_copy_looks_like_the_page_and_asks_nobody(tmp_path: Path) -> None:
+    with LocalWeb() as web:
+        url = build(web)
+        page = looked_at(url, tmp_path / "page.png")
+        made = snapshot(PAGE, url, PlainFetches(), CrawlLimits())
+        file = tmp_path / "copy.html"
+        file.write_bytes(made.html)
+        web.asked.clear()
+        copy = looked_at(file.as_uri(), tmp_path / "copy.png")
+
+        assert web.asked == []
+    assert (made.left_out, made.notes) == (0, ())
+    assert page.size == copy.size
+    assert len(page.resize((100, 140)).getcolors(14_000) or ()) > 100  # there is something to be seen
+    assert max(ImageStat.Stat(ImageChops.difference(page, copy)).mean) < 0.05
+
+
+def test_every_kind_of_picture_is_in_the_copy() -> None:
+    names = ["plain", "lazy", "middle", "unseen", "tile", "tile2", "deep", "stripe", "icon"]
+    with LocalWeb() as web:
+        fetches = PlainFetches()
+        made = snapshot(PAGE, build(web), fetches, CrawlLimits())
+    html = made.html.decode()
+
+    assert [name for name in names if as_data("image/png", picture(name)) not in html] == []
+    assert as_data("image/webp", picture("modern", "WEBP")) in html
+    assert "never-asked" not in " ".join(fetches.asked)  # no element has the class
+    assert made.parts == len(fetches.asked) == 14
+
+
+def test_the_head_is_ours_and_the_rest_of_the_page_keeps_what_styles_hang_on() -> None:
+    _, html, _ = kept(
+        '<!doctype html><html lang=de class="a b" data-theme=dark onclick=x><head><title>Käse &lt;3</title>'
+        "<meta name=viewport content='width=device-width'><link rel=canonical href=/c><meta property=og:x content=y>"
+        "<body id=top class=c style='color:red' bgcolor=#fff onload=x data-page=7><p>Hallo"
+    )
+
+    assert html.startswith('<!DOCTYPE html><html lang="de" class="a b" data-theme="dark"><head><meta charset="utf-8">')
+    assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:;" in html
+    assert "<title>Käse &lt;3</title>" in html
+    assert '<meta name="viewport" content="width=device-width">' in html
+    assert '<meta name="canonical" content="http://pages.test/c">' in html
+    assert '<meta name="referrer" content="no-referrer">' in html
+    assert "og:x" not in html
+    assert '<body id="top" class="c" style="color:red" bgcolor="#fff" data-page="7"><p>Hallo</p></body></html>' in html
+
+
+@pytest.mark.parametrize(
+    ("first", "ours"),
+    [
+        ("<!DOCTYPE html>", "<!DOCTYPE html><html>"),
+        ("", "<html>"),
+        ("<!-- x --> <!doctype HTML>", "<!DOCTYPE html><html>"),
+        ('<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">', "<html>"),
+        ('<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">', "<html>"),
+        (
+            '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/x.dtd">',
+            '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"',
+        ),
+        ('<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://x">', "<!DOCTYPE html><html>"),
+    ],
+)
+def test_the_way_of_laying_out_is_that_of_the_page(first: str, ours: str) -> None:
+    assert kept(f"{first}<p>x")[1].startswith(ours)
+
+
+@pytest.mark.parametrize(
+    ("written", "link"),
+    [
+        ("../a?b=1&amp;c=2", 'href="http://pages.test/a?b=1&amp;c=2" target="_blank" rel="noopener noreferrer"'),
+        ("#part", 'href="#part" rel="noopener noreferrer"'),
+        ("page.html#part", 'href="#part" rel="noopener noreferrer"'),
+        ("mailto:a@b.test", 'href="mailto:a@b.test" target="_blank" rel="noopener noreferrer"'),
+        ("tel:+39123", 'href="tel:+39123" target="_blank" rel="noopener noreferrer"'),
+        ("javascript:x()", 'href="#" rel="noopener noreferrer"'),
+        ("vbscript:x()", 'rel="noopener noreferrer"'),
+        ("data:text/html,x", 'rel="noopener noreferrer"'),
+        ("file:///etc/passwd", 'rel="noopener noreferrer"'),
+        ("http://[broken", 'rel="noopener noreferrer"'),
+    ],
+)
+def test_links_are_absolute_or_none(written: str, link: str) -> None:
+    assert f"<a {link}>x</a>" in kept(f'<a href="{written}" ping=/p target=top>x</a>')[1]
+
+
+def test_the_base_of_the_page_counts_for_its_parts() -> None:
+    assert kept("<base href=//other.test/q/><img src=a.png>")[2] == ["http://other.test/q/a.png"]
+
+
+@pytest.mark.parametrize(
+    ("markup", "wanted"),
+    [
+        ("<img src=a.png>", "a.png"),
+        ("<img src=spacer.gif data-src=b.png>", "b.png"),
+        ("<img data-original=b.png>", "b.png"),
+        ("<img src=a.png data-src='{\"json\": 1}'>", "a.png"),
+        ("<img srcset='a.png 300w, b.png 1200w, c.png 2600w'>", "b.png"),
+        ("<img sizes=250px srcset='a.png 300w, b.png 1200w'>", "a.png"),
+        ("<img srcset='b.png 2x, a.png'>", "a.png"),
+        ("<img srcset='c.png 3000w, b.png 2000w'>", "b.png"),
+        ("<img data-srcset='b.png 800w' src=a.png>", "b.png"),
+        (
+            "<picture><source srcset=n.png media='(max-width: 600px)'><source srcset=w.png><img src=a.png></picture>",
+            "w.png",
+        ),
+        ("<picture><source srcset=n.jxl type=image/jxl><img src=a.png></picture>", "a.png"),
+        ("<picture><source srcset=d.png media='(prefers-color-scheme: dark)'><img src=a.png></picture>", "a.png"),
+        ("<noscript><img src=a.png></noscript>", "a.png"),
+        ("<img class=lazy data-src=a.png><noscript><img src=a.png></noscript>", "a.png"),
+        ("<noscript><img src=a.png></noscript><img data-src=a.png>", "a.png"),
+        ("<noscript><img src=http://count.test/visit width=1 height=1></noscript>", None),
+        ("<video poster=a.png src=film.mp4></video>", "a.png"),
+        ("<input type=image src=a.png>", "a.png"),
+        ("<object type=image/png data=a.png></object>", "a.png"),
+        ("<svg><image xlink:href=a.png /></svg>", "a.png"),
+        ("<td background=a.png>", "a.png"),
+        ("<table background=a.png><tr><td>x</table>", "a.png"),
+        ("<div data-bg=a.png>x</div>", "a.png"),
+        ("<p style='background:url(a.png)'>x", "a.png"),
+        ("<link rel=icon href=a.png>", "a.png"),
+    ],
+)
+def test_one_address_of_a_picture_is_fetched_and_shown_once(markup: str, wanted: str | None) -> None:
+    if markup.startswith("<td"):
+        markup = f"<table><tr>{markup}x</table>"
+    made, html, asked = kept(markup, lambda url: PNG)
+
+    assert asked == ([f"http://pages.test/dir/{wanted}"] if wanted else [])
+    assert html.count(as_data("image/png", PNG)) == made.parts == (1 if wanted else 0)
+
+
+def test_a_second_choice_is_taken_where_the_first_cannot_be_had() -> None:
+    made, html, asked = kept("<img src=small.png data-src=gone.png>", {"http://pages.test/dir/small.png": PNG})
+
+    assert [address.rpartition("/")[2] for address in asked] == ["gone.png", "small.png"]
+    assert as_data("image/png", PNG) in html
+    assert (made.parts, made.left_out) == (1, 1)
+
+
+def test_only_what_is_a_picture_by_its_bytes_is_kept_as_one() -> None:
+    made, html, _ = kept("<img src=a.png alt=cat><img src=b.png>", lambda url: b"<html><script>x</script>")
+
+    assert '<img alt="cat">' in html
+    assert (made.parts, made.left_out) == (0, 2)
+    assert made.notes == ("pictures, styles and fonts that could not be had: 2",)
+
+
+def test_a_drawing_is_kept_without_its_scripts() -> None:
+    _, html, _ = kept("<img src=a.svg>", lambda url: DRAWING.encode())
+
+    drawn = base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0])
+    assert b"circle" in drawn
+    assert b"script" not in drawn and b"onload" not in drawn
+
+
+def test_sheets_are_filled_with_what_they_import() -> None:
+    parts = {
+        "http://pages.test/s/a.css": b"@import 'b.css' (min-width: 1px); p { color: red; background: url(i.png) }",
+        "http://pages.test/s/b.css": b"@import 'a.css'; @import url(deep/c.css) layer(base); b { color: blue }",
+        "http://pages.test/s/deep/c.css": b"i { background: url(../i.png) }",
+        "http://pages.test/s/i.png": PNG,
+    }
+    made, html, _ = kept("<link rel=stylesheet href=/s/a.css media=screen><p><i>x</i>", parts)
+
+    inside = f"url({as_data('image/png', PNG)})"
+    assert (
+        f'<style media="screen">@media (min-width: 1px){{@layer base{{i {{ background: {inside} }}}}'
+        "b { color: blue }}"
+        f"p {{ color: red; background: {inside} }}</style>"
+    ) in html
+    assert (made.parts, made.left_out) == (4, 0)
+
+
+def test_fonts_are_kept_for_letters_that_the_page_has() -> None:
+    def face(name: str, letters: str) -> str:
+        return (
+            f"@font-face{{font-family:{name};unicode-range:{letters};"
+            f"src:url({name}.eot),url({name}.woff) format('woff'),url({name}.woff2) format('woff2')}}"
+        )
+
+    style = face("latin", "U+0-FF") + face("greek", "U+370-3FF")
+    made, html, asked = kept(f"<style>{style}</style><p>Latin", lambda url: WOFF2)
+
+    assert asked == ["http://pages.test/dir/latin.woff2"]
+    assert f"src:url({as_data('font/woff2', WOFF2)})" in html
+    assert "greek" not in html
+    assert made.left_out == 0
+
+
+def test_a_font_that_cannot_be_had_leaves_no_rule_behind() -> None:
+    assert "font-face" not in kept("<style>@media all{@font-face{font-family:a;src:url(a.woff2)}}p{}</style>x")[1]
+
+
+def test_what_is_left_out_of_a_mask_hides_what_it_would_have_hidden() -> None:
+    html = kept("<style>p{mask-image:url(a.svg);background:url(b.png) red}</style><p>x")[1]
+
+    assert "mask-image:linear-gradient(transparent,transparent);background:none red" in html
+
+
+def test_frames_and_films_become_links() -> None:
+    html = kept("<iframe src=/f></iframe><audio src=/s.mp3></audio><video><source src=/v.mp4></video><embed src=/e>")[1]
+
+    assert re.findall(r'<a href="([^"]+)"', html) == [
+        f"http://pages.test/{name}" for name in ("f", "s.mp3", "v.mp4", "e")
+    ]
+    assert not re.search(r"<(iframe|audio|video|source|embed)", html)
+
+
+def test_forms_are_inert_and_hold_no_secret() -> None:
+    html = kept(
+        "<form action=/go method=post><input name=q value=tea autofocus><input type=password value=pass-1>"
+        "<input type=hidden value=token-1><button formaction=/x>Go</button><input type=checkbox checked></form>"
+        "<p contenteditable>x"
+    )[1]
+
+    assert '<form method="dialog"><input name="q" value="tea" inert=""><input type="password" inert="">' in html
+    assert '<button inert="">Go</button><input type="checkbox" checked=""></form><p>x</p>' in html
+    assert "pass-1" not in html and "token-1" not in html
+
+
+def test_a_text_that_begs_for_scripts_is_not_shown_but_others_are() -> None:
+    html = kept("<noscript>Please enable JavaScript.</noscript><noscript><p>Our address: Rome</p></noscript>")[1]
+
+    assert "enable" not in html
+    assert "<p>Our address: Rome</p>" in html
+
+
+def test_elements_of_the_pages_own_and_drawings_stay_in_place() -> None:
+    markup = (
+        '<x-card class="a"><svg viewBox="0 0 1 1"><use href="#i"></use><path d="M0 0" fill="red"></path></svg></x-card>'
+    )
+
+    assert f"<body>{markup}</body>" in kept(markup)[1]
+
+
+def test_icons_of_another_drawing_are_drawn_in_place() -> None:
+    sprite = b"""<svg xmlns="http://www.w3.org/2000/svg"><symbol id="leaf" viewBox="0 0 9 9" onload="x()">
+    <path d="M0 0h9" fill="url(http://out.test)"/><script>x()</script><g><circle r="4"/></g></symbol></svg>"""
+    page = (
+        '<svg class="icon"><use xlink:href="/icons.svg#leaf"></use></svg><svg><use href="/icons.svg#gone"></use></svg>'
+    )
+    made, html, asked = kept(page, lambda url: sprite)
+
+    drawn = re.sub(r"\s*\n\s*", "", html.partition("<body>")[2])
+    assert drawn.startswith(
+        '<svg class="icon"><svg viewBox="0 0 9 9"><path d="M0 0h9" fill="none"></path><g><circle r="4"></circle></g>'
+    )
+    assert asked == ["http://pages.test/icons.svg"]
+    assert made.parts == 1
+    assert "gone" not in html and "script" not in drawn
+
+
+def test_pictures_written_into_the_page_stay() -> None:
+    inside = as_data("image/png", PNG)
+    made, html, asked = kept(f'<img src="{inside}"><p style="background:url({inside})">x')
+
+    assert html.count(inside) == 2
+    assert (asked, made.parts, made.left_out) == ([], 0, 0)
+
+
+def test_styles_come_before_pictures_and_pictures_before_fonts_when_room_is_short() -> None:
+    parts: dict[str, bytes] = {
+        "http://pages.test/a.css": b"p{color:red}@font-face{font-family:f;src:url(f.woff2)}",
+        "http://pages.test/f.woff2": WOFF2 + b"\0" * 20_000,
+        "http://pages.test/1.png": PNG + b"\0" * 20_000,
+        "http://pages.test/2.png": PNG + b"\0" * 400_000,
+        "http://pages.test/3.png": PNG + b"\0" * 20_001,
+    }
+    page = "<link rel=stylesheet href=/a.css><p>x<img src=/1.png><img src=/2.png><img src=/3.png>"
+    made, html, _ = kept(page, parts, CrawlLimits(snapshot_bytes=85_000))
+
+    assert "p{color:red}" in html
+    assert html.count("data:image/png") == 2
+    assert "data:font" not in html
+    assert len(made.html) <= 85_000
+    assert (made.parts, made.left_out) == (3, 2)
+    assert made.notes == ("pictures, styles and fonts beyond the limits of a copy (web_parts, web_snapshot_bytes): 2",)
+
+
+def test_no_more_parts_are_asked_for_than_allowed() -> None:
+    page = "".join(f"<img src={number}.png>" for number in range(50))
+    made, _, asked = kept(page, lambda url: PNG, CrawlLimits(parts=20))
+
+    assert len(asked) == 20
+    assert (made.parts, made.left_out) == (20, 30)
+
+
+def test_parts_are_fetched_several_at_a_time() -> None:
+    def slowly(url: str) -> bytes:
+        time.sleep(0.1)
+        return PNG
+
+    started = time.monotonic()
+    made, _, _ = kept("".join(f"<img src={number}.png>" for number in range(30)), slowly)
+
+    assert made.parts == 30
+    assert time.monotonic() - started < 1.5
+
+
+LAUGHS = "".join(
+    f'<!ENTITY {"abcdefghij"[at]} "{("&" + "abcdefghij"[at - 1] + ";") * 10 if at else "ha"}">' for at in range(10)
+)
+HOSTILE: dict[str, tuple[str, bytes | None]] = {
+    "100,000 nested elements": ("<div>" * 100_000 + "here", None),
+    "100,000 nested drawings": ("<svg>" + "<g>" * 100_000 + "<text>here", None),
+    "a million pictures": ("<p>here</p>" + "<img src=/a.png>" * 1_000_000, PNG),
+    "a page of 20 MB": ("<p>here</p>" + "some <b>words</b> &amp; " * (20 * MB // 23), None),
+    "a style sheet of 20 MB": ("<style>" + "p{color:red}\n" * (20 * MB // 13) + "</style>here", None),
+    "a nested style sheet": ("<style>" + "a{" * 500_000 + "</style>here", None),
+    "styles nested in an attribute": ("<p style='a:" + "(" * 50_000 + "'>here", None),
+    "data of 10 MB": (f"<img src='data:image/png;base64,{'A' * 10 * MB}'>here", None),
+    "a million attributes": ("<div " + " ".join(f"a{number}" for number in range(1_000_000)) + ">here", None),
+    "formatting that multiplies": (
+        "here<p>" + "".join(f"<b id={at}>" for at in range(3000)) + "</p>" + "<p>x</p>" * 99_999,
+        None,
+    ),
+    "nothing but brackets": ("here" + "<" * 20 * MB, None),
+    "sheets that import each other": (
+        "<link rel=stylesheet href=/a.css>here",
+        b"@import 'a.css';@import 'a.css?b';p{}",
+    ),
+    "a drawing that laughs": ("<img src=/a.svg>here", f"<!DOCTYPE svg [{LAUGHS}]><svg>&j;</svg>".encode()),
+    "nested noscript": ("<noscript>" * 100_000 + "here", None),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_ends_in_seconds_with_a_copy(name: str) -> None:
+    page, part = HOSTILE[name]
+    started = time.monotonic()
+    made, html, _ = kept(page, lambda url: part)
+
+    assert "here" in html.partition("<body")[2]
+    assert len(made.html) <= CrawlLimits().snapshot_bytes
+    assert time.monotonic() - started < 40  # a few seconds on a machine that does nothing else
+
+
+def test_a_page_that_cannot_be_parsed_is_kept_as_text() -> None:
+    limits = CrawlLimits(snapshot_bytes=10_000)
+    made, html, _ = kept(
+        "<title>x</title><script>no()</script><p>One &amp; two</p>" + "<p>three</p>" * 2_000, limits=limits
+    )
+
+    assert made.notes[0] == TEXT_ONLY
+    assert "<pre>x One &amp; two three" in html
+    assert "no()" not in html
+    assert len(made.html) <= 10_000
+
+
+@pytest.mark.parametrize("page", ["", " ", "\0", "\ud800<p>\udfff", "<", "<!doctype html>", "no markup & nothing else"])
+def test_odd_pages_make_a_copy_too(page: str) -> None:
+    made, html, _ = kept(page)
+
+    assert html.endswith("</body></html>")
+    assert made.notes == ()
+
+
+def test_the_pages_of_the_corpus_keep_their_words(corpus: Path) -> None:
+    for file in sorted((corpus / "html").glob("*.html"))[::6]:
+        page = file.read_text("utf-8", "replace")
+        made, html, _ = kept(page)
+        assert TEXT_ONLY not in made.notes, file.name
+        assert _words(html) >= 0.9 * _words(page), file.name
+
+
+def _words(html: str) -> int:
+    bare = re.sub(
+        r"(?is)<(script|style|noscript|template|svg|iframe)\b.*?</\1\s*>|<!--.*?-->|<title.*?</title>", " ", html
+    )
+    return len(re.sub(r"<[^<>]*>", " ", bare).split())
