@@ -109,7 +109,8 @@ def test_what_was_not_even_tried_costs_no_attempt_however_often_it_is_put_off() 
     put_off = verdict(Failed(Category.RATE_LIMIT, "the host asked for a pause", retry_after=60, tried=False), 3)
 
     assert (put_off.status, put_off.settled, put_off.attempts) == (Status.FAILED, False, 2)
-    assert put_off.retry_at is not None
+    soon = verdict(Failed(Category.RATE_LIMIT, "others come first", retry_after=2, tried=False), 1)
+    assert (put_off.retry_at, soon.retry_at) == (iso(NOW + timedelta(seconds=60)), iso(NOW + timedelta(seconds=2)))
 
 
 @given(st.sampled_from(sorted(RETRIED)), st.integers(1, 30), st.floats(0, 1))

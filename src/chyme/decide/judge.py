@@ -114,8 +114,10 @@ def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Pol
         case Interrupted():
             return Verdict(Status.TODO, False, max(0, attempts - 1))
         case Failed(category, message, retry_after, tried):
-            spent = attempts if tried else max(0, attempts - 1)
-            return _failed(category, message, retry_after, spent, now, policy, chance)
+            if not tried and retry_after is not None:
+                again = iso(now + timedelta(seconds=retry_after * (1 + policy.jitter * chance)))
+                return Verdict(Status.FAILED, False, max(0, attempts - 1), message, category, retry_at=again)
+            return _failed(category, message, retry_after, attempts, now, policy, chance)
 
 
 def _failed(

@@ -104,7 +104,7 @@ def _picture(told: Json) -> Readable:
 
 def _page(told: Json) -> Readable:
     """What a web page says about itself, one line each."""
-    words = [_text(told.get(field)).strip() for field in ("title", "description", "author", "site_name")]
+    words = [_text(told.get(field)).strip() for field in ("title", "description", "author", "site_name", "domain")]
     words.append(", ".join(_text(word).strip() for word in _list(told.get("keywords")) if _text(word).strip()))
     return Readable(writable("\n\n".join(dict.fromkeys(word for word in words if word))))
 
