@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -82,16 +82,22 @@ def _killed(vault: Path, settings: dict[str, str], tell: Tell) -> None:
     before = {used.pid for used in family_of(process.pid)}
     process.send_signal(signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 10
-    while (left := [pid for pid in before if _runs(pid)]) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    tell(Figure("processes left after kill -9", len(left), "", f"of {len(before)}, after 10 s at most", at_most=0))
+    left = _gone(lambda: [pid for pid in before if _runs(pid)])
+    tell(Figure("processes left after kill -9", left, "", f"of {len(before)}, after 10 s at most", at_most=0))
     ended = digest(vault, settings=settings)
     if ended.code != 0:
         raise RuntimeError(f"the second start failed:\n{ended.output}")
     _complete(vault, PAGES)
-    again = [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_chromium(int(pid))]
-    tell(Figure("Chromium processes left after the second", len(again), "", "zombies included", at_most=0))
+    again = _gone(lambda: [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_chromium(pid)])
+    tell(Figure("Chromium processes left after the second", again, "", "zombies included, after 10 s", at_most=0))
+
+
+def _gone(left: Callable[[], list[int]]) -> int:
+    """How many are still there after a while."""
+    deadline = time.monotonic() + 10
+    while (found := left()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return len(found)
 
 
 def _watched(vault: Path, settings: dict[str, str]) -> tuple[float, int, int]:
