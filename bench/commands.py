@@ -47,7 +47,11 @@ def run(
     settings: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a command to its end. `cores`: only on these. `sample_seconds`: look at its memory this often."""
-    environment = os.environ | {f"CHYME_{name.upper()}": value for name, value in (settings or {}).items()}
+    environment = (
+        os.environ
+        | {"CHYME_CRAWL": "false"}
+        | {f"CHYME_{name.upper()}": value for name, value in (settings or {}).items()}
+    )
     if cores:
         command = (sys.executable, "-c", ON_CORES, ",".join(map(str, cores)), *command)
     with tempfile.TemporaryFile() as told:

@@ -31,7 +31,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
         for number, address in enumerate(addresses):
             (vault / f"page {number}.url").write_text(f"[InternetShortcut]\r\nURL={address}\r\n")
             os.utime(vault / f"page {number}.url", (1e9, 1e9))
-        settings = {"web_allow": f"127.0.0.1:{port}", "web_delay": "0"}
+        settings = {"crawl": "true", "web_allow": f"127.0.0.1:{port}", "web_delay": "0"}
         texts = _loop("text", addresses)
         read = digest(vault, settings=settings | {"browser": "off"})
         tell(Figure("pages read and kept, no pictures", PAGES / read.wall, "pages/s", f"{PAGES} pages, all cores"))

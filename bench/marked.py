@@ -12,7 +12,8 @@ from pathlib import Path
 def environment(mark: Path) -> dict[str, str]:
     """Our environment with the mark. Children keep little of it, but they keep PYTHONPATH."""
     return {name: value for name, value in os.environ.items() if not name.startswith("CHYME_")} | {
-        "PYTHONPATH": os.fspath(mark)
+        "CHYME_CRAWL": "false",
+        "PYTHONPATH": os.fspath(mark),
     }
 
 

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
+import sys
 from pathlib import Path
 
 import pytest
+
+# Links among the samples lead to other machines, and no test talks to any. Tests of crawling say so themselves.
+os.environ["CHYME_CRAWL"] = "false"
+
+
+def stay_here(event: str, arguments: tuple[object, ...]) -> None:
+    """Nobody in this process looks up a name or connects to another machine."""
+    if event == "socket.getaddrinfo":
+        host = arguments[0]
+    elif event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    else:
+        return
+    name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
+    try:
+        here = ipaddress.ip_address(name.partition("%")[0]).is_loopback or event == "socket.getaddrinfo"
+    except ValueError:
+        here = name == "localhost" or name.endswith(".invalid")
+    if not here:
+        raise AssertionError(f"a test wants to talk to {name}")
+
+
+sys.addaudithook(stay_here)
 
 PROJECT = Path(__file__).parents[1]
 CORPUS = PROJECT / "../shared/corpus"
@@ -25,7 +51,9 @@ UNHURRIED = (
     *("engines/test_ocr", "engines/test_libreoffice", "engines/test_vision", "engines/test_weights"),
     *("engines/test_speech", "engines/test_voices", "engines/test_language_model", "cli/test_people_command"),
     *("digesters/test_speech_recognition", "cli/test_show_subtitles"),
-    *("digesters/test_url_crawl", "engines/test_browser", "engines/test_crawl_snapshot"),
+    *("digesters/test_url_crawl", "engines/test_browser", "engines/test_crawl_snapshot", "engines/test_crawl_fetch"),
+    *("engines/test_pictures", "engines/test_pages", "engines/test_objects", "engines/test_conversion"),
+    *("digesters/test_media_preview", "digesters/test_image_preview", "digesters/test_image_captioning"),
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
 )
 

@@ -44,7 +44,7 @@ class RunningChyme:
         self.site = folder / "site"
         self.vault.mkdir()
         self.site.mkdir()
-        self.settings: dict[str, str] = {}
+        self.settings = {"CHYME_CRAWL": "false"}  # links among the samples lead to other machines
         self._files: list[IO[bytes]] = []
         self._started: list[subprocess.Popen[bytes]] = []
 

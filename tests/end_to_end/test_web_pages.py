@@ -105,7 +105,12 @@ def chyme(tmp_path: Path) -> Iterator[RunningChyme]:
 @pytest.fixture
 def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
     with LocalWeb() as local:
-        chyme.settings |= {"CHYME_WEB_ALLOW": local.host, "CHYME_WEB_DELAY": "0", "CHYME_WEB_SECONDS": "4"}
+        chyme.settings |= {
+            "CHYME_CRAWL": "true",
+            "CHYME_WEB_ALLOW": local.host,
+            "CHYME_WEB_DELAY": "0",
+            "CHYME_WEB_SECONDS": "4",
+        }
         yield local
 
 

@@ -307,7 +307,6 @@ def files() -> dict[str, bytes]:
         "letters/cookbook.eml": MAIL.encode(),
         "reading/harbour letter.html": NEWSLETTER.encode(),
         "reading/four minutes homesick.epub": writers.epub("Four Minutes Homesick", STORY),
-        "reading/bookbinding.url": b"[InternetShortcut]\r\nURL=https://en.wikipedia.org/wiki/Bookbinding\r\n",
         "notes/rhubarb jam.md": RECIPE.encode(),
         "notes/garten.md": GERMAN.encode(),
         "notes/washi.md": JAPANESE.encode(),
