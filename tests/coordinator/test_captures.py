@@ -9,7 +9,7 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
-from chyme.store import digests, documents, places, sqlar, verify
+from chyme.store import digests, documents, places, queue, sqlar, verify
 
 Open = Callable[..., Bench]
 PAGE = Output(
@@ -121,3 +121,33 @@ def test_a_capture_survives_a_page_that_takes_chyme_along_each_time(bench: Open,
 
     assert vault.digest(link, "page")[0] == "completed"
     assert vault.content(link, "page") == "what it said"
+
+
+def test_a_picture_stays_with_the_page_it_was_taken_of_when_the_page_cannot_be_had_again(bench: Open) -> None:
+    crawl = Told("crawl", lambda _source: [PAGE], outputs=("page",), captures=True)
+    shot = Told("shot", lambda _source: [Output("shot", "of the page")], reads=("page",), captures=True)
+    vault = bench(crawl, shot)
+    link = vault.drop("a.url")
+    vault.process(link)
+    crawl.make = fails(UnreadableFile("a.url: a login instead of the page"))
+    shot.make = lambda _source: [Output("shot", "of the login")]
+
+    vault.process(link, Wish(reset=True))
+
+    assert (vault.content(link, "page"), vault.content(link, "shot")) == ("what it said", "of the page")
+    assert "a login instead" in (digests.of_file(vault.db, link)["shot"].error or "")
+    assert vault.digest(link, "shot")[0] == "completed"
+
+
+def test_what_was_kept_for_want_of_an_engine_is_tried_again_when_one_may_be_there(bench: Open) -> None:
+    vault, link, crawl, _ = captured(bench)
+    good = crawl.make
+    crawl.make = fails(EngineUnavailable("a.url: no browser"))
+    vault.process(link, Wish(reset=True, only=("crawl",)))
+    crawl.make = good
+
+    assert vault.database.write(lambda db: queue.wake_unavailable(db, "page", "r", "now")) == 1
+    assert vault.database.write(lambda db: queue.wake_unavailable(db, "text", "r", "now")) == 0
+    vault.process(link)
+    row = digests.of_file(vault.db, link)["page"]
+    assert (row.status, row.error) == ("completed", None)

@@ -13,13 +13,24 @@ import pytest
 from disk_source import DiskSource, source_of
 from local_web import Listener, LocalWeb, Page
 
+from chyme.digesters.image_ocr import ImageOcr
+from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.url_crawl import UrlCrawl
 from chyme.engines.browser.program import browser_program
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.crawl.limits import CrawlLimits
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
-from chyme.errors import AddressRefused, DigestError, EngineUnavailable, LimitReached, NetworkFailed, UnreadableFile
+from chyme.engines.ocr.lines import OcrSettings
+from chyme.errors import (
+    AddressRefused,
+    DigestError,
+    EngineUnavailable,
+    LimitReached,
+    NetworkFailed,
+    RateLimited,
+    UnreadableFile,
+)
 from chyme.model import Kind, Lane, Output
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -234,3 +245,51 @@ def test_a_link_that_lost_its_address_is_told(tmp_path: Path, web: LocalWeb) -> 
     with pytest.raises(UnreadableFile, match=r"link\.url: holds no address any more"):
         UrlCrawl(browser=ALONE).digest(source)
     assert source.file.kind is Kind.URL
+
+
+@pytest.mark.parametrize("sample", ["pages/sign.jpg", "contract.pdf"])
+def test_a_refusal_that_comes_with_a_file_is_a_refusal(sample: str, tmp_path: Path, web: LocalWeb) -> None:
+    url = web.page("/hotlink", (SAMPLES / sample).read_bytes() * 3, {"Content-Type": "image/jpeg"}, 403)
+
+    with pytest.raises(UnreadableFile, match="answer 403"):
+        crawl(tmp_path, web, url)
+
+
+def test_a_file_that_nobody_can_read_is_kept_and_says_why(tmp_path: Path, web: LocalWeb) -> None:
+    broken = (SAMPLES / "contract.pdf").read_bytes()[:300]
+    made = crawl(tmp_path, web, web.page("/broken.pdf", broken, {"Content-Type": "application/pdf"}))
+
+    assert made["url-crawl-content"].content is None
+    assert "broken.pdf" in told(made["url-crawl-html"])["notes"][0]
+    assert made["url-crawl-html"].artifacts[0].data == broken
+
+
+def test_readers_of_files_are_part_of_the_recipe() -> None:
+    other = FileReaders(words=ImageOcr(OcrSettings(ocr_engine="tesseract")))
+
+    assert UrlCrawl(readers=other).recipe != UrlCrawl().recipe
+
+
+@needs_chromium
+def test_what_stands_behind_the_hash_is_shown_by_scripts_that_choose_by_it(tmp_path: Path, web: LocalWeb) -> None:
+    pages = {"": "the home page", "#/guide": "the guide"}
+    script = f"""const said = {json.dumps(pages)}[location.hash] || "nothing";
+        document.getElementById("app").innerHTML = "<h1>" + said + "</h1>" + {json.dumps(local_sites.PARAGRAPHS[0])}"""
+    web.page("/routes.js", script, {"Content-Type": "text/javascript"})
+    shell = '<div id="app"></div><noscript>Enable JavaScript</noscript><script src="/routes.js"></script>'
+    url = web.page("/docs", shell)
+
+    made = crawl(tmp_path, web, f"{url}#/guide", UrlCrawl())
+
+    assert "the guide" in (made["url-crawl-content"].content or "")
+    assert told(made["url-metadata"])["url"] == f"{url}#/guide"
+
+
+@needs_chromium
+def test_a_server_that_turns_the_browser_away_for_now_is_tried_again(tmp_path: Path, web: LocalWeb) -> None:
+    shell = Page(b'<div id="root"></div><noscript>Enable JavaScript</noscript><script src="/app.js"></script>')
+    busy = Page(b"<p>Later", 503, (("Content-Type", "text/html"), ("Retry-After", "60")))
+    url = web.handler("/shell", lambda asked, _wire: busy if "Chrome/" in asked.headers["user-agent"] else shell)
+
+    with pytest.raises(RateLimited):
+        crawl(tmp_path, web, url, UrlCrawl())

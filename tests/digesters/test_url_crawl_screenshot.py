@@ -180,3 +180,12 @@ def test_only_links_are_pictured(links: Links) -> None:
     assert links.source("http://127.0.0.1/").file.kind is Kind.URL
     assert not digester.can_digest(file_of(SAMPLES / "contract.pdf"))
     assert (digester.goes_out, digester.captures, digester.family) == (True, True, "web")
+
+
+def test_a_vault_that_fetches_nothing_has_no_page_pictured(web: LocalWeb, links: Links) -> None:
+    digester = UrlCrawlScreenshot(SETTINGS, crawl=False)
+
+    with pytest.raises(EngineUnavailable, match="set crawl to true"):
+        digester.digest(links.source(web.page("/quiet", "<p>nobody asked")))
+    assert web.paths == []
+    assert digester.recipe != UrlCrawlScreenshot(SETTINGS).recipe

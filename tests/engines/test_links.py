@@ -8,7 +8,7 @@ import random
 import pytest
 
 from chyme.engines.kinds import identify
-from chyme.engines.links import LINK_BYTES, link_in, shortcut
+from chyme.engines.links import LINK_BYTES, as_asked, link_in, shortcut, without_secret
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1&r=%20#part"
@@ -138,3 +138,19 @@ def test_broken_property_lists_do_no_harm() -> None:
             data[dice.randrange(len(data))] = dice.randrange(256)
         found = link_in("a.webloc", bytes(data[: dice.randint(len(data) // 2, len(data))]))
         assert found is None or found.lower().startswith(("http://", "https://"))
+
+
+@pytest.mark.parametrize(
+    ("link", "found", "asked"),
+    [
+        ("https://h/a#/b", "https://h/a", "https://h/a#/b"),
+        ("https://h/a#/b", "https://h/a#c", "https://h/a#c"),
+        ("https://u:p@h/a", "https://h/login", "https://u:p@h/login"),
+        ("https://u:p@h/a", "https://other/a", "https://other/a"),
+        ("http://u:p@h/a", "https://h/a", "https://h/a"),
+        ("", "https://h/a", "https://h/a"),
+    ],
+)
+def test_a_page_is_opened_with_what_its_link_says_besides(link: str, found: str, asked: str) -> None:
+    assert as_asked(link, found) == asked
+    assert without_secret(asked) == asked.replace("u:p@", "")

@@ -78,10 +78,18 @@ class _Shelf:
             path = self._prefix + name
             if self._app.scanner.passes_over(path):
                 raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
-            created = self._write(name, shortcut(address))
+            created = not self._is_taken(name) and self._write(name, shortcut(address))
             if created or self._link(name) == address:
                 return Added(address, spell(path)[0], created)
         raise AssertionError("there is always another number")
+
+    def _is_taken(self, name: str) -> bool:
+        """To be asked before writing, which takes a disk's time; many addresses differ only behind their path."""
+        try:
+            os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _known(self, address: str) -> str | None:
         """The path of a link to the same address: in this folder, or written by chyme anywhere in the vault."""

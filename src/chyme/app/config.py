@@ -75,7 +75,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "robots": settings.web_robots,
         },
         "browser": {
-            "program": settings.browser,
+            "program": str(Path(settings.browser).expanduser()),
             "seconds": settings.browser_seconds,
             "memory_mb": settings.browser_memory_mb,
             "pages": settings.browser_pages,

@@ -136,7 +136,7 @@ def _office(settings: Settings) -> Engine:
 
 
 def _browser(settings: Settings) -> Engine:
-    program = browser_program(settings.browser)
+    program = browser_program(str(Path(settings.browser).expanduser()))
     if program is not None:
         return Engine("pictures of web pages", f"Chromium, {program}", True)
     how = "Chromium draws web pages, and reads those that need JavaScript (Debian: apt-get install chromium)"

@@ -8,7 +8,9 @@ from sqlite3 import Connection
 from chyme.coordinator import transitions
 from chyme.coordinator.owner import is_dead
 from chyme.coordinator.rules import Rules
-from chyme.model import iso
+from chyme.decide.judge import Verdict
+from chyme.errors import Category
+from chyme.model import Status, iso
 from chyme.store import digests, events, files, locks, queue
 from chyme.store.database import Database
 
@@ -41,9 +43,10 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
     file = files.by_id(db, file_id)
     if file is None:
         return
-    message = f"{file.path}: chyme died each time {name} worked on it; look at the file, then use 'chyme retry'"
+    message = f"{file.path}: chyme died each time {name} worked on it; look at the file, then use 'chyme reset'"
     if rules.has_capture(name, digests.of_file(db, file_id)):
-        transitions.keep_capture(db, rules, file, name, message, None, now)
+        failure = Verdict(Status.FAILED, True, 0, message, Category.CRASH)
+        transitions.keep_capture(db, rules, file, name, failure, None, now)
     else:
         queue.fail_interrupted(db, file_id, name, message, now)
         transitions.tell_readers(db, rules, file_id, name, True, now)

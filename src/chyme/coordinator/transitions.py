@@ -16,6 +16,7 @@ from chyme.decide.documents import standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
+from chyme.errors import Category
 from chyme.model import THUMBNAIL, Digest, File, Kind, Lane, Lease, Status, Wish, iso
 from chyme.store import digests, documents, events, files, locks, names, passages, places, queue, requests, sqlar
 
@@ -207,7 +208,7 @@ def record(
             if row is None or row.run_id != attempt.run_id:
                 continue
             if verdict.status is Status.FAILED and verdict.settled and rules.has_capture(name, rows):
-                keep_capture(db, rules, file, name, verdict.error or "", took_ms, iso(now))
+                keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
             else:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
     return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
@@ -243,13 +244,19 @@ def settle(
 
 
 def keep_capture(
-    db: Connection, rules: Rules, file: File, name: str, reason: str, duration: int | None, now: str
+    db: Connection, rules: Rules, file: File, name: str, failure: Verdict, duration: int | None, now: str
 ) -> None:
-    """It could not be captured again: what was captured before stays as it is, and says so."""
-    note = f"kept from before, because it could not be made again: {reason}"
-    digests.keep(db, file.id, name, note, duration, now)
-    events.tell(db, now, "digest", file.id, file.path, name, Status.COMPLETED, note)
-    tell_readers(db, rules, file.id, name, False, now)
+    """It could not be captured again: what was captured before stays as it is, and says so.
+
+    So do captures that read it: a picture taken now would show what came instead of the page.
+    """
+    note = f"kept from before, because it could not be made again: {failure.error}"
+    waiting = failure.category is Category.UNAVAILABLE
+    rows = digests.of_file(db, file.id)
+    for one in (name, *(reader for reader in rules.readers.get(name, ()) if rules.has_capture(reader, rows))):
+        if digests.keep(db, file.id, one, note, waiting, duration if one == name else None, now):
+            events.tell(db, now, "digest", file.id, file.path, one, Status.COMPLETED, note)
+            tell_readers(db, rules, file.id, one, False, now)
 
 
 def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed: bool, now: str) -> None:

@@ -64,10 +64,11 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     text = DocToMarkdown(conversion, document_seconds, ocr)
     preview = ImagePreview(pictures, tell_place, image_seconds)
     words = ImageOcr(ocr, image_seconds, pictures)
+    crawl = config.get("crawl", True)
     limits = CrawlLimits(**config.get("crawl_limits", {}))
     return (
-        UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, config.get("crawl", True)),
-        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion),
+        UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, crawl),
+        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion, crawl=crawl),
         text,
         DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
         preview,

@@ -11,15 +11,16 @@ from urllib.parse import urlsplit
 from chyme.decide.documents import heading_title
 from chyme.decide.walls import Facts, Finding, Wall, tell_apart
 from chyme.digester import Digester, Source
-from chyme.digesters.linked_file import Behind, FileReaders, behind, name_of, original_name
+from chyme.digesters.linked_file import Behind, Contents, FileReaders, behind, name_of, original_name
+from chyme.digesters.url_crawl_screenshot import check_answer
 from chyme.engines.browser.program import browser_program
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.crawl.limits import CrawlLimits
 from chyme.engines.extensions import DOCUMENTS, HTML
-from chyme.engines.links import LINK_BYTES, link_in
+from chyme.engines.links import LINK_BYTES, as_asked, link_in, without_secret
 from chyme.engines.versions import versions
-from chyme.errors import EngineUnavailable, UnreadableFile
+from chyme.errors import ChildCrashed, EngineUnavailable, LimitReached, TimedOut, UnreadableFile, UnsupportedFile
 from chyme.model import Artifact, File, Kind, Lane, Output
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class UrlCrawl(Digester):
         browser = "with" if browser_program(self.browser.program) else "without"
         sizes = f"{self.limits.page_bytes} {self.limits.snapshot_bytes} {self.limits.picture_bytes} {self.limits.parts}"
         crawl = "crawls" if self.crawl else "does not crawl"
-        return f"{versions(*READERS)} {sizes} {browser} browser, {crawl}, {self.conversion.text_chars} characters"
+        readers = f"{self.readers.text.fingerprint} {self.readers.preview.fingerprint} {self.readers.words.fingerprint}"
+        return f"{versions(*READERS)} {sizes} {browser} browser, {crawl}, {readers}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
@@ -105,8 +107,9 @@ class UrlCrawl(Digester):
                 raise
             source.progress(0.2)
             found = behind(source, name_of(fetched.url, fetched.headers), fetched.body)
-            if is_page(fetched, found) or fetched.status >= 400:
-                return self._page(source, fetcher, url, fetched)
+            page = is_page(fetched, found)
+            if page or fetched.status >= 400:  # what is no page does not explain a status
+                return self._page(source, fetcher, url, fetched if page else replace(fetched, body=b""))
         return self._file(fetched, found)
 
     def _refuse_walls(self, name: str, asked: str, fetched: Fetched) -> None:
@@ -174,9 +177,16 @@ class UrlCrawl(Digester):
                 f"{name}: the page is empty until its scripts have run, and there is no Chromium to run them; "
                 "install it (Debian: apt-get install chromium), and the page is read"
             )
-        visited = browser(self.browser).visit(fetched.url, source, name, shot=False)
-        seen = replace(fetched, url=visited.url, status=visited.status or fetched.status, headers={})
+        try:
+            visited = browser(self.browser).visit(as_asked(asked, fetched.url), source, name, shot=False)
+        except (EngineUnavailable, TimedOut, ChildCrashed, LimitReached):
+            if plain.finding.wall is Wall.NEEDS_SCRIPT:
+                raise
+            return plain, False
+        seen = replace(fetched, url=without_secret(visited.url), status=visited.status or fetched.status, headers={})
         read = self._read(asked, seen, visited.html)
+        if read.finding.wall is not Wall.BOT_WALL and (visited.status == 429 or visited.status >= 500):
+            check_answer(source, visited)
         if read.finding.wall is Wall.NEEDS_SCRIPT:  # they have run: this is all there is
             read = replace(read, finding=Finding(Wall.CONTENT))
         return read, True
@@ -185,7 +195,10 @@ class UrlCrawl(Digester):
         """What is behind the link is no page: it is read as what it is, and kept."""
         from chyme.engines.crawl.reading import reading_time
 
-        contents = self.readers.contents(found)
+        try:
+            contents = self.readers.contents(found)
+        except (UnreadableFile, UnsupportedFile, LimitReached) as error:  # kept all the same: others may read it
+            contents = Contents(found.file.kind, found.file.mime, None, note=str(error))
         words, minutes = reading_time(contents.content or "")
         told: dict[str, Any] = {
             "url": fetched.url,

@@ -13,7 +13,7 @@ from chyme.engines.browser.program import WAY_OUT, browser_marker, browser_progr
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.kinds import HEAD_BYTES, identify
-from chyme.engines.links import LINK_BYTES, link_in
+from chyme.engines.links import LINK_BYTES, as_asked, link_in, without_secret
 from chyme.engines.pages.limits import PageLimits
 from chyme.engines.pictures.limits import PictureLimits
 from chyme.engines.versions import versions
@@ -53,17 +53,20 @@ class UrlCrawlScreenshot(Digester):
         pictures: PictureLimits | None = None,
         conversion: ConversionLimits | None = None,
         seconds: float = 75.0,
+        crawl: bool = True,
     ) -> None:
         self.browser = browser or BrowserSettings()
         self.pages = pages or PageLimits()
         self.pictures = pictures or PictureLimits()
         self.conversion = conversion or ConversionLimits()
         self.seconds = seconds
+        self.crawl = crawl
 
     @property
     def fingerprint(self) -> str:
         found = self.browser
-        look = f"{found.width}x{found.height} {found.longest} {found.quality} {self.pages.thumbnail}"
+        crawl = "crawls" if self.crawl else "does not crawl"
+        look = f"{crawl} {found.width}x{found.height} {found.longest} {found.quality} {self.pages.thumbnail}"
         return f"{browser_marker(found.program)} {look} {versions('pypdfium2', 'pillow')} {self.pages.page_pixels}"
 
     def can_digest(self, file: File) -> bool:
@@ -82,17 +85,19 @@ class UrlCrawlScreenshot(Digester):
 
     def _of_page(self, source: Source, url: str) -> Output:
         name = source.file.name
+        if not self.crawl:
+            raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
         if browser_program(self.browser.program) is None:
             raise EngineUnavailable(f"{name}: no Chromium found; {WAY_OUT} and the picture is taken")
         from chyme.engines.browser.browser import browser
 
         visited = browser(self.browser).visit(url, source, name, shot=True)
         source.progress(0.9)
-        _check(source, visited)
+        check_answer(source, visited)
         if visited.screenshot is None:
             return Output(self.name, None)
         content = {
-            "url": _without_secret(visited.url),
+            "url": without_secret(visited.url),
             "title": visited.title,
             "width": visited.width,
             "height": visited.height,
@@ -115,7 +120,7 @@ class UrlCrawlScreenshot(Digester):
         large, small = face(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
         width, height = _size(large.data)
         content = {
-            "url": _without_secret(url),
+            "url": without_secret(url),
             "title": title if isinstance(title, str) else name,
             "width": width,
             "height": height,
@@ -172,18 +177,10 @@ def _address(source: Source, facts: Mapping[str, object]) -> str:
 def _with_secret(url: str, source: Source) -> str:
     with source.open() as stream:
         link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
-    try:
-        asked, found = urlsplit(link or ""), urlsplit(url)
-        same = (asked.scheme, asked.hostname, asked.port) == (found.scheme, found.hostname, found.port)
-    except ValueError:
-        return url
-    secret, at, _ = asked.netloc.rpartition("@")
-    return (
-        found._replace(netloc=f"{secret}@{found.netloc}").geturl() if same and at and "@" not in found.netloc else url
-    )
+    return as_asked(link or "", url)
 
 
-def _check(source: Source, visited: Visited) -> None:
+def check_answer(source: Source, visited: Visited) -> None:
     """Raise for an answer that is not the page: the browser was turned away."""
     if visited.status < 400:
         return
@@ -217,11 +214,6 @@ def _size(jpeg: bytes) -> tuple[int, int]:
 
     with Image.open(io.BytesIO(jpeg)) as image:
         return image.size
-
-
-def _without_secret(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _json(content: dict[str, object]) -> str:

@@ -91,3 +91,25 @@ def _address(text: str) -> str | None:
         return text if urlsplit(text).hostname else None
     except ValueError:  # brackets around what is no address, letters that only look like a slash
         return None
+
+
+def as_asked(link: str, found: str) -> str:
+    """Where a page was found, with what its link says besides: a password for that very host, and the part behind #.
+
+    Scripts choose by that part what they show.
+    """
+    try:
+        asked, there = urlsplit(link), urlsplit(found)
+        same = (asked.scheme, asked.hostname, asked.port) == (there.scheme, there.hostname, there.port)
+    except ValueError:
+        return found
+    secret, at, _ = asked.netloc.rpartition("@")
+    if same and at and "@" not in there.netloc:
+        there = there._replace(netloc=f"{secret}@{there.netloc}")
+    return there._replace(fragment=there.fragment or asked.fragment).geturl()
+
+
+def without_secret(url: str) -> str:
+    """The address without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

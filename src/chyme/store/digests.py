@@ -15,6 +15,7 @@ _COLUMNS = (
 )
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
+KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once it may be
 LANE = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
 
 
@@ -154,18 +155,26 @@ def asked_for(db: Connection, file_id: int) -> bool:
     return row is not None
 
 
-def keep(db: Connection, file_id: int, digester: str, note: str, duration_ms: int | None, now: str) -> None:
-    """What was captured before stays, because it could not be captured again; `note` says so, and why."""
-    db.execute(
+def keep(
+    db: Connection, file_id: int, digester: str, note: str, waiting: bool, duration_ms: int | None, now: str
+) -> bool:
+    """What was captured before stays, because it could not be captured again; `note` says so, and why.
+
+    `waiting`: for want of an engine. False when there is nothing that is being made again.
+    """
+    count = db.execute(
         """
         UPDATE digests
            SET status = 'completed', settled = 1, error = :note, error_category = NULL, retry_at = NULL,
                recipe = :recipe, duration_ms = coalesce(:ms, duration_ms), run_id = NULL, deadline = NULL,
                interruptions = 0, priority = 1, updated_at = :now
-         WHERE file_id = :file AND digester = :name AND status IN ('in-progress', 'todo')
+         WHERE file_id = :file AND digester = :name
+           AND (status IN ('in-progress', 'todo') OR (status = 'failed' AND error_category = 'dependency'))
         """,
-        {"note": note, "recipe": KEPT, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
-    )
+        {"note": note, "recipe": KEPT_WAITING if waiting else KEPT, "ms": duration_ms, "now": now,
+         "file": file_id, "name": digester},
+    ).rowcount  # fmt: skip
+    return count > 0
 
 
 def reset(

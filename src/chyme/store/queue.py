@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.model import Lane
-from chyme.store.digests import LANE
+from chyme.store.digests import KEPT_WAITING, LANE
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,11 @@ def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> in
     return db.execute(
         """
         UPDATE digests
-           SET status = 'todo', settled = 0, error = NULL, error_category = NULL, priority = 2, updated_at = ?
-         WHERE status = 'failed' AND error_category = 'unavailable' AND digester = ? AND recipe IS NOT ?
+           SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, priority = 2,
+               updated_at = ?
+         WHERE digester = ?
+           AND ((status = 'failed' AND error_category = 'unavailable' AND recipe IS NOT ?)
+                OR (status = 'completed' AND recipe = ?))
         """,
-        (now, digester, recipe),
+        (now, digester, recipe, KEPT_WAITING),
     ).rowcount
