@@ -28,6 +28,7 @@ from chyme.errors import (
     EngineUnavailable,
     LimitReached,
     NetworkFailed,
+    RateLimited,
     TimedOut,
     UnreadableFile,
 )
@@ -118,6 +119,48 @@ def test_what_stands_in_shadow_trees_is_part_of_the_page(browser: Browser, web: 
     assert '<x-card><h2>Inside &amp; out</h2><p>a &lt; b</p><i slot="end">last</i><br></x-card>' in html
 
 
+STYLED = """<!DOCTYPE html><style id=made></style><style id=written>i { color: red }</style>
+<p id=p>text</p><script>
+    made.sheet.insertRule("p { color: rgb(1, 2, 3) }");
+    made.sheet.insertRule("p::after { content: '<\\/style' }", 1);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("p { background: rgb(4, 5, 6) }");
+    document.adoptedStyleSheets = [sheet];
+</script>"""
+
+
+def test_styles_that_scripts_have_made_are_part_of_the_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+    html = browser.visit(web.page("/styled", STYLED), guard, "styled.url").html
+    assert '<style id="made">p { color: rgb(1, 2, 3); }\n' in html
+    assert '<style id="written">i { color: red }</style>' in html
+    assert html.count("p { background: rgb(4, 5, 6); }") == 1
+    assert r"<\/style" in html
+
+
+def test_styles_of_shadow_trees_are_part_of_the_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+    script = (
+        "const sheet = new CSSStyleSheet(); sheet.replaceSync('p { color: rgb(1, 2, 3) }');"
+        "const root = document.querySelector('x-card').attachShadow({mode: 'open'});"
+        "root.innerHTML = '<p>inside</p>'; root.adoptedStyleSheets = [sheet]"
+    )
+    html = browser.visit(web.page("/card", f"<x-card></x-card><script>{script}</script>"), guard, "card.url").html
+    assert "<x-card><p>inside</p><style>p { color: rgb(1, 2, 3); }</style></x-card>" in html
+
+
+def test_what_a_form_names_its_fields_is_no_matter(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+    names = ("attributes", "localName", "childNodes", "shadowRoot", "nodeType", "getAttributeNames", "parentNode")
+    fields = "".join(f"<input name={name}>" for name in names)
+    url = web.page(
+        "/form",
+        f"<form name=documentElement></form><img name=title>"
+        f"<form id=f>{fields}<b>kept</b></form><x-card></x-card><script>document.querySelector('x-card')"
+        ".attachShadow({mode: 'open'}).innerHTML = '<p>inside</p>'</script>",
+    )
+    html = browser.visit(url, guard, "form.url", shot=False).html
+    assert '<form id="f"><input name="attributes">' in html
+    assert "<b>kept</b></form><x-card><p>inside</p></x-card>" in html
+
+
 def test_a_long_page_is_pictured_from_its_top(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     url = web.page("/long", "<body style='margin:0'><div style='height:90000px;background:linear-gradient(red,blue)'>")
     visited = browser.visit(url, guard, "long.url")
@@ -146,6 +189,28 @@ def test_an_answer_that_is_an_error_keeps_its_status(browser: Browser, web: Loca
     assert browser.visit(local_sites.status(web, 404), guard, "gone.url", shot=False).status == 404
     visited = browser.visit(local_sites.busy(web, 429, 17), guard, "busy.url", shot=False)
     assert (visited.status, visited.retry_after) == (429, "17")
+
+
+def test_a_page_that_asks_for_a_password_is_not_asked_again(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+    for asks in ('Basic realm="x"', 'Digest realm="x", nonce="y"', "NTLM"):
+        url = web.page("/private", "<p>no</p>", {"WWW-Authenticate": asks}, 401)
+        with pytest.raises(UnreadableFile, match=r"^private\.url: the page asks for a password"):
+            browser.visit(url, guard, "private.url")
+    assert browser.visit(web.page("/bare", "<p>no</p>", status=401), guard, "bare.url", shot=False).status == 401
+    url = web.page("/ticket", "<p>no</p>", {"WWW-Authenticate": "Negotiate"}, 401)
+    assert browser.visit(url, guard, "ticket.url", shot=False).status == 401  # and Chromium lives
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_host_that_asked_for_a_pause_is_left_alone(
+    browser: Browser, web: LocalWeb, guard: Guard, scheme: str
+) -> None:
+    guard.hold("127.0.0.1", 60)
+    with pytest.raises(RateLimited, match=r"^held\.url: 127\.0\.0\.1 asked for a pause") as held:
+        browser.visit(f"{scheme}://{web.host}/", guard, "held.url")
+    assert held.value.tried is False
+    assert 50 < (held.value.retry_after or 0) <= 60
+    assert web.connections == 0
 
 
 def test_redirects_without_end_are_given_up(browser: Browser, web: LocalWeb, guard: Guard) -> None:

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import local_sites
@@ -21,6 +22,7 @@ from chyme.engines.browser.chromium import NOBODY, SANDBOX
 from chyme.engines.browser.processes import Process, family_of
 from chyme.engines.browser.program import browser_program
 from chyme.engines.browser.settings import BrowserSettings
+from chyme.engines.guard.door import Door
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.errors import AddressRefused, DigestError
@@ -216,19 +218,16 @@ def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: 
 
 AS_SOMEBODY = """
     import codecs, ctypes, os, sys, time
-    import local_sites
-    from local_web import LocalWeb
     from chyme.engines.browser.browser import Browser
     from chyme.engines.browser.settings import BrowserSettings
     from chyme.engines.children.isolation import confine
-    from chyme.engines.guard.guard import Guard
-    from chyme.engines.guard.policy import policy_of
+    from chyme.engines.guard.knocking import Knocking
     from chyme.errors import DigestError
 
     for name in ("utf-16-le", "idna", "ascii"):  # Python may lie where this user cannot read later
         codecs.lookup(name)
     libc = ctypes.CDLL(None, use_errno=True)
-    how, uid = sys.argv[1], int(sys.argv[2])
+    how, uid, url, door = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     if how != "child of root" and uid != os.geteuid():
         os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
         libc.prctl(4, 1, 0, 0, 0)  # as a process that was this user's from the beginning
@@ -243,33 +242,47 @@ AS_SOMEBODY = """
         assert confine((uid, uid), os.getppid(), 1 << 30, goes_out=True).network_off
     os.environ["HOME"] = "/nonexistent"
     browser = Browser(BrowserSettings())
-    with LocalWeb() as web:
-        try:
-            visited = browser.visit(local_sites.javascript_only(web), Guard(policy_of(web.host), delay=0), "a.url")
-            print("seen", visited.title, len(visited.screenshot or b"") > 1000, flush=True)
-            print(browser.pid, browser.folder, flush=True)
-        except DigestError as error:
-            print(type(error).__name__, error, flush=True)
-        if how == "wait":
-            time.sleep(60)
+    outside = Knocking(door, 30)
+    try:
+        for _ in range(2):
+            visited = browser.visit(url, outside, "a.url")
+        print("seen", visited.title, len(visited.screenshot or b"") > 1000, flush=True)
+        print(browser.pid, browser.folder, flush=True)
+    except DigestError as error:
+        print(type(error).__name__, error, flush=True)
+    if how == "wait":
+        time.sleep(60)
+    outside.close()
     browser.close()
 """
 
 
-def somebody(how: str, uid: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(AS_SOMEBODY), how, str(uid)],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{SRC}:{Path(__file__).parent}"},
-        stdout=subprocess.PIPE,
-        cwd="/",
-        text=True,
-    )
+@pytest.fixture
+def door(guard: Guard) -> Iterator[Door]:
+    with closing(Door(guard)) as made:
+        yield made
+
+
+def somebody(how: str, uid: int, web: LocalWeb, door: Door) -> subprocess.Popen[str]:
+    url = local_sites.javascript_only(web)
+    with door.admit() as end:
+        told = (how, str(uid), url, str(end.fileno()))
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", textwrap.dedent(AS_SOMEBODY), *told],
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SRC)},
+            stdout=subprocess.PIPE,
+            pass_fds=[end.fileno()],
+            cwd="/",
+            text=True,
+        )
 
 
 @needs_root
 @pytest.mark.parametrize(("how", "uid"), [("child of root", NOBODY), ("child", 12345), ("user", 12345)])
-def test_it_works_for_every_user_and_inside_a_child_without_network(how: str, uid: int) -> None:
-    with somebody(how, uid) as process:
+def test_it_works_for_every_user_and_inside_a_child_without_network(
+    how: str, uid: int, web: LocalWeb, door: Door
+) -> None:
+    with somebody(how, uid, web, door) as process:
         told, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert told.startswith("seen Ferry times True\n")
@@ -277,14 +290,14 @@ def test_it_works_for_every_user_and_inside_a_child_without_network(how: str, ui
 
 
 @needs_root
-def test_where_no_sandbox_can_be_had_it_is_not_used_and_the_error_says_so() -> None:
-    with somebody("no namespaces", NOBODY) as process:
+def test_where_no_sandbox_can_be_had_it_is_not_used_and_the_error_says_so(web: LocalWeb, door: Door) -> None:
+    with somebody("no namespaces", NOBODY, web, door) as process:
         told, _ = process.communicate(timeout=60)
     assert told == f"EngineUnavailable a.url: {SANDBOX}\n"
 
 
-def test_when_we_are_killed_it_goes_with_us() -> None:
-    with somebody("wait", os.geteuid()) as process:
+def test_when_we_are_killed_it_goes_with_us(web: LocalWeb, door: Door) -> None:
+    with somebody("wait", os.geteuid(), web, door) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("seen ")
         pid, folder = process.stdout.readline().split()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from local_web import Listener, LocalWeb
+from local_web import Asked, Listener, LocalWeb, Wire
 
 from chyme.digester import Outside
 from chyme.engines.browser.pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
@@ -22,7 +22,7 @@ from chyme.engines.browser.proxy import MARK, Proxy
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
-from chyme.errors import NetworkFailed
+from chyme.errors import NetworkFailed, RateLimited
 
 
 @pytest.fixture
@@ -77,6 +77,21 @@ def test_what_a_server_says_in_between_is_passed_on(web: LocalWeb, guard: Guard)
     with proxy_to(web, guard) as proxy:
         answer = asked(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
     assert answer == between + b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhello"
+
+
+@pytest.mark.parametrize(
+    "parts", [[b"HTTP/1.1 200 OK\nX: y\n\nhe\r\n\r\nllo"], [b"HTTP/1.1 200 OK\r\nX: y\n", b"\r", b"\nhe\r\n\r\nllo"]]
+)
+def test_lines_that_end_in_another_way_are_understood(web: LocalWeb, guard: Guard, parts: list[bytes]) -> None:
+    def answer(_asked: Asked, wire: Wire) -> None:
+        for part in parts:
+            wire.send(part)
+            wire.pause(0.05)
+
+    url = web.handler("/a", answer)
+    with proxy_to(web, guard) as proxy:
+        told = asked(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
+    assert told == b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhe\r\n\r\nllo"
 
 
 def test_a_tunnel_carries_bytes_both_ways(web: LocalWeb, guard: Guard) -> None:
@@ -180,6 +195,33 @@ def test_a_guard_that_breaks_costs_one_part_and_not_the_page(web: LocalWeb) -> N
     with proxy_to(web, Broken()) as proxy:
         assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
     assert isinstance(proxy.traffic.failed[web.host], NetworkFailed)
+
+
+def test_only_the_page_itself_waits_for_its_hosts_turn(web: LocalWeb, guard: Guard) -> None:
+    asking = []
+
+    class Listening:
+        def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+            asking.append(polite)
+            return guard.connect(host, port, polite)
+
+        def hold(self, host: str, seconds: float) -> None:
+            raise AssertionError
+
+    request = f"GET {web.page('/a', 'hello')} HTTP/1.1\r\n\r\n".encode()
+    with proxy_to(web, Listening()) as proxy:
+        for _ in range(3):
+            assert asked(proxy, request).endswith(b"hello")
+    assert asking == [True, False, False]
+
+
+def test_a_pause_holds_for_the_whole_page(web: LocalWeb, guard: Guard) -> None:
+    guard.hold("127.0.0.1", 60)
+    with proxy_to(web, guard) as proxy:
+        for _ in range(2):
+            assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
+    assert isinstance(proxy.traffic.failed[web.host], RateLimited)
+    assert web.connections == 0
 
 
 class Ends:

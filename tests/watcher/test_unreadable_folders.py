@@ -35,8 +35,9 @@ def place() -> Iterator[Path]:
     if os.geteuid() == 0:
         os.chown(path, NOBODY, NOBODY)
     yield path
-    for folder, _, _ in os.walk(path):
-        Path(folder).chmod(0o755)
+    for folder, inside, _ in os.walk(path):
+        for name in inside:
+            Path(folder, name).chmod(0o755)  # before it is walked into
     shutil.rmtree(path)
 
 

@@ -209,6 +209,8 @@ def _failure(name: str, url: str, words: str, traffic: Traffic) -> DigestError:
         return AddressRefused(f"{name}: the link leads to an address that is neither http nor https")
     if words == "net::ERR_TOO_MANY_REDIRECTS":
         return UnreadableFile(f"{name}: the link leads on and on to other addresses")
+    if words == "net::ERR_INVALID_AUTH_CREDENTIALS":
+        return UnreadableFile(f"{name}: the page asks for a password")
     return NetworkFailed(f"{name}: Chromium could not open the page ({words.removeprefix('net::')})")
 
 

@@ -32,6 +32,8 @@ PR_SET_PDEATHSIG = 1
 CHILD_READS, CHILD_WRITES = 3, 4  # the descriptors that --remote-debugging-pipe means
 COMPLAINT_BYTES = 16384
 KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+# Without Negotiate: a server that asks for it makes Chromium load Kerberos, of which it dies here.
+LOCAL_STATE = '{"auth": {"schemes": "basic,digest,ntlm"}}'
 SANDBOX = (
     "Chromium cannot make its sandbox here, and without it it is not used; allow user namespaces "
     "(sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, on Ubuntu "
@@ -181,9 +183,13 @@ def _spawned(program: Path, home: PrivateFolder, complaints: Path) -> tuple[int,
 def _furnished(home: PrivateFolder) -> Path:
     """A new folder inside the private one, which belongs to whoever Chromium runs as."""
     own = emptied(home.path / "own")
+    state = own / "profile" / "Local State"
+    state.parent.mkdir(mode=0o700)
+    state.write_text(LOCAL_STATE, encoding="ascii")
     if os.geteuid() == 0:
         home.path.chmod(0o711)
-        os.chown(own, NOBODY, NOBODY)
+        for path in (own, state.parent, state):
+            os.chown(path, NOBODY, NOBODY)
     return own
 
 

@@ -16,24 +16,68 @@ QUIET = "performance.now() - (globalThis.chymeChanged ?? 0)"
 
 # Title and height: of all that can be scrolled to, or where that is less than the window, of what there is.
 MEASURE = """(() => {
-  const root = document.documentElement, body = document.body;
+  const own = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
+  const root = own("documentElement"), body = own("body");
   const scrolled = Math.max(root?.scrollHeight ?? 0, body?.scrollHeight ?? 0);
   const ends = [root, body].filter(Boolean).map(element => element.getBoundingClientRect().bottom + scrollY);
   const height = scrolled > innerHeight ? scrolled : Math.min(innerHeight, Math.max(0, ...ends));
-  return {title: document.title.slice(0, 2000), height: Math.ceil(height)};
+  return {title: own("title").slice(0, 2000), height: Math.ceil(height)};
 })()"""
 
-# The page as HTML. Where there are shadow trees, they stand in the places of what they are shown for.
+# The page as HTML. Where there are shadow trees, they stand in the places of what they are shown for; styles that
+# scripts have made without writing them are written. Nothing is asked of a node by its properties, as far as it may
+# be the document or a form: there a page's names for its parts stand before them.
 WRITE = """(() => {
   const MOST = %d;
   const EMPTY = new Set(["area","base","br","col","embed","hr","img","input","link","meta","source","track","wbr"]);
   const RAW = new Set(["script", "style", "noscript", "iframe", "xmp", "noembed", "noframes", "plaintext"]);
+  const getter = (kind, name) => {
+    const get = Object.getOwnPropertyDescriptor(kind.prototype, name).get;
+    return node => get.call(node);
+  };
+  const localName = getter(Element, "localName"), attributes = getter(Element, "attributes");
+  const shadow = getter(Element, "shadowRoot"), childNodes = getter(Node, "childNodes");
+  const nodeType = getter(Node, "nodeType"), parent = getter(Node, "parentElement");
+  const own = name => getter(Document, name)(document);
   const text = s => s.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const quoted = s => s.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
-  const hasShadow = root => {
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
-    for (let node = walker.currentNode; node; node = walker.nextNode()) if (node.shadowRoot) return true;
-    return false;
+  const rules = sheet => {
+    const out = [];
+    let length = 0;
+    try {
+      for (const rule of sheet.disabled ? [] : sheet.cssRules) {
+        out.push(rule.cssText);
+        length += rule.cssText.length;
+        if (length > MOST) break;
+      }
+    } catch { return ""; }
+    return out.join("\\n").replaceAll("</", "<\\\\/");
+  };
+  const adopted = new Set();
+  const adoptedBy = tree => {
+    const found = [];
+    for (const sheet of tree === document ? own("adoptedStyleSheets") : tree.adoptedStyleSheets) {
+      const media = sheet.media.mediaText, inside = rules(sheet);
+      const whole = inside && media ? "@media " + media + " {\\n" + inside + "\\n}" : inside;
+      if (whole && !adopted.has(whole)) found.push(whole);
+      adopted.add(whole);
+    }
+    return found.join("\\n");
+  };
+  const fill = tree => {
+    for (const style of tree.querySelectorAll("style"))
+      if (style.sheet && !style.textContent.trim()) style.textContent = rules(style.sheet);
+  };
+  const fillAll = root => {
+    let found = false;
+    const trees = [root];
+    for (let tree; (tree = trees.pop());) {
+      fill(tree);
+      const walker = Document.prototype.createTreeWalker.call(document, tree, NodeFilter.SHOW_ELEMENT);
+      for (let node = tree === root ? root : walker.nextNode(); node; node = walker.nextNode())
+        if (shadow(node)) { found = true; trees.push(shadow(node)); }
+    }
+    return found;
   };
   const flat = root => {
     const out = [];
@@ -43,31 +87,38 @@ WRITE = """(() => {
     while (stack.length && length < MOST) {
       const node = stack.pop();
       if (typeof node === "string") { put(node); continue; }
-      if (node.nodeType === Node.TEXT_NODE) {
-        put(RAW.has(node.parentNode?.localName) ? node.data : text(node.data));
+      if (nodeType(node) === Node.TEXT_NODE) {
+        put(parent(node) && RAW.has(localName(parent(node))) ? node.data : text(node.data));
         continue;
       }
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+      if (nodeType(node) !== Node.ELEMENT_NODE) continue;
+      const name = localName(node);
       let inside;
-      if (node.localName === "slot" && node.assignedNodes().length) inside = node.assignedNodes();
+      if (name === "slot" && node.assignedNodes().length) inside = node.assignedNodes();
       else {
-        const name = node.localName;
         put("<" + name);
-        for (const one of node.attributes) put(" " + one.name + '="' + quoted(one.value) + '"');
+        for (const one of attributes(node)) put(" " + one.name + '="' + quoted(one.value) + '"');
         put(">");
         if (EMPTY.has(name)) continue;
         stack.push("</" + name + ">");
-        inside = name === "template" ? node.content.childNodes : (node.shadowRoot ?? node).childNodes;
+        const tree = shadow(node), styles = tree ? adoptedBy(tree) : "";
+        if (styles) stack.push("<style>" + styles + "</style>");
+        inside = childNodes(name === "template" ? node.content : tree ?? node);
       }
       for (let at = inside.length - 1; at >= 0; at--) stack.push(inside[at]);
     }
     return out.join("");
   };
-  const root = document.documentElement;
+  const root = own("documentElement");
   let html = "";
   if (root) {
-    const type = document.doctype ? "<!DOCTYPE " + document.doctype.name + ">\\n" : "";
-    html = type + (hasShadow(root) ? flat(root) : root.outerHTML);
+    const type = own("doctype") ? "<!DOCTYPE " + own("doctype").name + ">\\n" : "";
+    const shadows = fillAll(root), styles = adoptedBy(document);
+    const style = Document.prototype.createElement.call(document, "style");
+    style.textContent = styles;
+    if (styles) (own("head") ?? root).append(style);
+    html = type + (shadows ? flat(root) : root.outerHTML);
+    style.remove();
   }
   globalThis.chymeHtml = html.slice(0, MOST);
   return html.length;

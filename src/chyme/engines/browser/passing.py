@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Coroutine
 from typing import Any
 
 HEAD_BYTES = 128 << 10
 CHUNK = 64 << 10
+_END = re.compile(rb"\n\r?\n")
 _DROPPED = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive")
 
 
@@ -21,18 +23,23 @@ class Line:
         self._ahead = b""
 
     async def head(self) -> bytes | None:
-        """The lines up to the first empty one, which is left out; None when it ends before."""
-        found = bytearray(self._ahead)
+        """The lines up to the first empty one, which is left out; None when it ends before.
+
+        All end alike, also those of servers that end them in their own way.
+        """
+        found, seen = bytearray(self._ahead), 0
         self._ahead = b""
-        while (end := found.find(b"\r\n\r\n")) < 0:
+        while (end := _END.search(found, seen)) is None:
             if len(found) > HEAD_BYTES:
                 raise ValueError("too long a head")
+            seen = max(0, len(found) - 2)
             data = await self._loop.sock_recv(self.sock, CHUNK)
             if not data:
                 return None
             found += data
-        self._ahead = bytes(found[end + 4 :])
-        return bytes(found[: end + 2])
+        self._ahead = bytes(found[end.end() :])
+        lines = bytes(found[: end.start()]).split(b"\n")
+        return b"".join(line.removesuffix(b"\r") + b"\r\n" for line in lines)
 
     async def receive(self) -> bytes:
         if self._ahead:

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 from chyme.digester import Outside
 from chyme.engines.browser.passing import Line, both, cancelled, own
 from chyme.engines.browser.settings import BrowserSettings
-from chyme.errors import AddressRefused, DigestError, NetworkFailed
+from chyme.engines.children.isolation import OWN_PORT
+from chyme.errors import AddressRefused, DigestError, NetworkFailed, RateLimited
 
 HEAD_SECONDS = 30.0
 EXPECT_SECONDS = 1.0
@@ -51,6 +52,14 @@ class _Refused(Exception):
         self.status = status
 
 
+def _listener() -> socket.socket:
+    """At any port; where children go out by way of a door alone, at the one port that is left to them."""
+    try:
+        return socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+    except PermissionError:
+        return socket.create_server(("127.0.0.1", OWN_PORT), backlog=BACKLOG)
+
+
 class Proxy:
     """Open while in its `with` block; afterwards neither thread nor socket is left."""
 
@@ -64,10 +73,11 @@ class Proxy:
         self._asking: set[threading.Thread] = set()
         self._expected: set[str] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
+        self._admitted = asyncio.Event()  # the page's host has answered, or will not
         self._ending = threading.Lock()
         self._ended = False  # nothing handed to the loop from now on is carried out
         try:
-            self._listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+            self._listener = _listener()
         except OSError:
             self._loop.close()
             raise
@@ -178,8 +188,7 @@ class Proxy:
         if traffic.full:
             raise _Refused("403 Forbidden")
         try:
-            async with self._turns:
-                sock = await self._asked(host, port)
+            sock = await self._in_turn(host, port, first=traffic.requests == 1)
         except AddressRefused as error:
             if len(traffic.refused) < REFUSED_KEPT:
                 traffic.refused.setdefault(name, error)
@@ -191,10 +200,25 @@ class Proxy:
         sock.setblocking(False)
         return sock
 
-    async def _asked(self, host: str, port: int) -> socket.socket:
+    async def _in_turn(self, host: str, port: int, first: bool) -> socket.socket:
+        """The first one is for the page itself and keeps to its host's pace; the page's parts come after it."""
+        if first:
+            try:
+                return await self._asked(host, port, polite=True)
+            finally:
+                self._admitted.set()
+        await self._admitted.wait()
+        said = self.traffic.failed.get(f"{host}:{port}")
+        if isinstance(said, RateLimited):
+            raise said
+        async with self._turns:
+            return await self._asked(host, port)
+
+    async def _asked(self, host: str, port: int, polite: bool = False) -> socket.socket:
         """The guard may take its time, so it is asked in a thread."""
         answer: asyncio.Future[socket.socket] = self._loop.create_future()
-        thread = threading.Thread(target=self._ask, args=(host, port, answer), name="browser-guard", daemon=True)
+        asked = (host, port, polite, answer)
+        thread = threading.Thread(target=self._ask, args=asked, name="browser-guard", daemon=True)
         self._asking.add(thread)
         try:
             thread.start()
@@ -208,11 +232,11 @@ class Proxy:
                 answer.result().close()
             raise
 
-    def _ask(self, host: str, port: int, answer: asyncio.Future[socket.socket]) -> None:
+    def _ask(self, host: str, port: int, polite: bool, answer: asyncio.Future[socket.socket]) -> None:
         sock: socket.socket | None = None
         error: DigestError | None = None
         try:
-            sock = self._outside.connect(host, port)
+            sock = self._outside.connect(host, port, polite)
         except DigestError as failure:
             error = failure
         except Exception as failure:  # whatever it is, the page goes on without this part

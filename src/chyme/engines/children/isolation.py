@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import resource
@@ -26,6 +27,25 @@ SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
 IFF_UP = 1
 INTERFACE = struct.Struct("16sH22x")  # struct ifreq: a name and its flags
 OPEN_FILES = 512
+OWN_PORT = (
+    28731  # of a loopback of their own, where a child that goes out and its browser meet; no service's known port
+)
+PR_SET_SECCOMP, SECCOMP_FILTER = 22, 2
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # calls of the same number on every machine
+LANDLOCK_ASK_VERSION, LANDLOCK_PORT_RULE = 1, 2
+LANDLOCK_WITH_PORTS = 4  # the first version that has them, of Linux 6.7
+BIND_AND_CONNECT = 3
+RULES = struct.Struct("=QQ")  # both of a set (about files, about ports) and of one rule (what, at which port)
+MSG_FASTOPEN = 0x20000000
+CALLS = {  # by machine: its mark, then sendto, sendmsg and sendmmsg with the place of their flags
+    "x86_64": (0xC000003E, ((44, 3), (46, 2), (307, 3))),
+    "aarch64": (0xC00000B7, ((206, 3), (211, 2), (269, 3))),
+}
+IO_URING_SETUP = 425
+X32_CALLS = 0x40000000  # from here on, the same calls by other numbers
+LOAD, IF_EQUAL, IF_AT_LEAST, IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+ALLOWED, NOT_PERMITTED = 0x7FFF0000, 0x00050000 | errno.EPERM
+STEP = struct.Struct("=HBBI")  # struct sock_filter: what, steps over if so, steps over if not, with what
 SACRIFICE = "500"  # when memory runs out, the kernel should end a child before it ends chyme
 
 
@@ -53,6 +73,8 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     user = _become(libc, *run_as) if root else _as_before(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if goes_out and network_off:
+        network += _stay_at_own_port(libc)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
@@ -93,6 +115,57 @@ def _raise_loopback() -> str:
     except OSError as error:
         return f", loopback too ({error.strerror}), so that no browser can be used"
     return ""
+
+
+def _stay_at_own_port(libc: ctypes.CDLL) -> str:
+    """Connect and listen at OWN_PORT alone, and so does every program we start. What there is to say about it.
+
+    A connection that we are handed belongs to the network outside. Whoever undoes it could have it lead elsewhere.
+    """
+    reason = _landlocked(libc) or _without_shortcuts(libc)
+    return f", but connections that were handed over could be turned elsewhere ({reason})" if reason else ""
+
+
+def _landlocked(libc: ctypes.CDLL) -> str:
+    """Why ports could not be restricted; nothing where they are."""
+    if _call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
+        return "it takes Linux 6.7 with Landlock to prevent it"
+    rules = _call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
+    if rules < 0:
+        return f"Landlock: {os.strerror(ctypes.get_errno())}"
+    try:
+        rule = RULES.pack(BIND_AND_CONNECT, OWN_PORT)
+        added = _call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, rule, 0)
+        if added < 0 or _call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
+            return f"Landlock: {os.strerror(ctypes.get_errno())}"
+    finally:
+        os.close(rules)
+    return ""
+
+
+def _without_shortcuts(libc: ctypes.CDLL) -> str:
+    """Forbid connecting by sending, which Landlock does not see. Why that could not be done, or nothing."""
+    machine = os.uname().machine
+    if machine not in CALLS or sys.maxsize <= 1 << 32:
+        return f"connecting by sending cannot be forbidden on {machine}"
+    mark, sending = CALLS[machine]
+    steps = [(LOAD, 0, 0, 4), (IF_EQUAL, 1, 0, mark), (RETURN, 0, 0, NOT_PERMITTED)]
+    steps += [(LOAD, 0, 0, 0), (IF_AT_LEAST, 0, 1, X32_CALLS), (RETURN, 0, 0, NOT_PERMITTED)]
+    steps += [(IF_EQUAL, 0, 1, IO_URING_SETUP), (RETURN, 0, 0, NOT_PERMITTED)]  # it makes calls that no filter sees
+    for number, flags in sending:
+        steps += [(IF_EQUAL, 0, 4, number), (LOAD, 0, 0, 16 + 8 * flags), (IF_SET, 0, 1, MSG_FASTOPEN)]
+        steps += [(RETURN, 0, 0, NOT_PERMITTED), (RETURN, 0, 0, ALLOWED)]
+    steps.append((RETURN, 0, 0, ALLOWED))
+    program = ctypes.create_string_buffer(b"".join(STEP.pack(*step) for step in steps))
+    told = struct.pack("HP", len(steps), ctypes.addressof(program))
+    if libc.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, told, 0, 0) != 0:
+        return f"seccomp: {os.strerror(ctypes.get_errno())}"
+    return ""
+
+
+def _call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
+    """A system call that the C library has no name for."""
+    return int(libc.syscall(*(ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments))))
 
 
 def reap() -> None:
