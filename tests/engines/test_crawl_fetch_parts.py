@@ -42,6 +42,15 @@ def test_a_part_comes_as_it_is_over_redirects_too(web: LocalWeb) -> None:
     assert (part.body, part.mime, part.hops) == (b"a picture", "image/png", (web.url("/old"),))
 
 
+def test_parts_are_asked_for_as_pictures_and_pages_as_pages(web: LocalWeb) -> None:
+    with fetcher_of(web) as fetcher:
+        fetcher.part(web.url("/dot"), MOST)
+        fetcher.page(web.url("/dot"))
+    part, page = (asked.headers["accept"] for asked in web.asked if asked.path == "/dot")
+    assert part == "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
+    assert page.startswith("text/html,")
+
+
 def test_parts_do_not_wait_for_turns_and_share_connections(web: LocalWeb) -> None:
     begun = time.monotonic()
     with fetcher_of(web) as fetcher:

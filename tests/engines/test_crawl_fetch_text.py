@@ -16,7 +16,7 @@ from chyme.engines.crawl.decoding import decode_page
 from chyme.engines.crawl.fetch import Fetcher
 from chyme.engines.crawl.fetched import Fetched
 from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.crawl.unpacking import PIECE, Unpackable, unpacked
+from chyme.engines.crawl.unpacking import MOST_BETWEEN, MOST_MEMBERS, PIECE, Unpackable, unpacked
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.errors import UnreadableFile
@@ -40,6 +40,8 @@ PACKED = {
     "deflate as some send it": ("deflate", raw_deflate(WORDS)),
     "twice": ("deflate, gzip", gzip.compress(zlib.compress(WORDS))),
     "not at all": ("identity", WORDS),
+    "not at all, by another word": ("utf-8", WORDS),
+    "with a word that is no packing": ("none, gzip", gzip.compress(WORDS)),
     "no word of it": ("", WORDS),
 }
 
@@ -75,6 +77,18 @@ def test_what_cannot_be_unpacked_is_said() -> None:
     for encoding, data in (("gzip", bytes(broken)), ("deflate", b"\xff\xff no"), ("br", b"x"), ("gzip," * 4, b"x")):
         with pytest.raises(Unpackable):
             b"".join(unpacked([data], encoding))
+
+
+def test_packings_within_each_other_end_where_they_hold_nothing() -> None:
+    nothing = gzip.compress(b"")
+    with pytest.raises(Unpackable, match="more pieces"):
+        b"".join(unpacked([nothing * 1000] * (MOST_MEMBERS // 1000 + 1), "gzip"))
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    empty = packer.flush(zlib.Z_FULL_FLUSH)  # a block without anything
+    inner = empty * (MOST_BETWEEN // len(empty) + 1)
+    with pytest.raises(Unpackable, match="endless in between"):
+        b"".join(unpacked([gzip.compress(inner, 1)], "deflate, gzip"))
+    assert b"".join(unpacked([inner[: 5 * MOST_MEMBERS]], "deflate")) == b""
 
 
 @pytest.fixture

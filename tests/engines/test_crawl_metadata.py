@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -160,6 +162,36 @@ def test_a_date_in_the_text_is_taken_where_it_is_marked_or_alone() -> None:
     assert told(body=marked).published_date == "2024-03-01"
     assert told(body="<time datetime='2024-03-01T09:00'>x</time>").published_date == "2024-03-01T09:00:00"
     assert told(body="<time datetime='2020-01-01'>x</time><time datetime='2021-01-01'>y</time>").published_date is None
+
+
+@pytest.fixture(params=["Pacific/Kiritimati", "UTC", "America/Los_Angeles"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone")
+def test_dates_do_not_hang_on_where_we_are() -> None:
+    assert date_of("9999-12-31T23:59:59") == "9999-12-31T23:59:59"
+    assert date_of("9999-12-31T23:59:59-12:00") == "9999-12-31T23:59:59-12:00"
+    assert date_of("1970-01-01T00:00:00") is None
+    assert date_of("1970-01-01T02:00:00+02:00") is None
+
+
+@pytest.mark.parametrize("script", ['{"a": 1}' + " " * 400_000 + "x", "/*" + " " * 400_000 + "x", "; " * 200_000 + "x"])
+def test_a_script_full_of_blanks_takes_no_time(script: str) -> None:
+    root = tree_of(f'<script type="application/ld+json">{script}</script><p>x')
+    begun = time.monotonic()
+    things_in(root)
+    assert time.monotonic() - begun < 1
+
+
+def test_words_in_the_shadow_of_an_element_are_shown() -> None:
+    page = "<my-a><template shadowrootmode=open><p>in its shadow</template></my-a><template>of no use</template><p>x"
+    assert signs_of(page, "").beginning == "in its shadow x"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.crawl.bounds import too_wild
-from chyme.engines.crawl.reading import ReadPage, read_page, reading_time
+from chyme.engines.crawl.reading import ReadPage, read_page, reading_time, said
 from chyme.engines.html import page_text
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
@@ -302,3 +302,20 @@ def test_the_corpus_is_read_as_people_read_it() -> None:
             scores[entry["file"]] = f1(expected, words_of(read_page(page, URL, ConversionLimits()).markdown))
     assert len(scores) > 50
     assert sum(scores.values()) / len(scores) >= LEAST_F1, sorted(scores.items(), key=lambda one: one[1])[:5]
+
+
+def test_words_in_the_shadow_of_an_element_are_read() -> None:
+    text = read(
+        "<my-a><template shadowrootmode=open><p>One in its shadow</p></template></my-a>"
+        "<my-b><template shadowrootmode=CLOSED><p>Two in its shadow</p></template></my-b><template>of no use</template>"
+    ).markdown
+    assert "One in its shadow" in text and "Two in its shadow" in text
+    assert "of no use" not in text
+
+
+@pytest.mark.parametrize("text", ["](" * 200_000, "](<" * 200_000])
+def test_beginnings_of_links_take_no_time(text: str) -> None:
+    begun = time.monotonic()
+    assert said(text)
+    assert time.monotonic() - begun < 1
+    assert said("[a](<b c>) [d](https://e.test/f) g") == "[a]  [d]  g"

@@ -154,6 +154,13 @@ def test_the_base_of_the_page_counts_for_its_parts() -> None:
         ("<img sizes=250px srcset='a.png 300w, b.png 1200w'>", "a.png"),
         ("<img srcset='b.png 2x, a.png'>", "a.png"),
         ("<img srcset='c.png 3000w, b.png 2000w'>", "b.png"),
+        ("<img srcset='a.png 1e999w'>", "a.png"),
+        ("<amp-img src=a.png width=4 height=3 layout=responsive></amp-img>", "a.png"),
+        ("<amp-anim srcset='a.png 800w'></amp-anim>", "a.png"),
+        (
+            "<amp-img src=a.png><noscript><img src=a.png></noscript><amp-img src=b.png></amp-img></amp-img>",
+            "a.png",
+        ),
         ("<img data-srcset='b.png 800w' src=a.png>", "b.png"),
         (
             "<picture><source srcset=n.png media='(max-width: 600px)'><source srcset=w.png><img src=a.png></picture>",
@@ -207,6 +214,90 @@ def test_a_drawing_is_kept_without_its_scripts() -> None:
     drawn = base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0])
     assert b"circle" in drawn
     assert b"script" not in drawn and b"onload" not in drawn
+
+
+@pytest.mark.parametrize("sign", [r"\d83d\de00", r"\1", r"\fffe", r"\0", r"\c"])
+def test_signs_that_nothing_may_hold_spoil_neither_a_drawing_nor_the_page(sign: str) -> None:
+    drawing = f"""<svg xmlns="http://www.w3.org/2000/svg"><style>a{{content:'{sign}'}}</style>
+    <circle r="1" style="--i:'{sign}'"/></svg>"""
+    page = f"""<style>@import 'a.css' layer({sign}b);q{{content:'{sign}'}}</style><img src=a.svg>
+    <b style="--i:'{sign}'">x</b>"""
+    made, html, _ = kept(page, lambda url: drawing.encode() if url.endswith("svg") else b"p{}")
+
+    drawn = base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0]).decode()
+    assert "circle" in drawn
+    assert (made.parts, made.left_out, made.notes) == (2, 0, ())
+    assert ">x</b>" in html
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", html + drawn)
+
+
+def test_whatever_a_part_does_there_is_a_copy() -> None:
+    def breaks(url: str) -> bytes:
+        raise OverflowError if "big" in url else ValueError
+
+    for name in ("big", "odd"):
+        made, html, _ = kept(f"<img src={name}.png><p>here", breaks)
+        assert made.notes == (TEXT_ONLY,)
+        assert "<pre>here</pre>" in html
+
+
+@pytest.mark.parametrize("charset", ["idna", "a\0b", "rot13", "undefined"])
+def test_a_sheet_that_names_no_encoding_is_read(charset: str) -> None:
+    class Odd(Web):
+        def part(self, url: str, most: int) -> Fetched | None:
+            return Fetched(url, 200, {"content-type": f"text/css; charset={charset}"}, b"p{color:red}" + b"\n" * 99)
+
+    made = snapshot("<link rel=stylesheet href=a.css><p>x", URL, Odd({}), CrawlLimits())
+    assert b"p{color:red}" in made.html
+
+
+LATE = "<link rel=stylesheet href=a.css media=print"
+TWIN = "<noscript><link rel=stylesheet href=a.css></noscript>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "styles"),
+    [
+        (f"""{LATE} onload="this.media='all'">{TWIN}""", "<style>p{}</style>"),
+        (f"""{LATE} onload="this.onload=null;this.media='all'">""", "<style>p{}</style>"),
+        (f"{LATE}>{TWIN}", '<style media="print">p{}</style><style>p{}</style>'),
+        (f"{LATE}>{LATE}>", '<style media="print">p{}</style>'),
+        (f"{LATE} onload='x()'>", '<style media="print">p{}</style>'),
+        ("<link rel=preload as=style href=a.css onload=\"this.rel='stylesheet'\">" + TWIN, "<style>p{}</style>"),
+    ],
+)
+def test_a_sheet_that_comes_late_is_kept_for_what_it_is_meant_for(markup: str, styles: str) -> None:
+    _, html, asked = kept(f"{markup}<body onload=x()><p onload=x()>x", lambda url: b"p{}")
+
+    assert "".join(re.findall("<style.*</style>", html)) == styles
+    assert asked == ["http://pages.test/dir/a.css"]
+    assert "onload" not in html
+
+
+def test_the_order_of_layers_is_that_of_the_sheet() -> None:
+    style = "@layer d,c;@import 'gone.css' layer(c);@layer b;@import 'a.css' layer(a);@layer e;p{color:red}"
+    html = kept(f"<style>{style}</style><p>x", {"http://pages.test/dir/a.css": b"q{}"})[1]
+
+    assert "<style>@layer d,c;@layer b;@layer a{q{}}@layer d,c;@layer b;@layer e;p{color:red}</style>" in html
+
+
+def test_what_stands_in_the_shadow_of_an_element_is_in_the_copy() -> None:
+    html = kept(
+        "<my-note><template shadowrootmode=open><p>in its shadow</p><img src=a.png onerror=x()></template>in the light"
+        "</my-note><template><p>of no use</template><p>after it",
+        lambda url: PNG,
+    )[1]
+
+    assert f'<my-note><p>in its shadow</p><img src="{as_data("image/png", PNG)}">in the light</my-note>' in html
+    assert "<p>after it</p>" in html
+    assert "of no use" not in html and "template" not in html and "onerror" not in html
+
+
+def test_what_is_closed_at_once_swallows_nothing() -> None:
+    page = '<html><head><script src="a>b"/><style type="text/css"  /><title/></head><body><p>here</p></body></html>'
+
+    assert "<body><p>here</p></body>" in kept(f'<?xml version="1.0" encoding="utf-8"?>\n{page}')[1]
+    assert "here" not in kept(page)[1].partition("<body")[2]  # as in browsers
 
 
 def test_sheets_are_filled_with_what_they_import() -> None:
@@ -376,6 +467,10 @@ HOSTILE: dict[str, tuple[str, bytes | None]] = {
         b"@import 'a.css';@import 'a.css?b';p{}",
     ),
     "a drawing that laughs": ("<img src=/a.svg>here", f"<!DOCTYPE svg [{LAUGHS}]><svg>&j;</svg>".encode()),
+    "a picture with 40,000 others": ("<picture>" + "<source><img src=/a.png>" * 40_000 + "</picture>here", PNG),
+    "90,000 sheets": ("".join(f"<link rel=stylesheet href=/{at}.css>" for at in range(90_000)) + "here", None),
+    "90,000 bodies": ("<i style=a></i>" * 90_000 + "<body></body>" * 90_000 + "here", None),
+    "scripts closed at once": ("<?xml ?>here" + "<script a='" * 200_000, None),
     "nested noscript": ("<noscript>" * 100_000 + "here", None),
 }
 

@@ -144,6 +144,26 @@ def test_a_copy_holds_no_script_and_no_address_but_links(name: str) -> None:
     assert "@import" not in styles
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<x-a><template shadowrootmode=open><script>RUN</script><img src=x onerror=RUN><svg onload=RUN></template>x",
+        "<math><template shadowrootmode=open><mtext><style><!--</style><img title='--><img src=x onerror=RUN>'>",
+        "<svg><template shadowrootmode=open><title><img src=x onerror=RUN></title></template></svg>",
+        "<p title='<template shadowrootmode=open>'></template><img src=x onerror=RUN>'>x</p>",
+        "<x-template><script>RUN</script><iframe src='javascript:RUN'></iframe></x-template>",
+        "<link rel=stylesheet href=a.css onload=RUN><svg><link onload=RUN></svg><math><link onload=RUN></math>",
+        "<?xml version='1.0'?><script/><img src=x onerror=RUN><style/><p title='<style/><img src=x onerror=RUN>'>x",
+        "<amp-img src='javascript:RUN' onload=RUN style='background:url(http://127.0.0.1:1/)'></amp-img>",
+    ],
+)
+def test_what_is_read_in_ways_of_its_own_lets_nothing_through(page: str) -> None:
+    copy = snapshot(page.replace("RUN", "pwned()"), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
+
+    check_elements(copy.partition("</head>")[2])
+    assert "url(" not in copy
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_the_last_wall_holds_without_those_before_it(name: str) -> None:
     body = walled(named(name))

@@ -105,7 +105,7 @@ def _from_set(text: str, sizes: str, base: str) -> list[Choice]:
         enough = [one for one in widths if wanted <= one[0] <= WIDTH]
         small = [one for one in widths if one[0] <= WIDTH]
         width, url = min(enough) if enough else max(small) if small else min(widths)
-        return [Choice(url, f"{min(99_999, round(width))}w")]
+        return [Choice(url, f"{round(min(99_999.0, width))}w")]
     if densities:
         density, url = min(densities)
         return [Choice(url, "" if density == 1 else f"{min(999.0, density):.3g}x")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chyme.engines.crawl.media import HEAD, KEPT
 from chyme.engines.crawl.styles import quieted, quieted_declarations
 
@@ -23,10 +25,14 @@ def harmless_drawing(data: bytes) -> bytes | None:
     )
     try:
         root = etree.fromstring(data, parser)
+        return _harmless(root) if _local(root) == "svg" else None
     except (etree.XMLSyntaxError, ValueError):
         return None
-    if _local(root) != "svg":
-        return None
+
+
+def _harmless(root: Any) -> bytes:
+    from lxml import etree
+
     for element in list(root.iter()):
         if not isinstance(element.tag, str) or _local(element) in _GONE:  # entities too: nobody expands them
             if element.getparent() is not None:

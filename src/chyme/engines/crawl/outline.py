@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from urllib.parse import urldefrag, urljoin
 from xml.etree.ElementTree import Element
 
 from chyme.engines.crawl.allowed import DRAWN
-from chyme.engines.crawl.candidates import LONGEST, Choice, absolute, choices
+from chyme.engines.crawl.candidates import LONGEST, MOST, Choice, absolute, choices
 from chyme.engines.crawl.markup import DROP, UNWRAP, become, in_order, text_of
 from chyme.engines.crawl.sanitise import reaches_out
 
 _FRAMES = frozenset({"iframe", "x-frame", "embed", "applet"})
+_AMP_PICTURES = frozenset({"amp-img", "amp-anim"})
 _CONTROLS = frozenset({"input", "button", "select", "textarea"})
 _LINKS = ("http://", "https://", "mailto:", "tel:")
 _BACKGROUNDS = ("data-bg", "data-background", "data-background-image", "data-lazy-background")
@@ -71,6 +73,7 @@ class Outline:
     html: dict[str, str] = field(default_factory=dict)  # attributes
     body: dict[str, str] = field(default_factory=dict)
     sheets: list[Linked] = field(default_factory=list)
+    linked: set[tuple[str, str]] = field(default_factory=set)  # addresses of sheets, and the media they are for
     slots: list[Slot] = field(default_factory=list)
     used: list[Used] = field(default_factory=list)
     styled: list[Styled] = field(default_factory=list)
@@ -81,6 +84,7 @@ class Outline:
 def outline(root: Element, url: str) -> Outline:
     """Changes the tree: afterwards it holds no frame, sheet or source, and all its links are absolute."""
     page = Outline(url, _base(root, url))
+    _unscripted_pictures(root)
     shown = _shown(root, page.base)
     for element, parent in in_order(root):
         tag = element.tag
@@ -91,9 +95,11 @@ def outline(root: Element, url: str) -> Outline:
         _note_styles(element, page)
         if tag in ("x-html", "x-body"):
             kept = page.html if tag == "x-html" else page.body
-            if not kept:
+            if element.attrib and not kept:
                 kept.update(element.attrib)
                 page.styled = [one for one in page.styled if one.element is not element]
+            element.tag = UNWRAP
+        elif tag == "x-template":
             element.tag = UNWRAP
         elif tag == "x-noscript":
             _without_scripts(element, page, shown)
@@ -110,6 +116,17 @@ def _base(root: Element, url: str) -> str:
         if href := element.get("href"):
             return absolute(url, href) or url
     return url
+
+
+def _unscripted_pictures(root: Element) -> None:
+    """Make pictures of elements that a script would put a picture into."""
+    for element in root.iter():
+        if element.tag in _AMP_PICTURES:
+            element.tag = "img"
+            element.attrib.setdefault("style", "max-width:100%;height:auto")
+            for inner in element:
+                if inner.tag in _AMP_PICTURES:
+                    inner.tag = DROP  # shown until the other has come, or where it does not
 
 
 def _shown(root: Element, base: str) -> set[str]:
@@ -162,8 +179,10 @@ def _linked(element: Element, page: Outline) -> None:
     as_style = "preload" in rel and element.get("as", "").lower() == "style"
     if ("stylesheet" in rel and "alternate" not in rel) or as_style:
         media = element.get("media", "")
-        media = "" if media == "print" and "data-media" in element.attrib else media
-        if not any(sheet.url == url for sheet in page.sheets):
+        late = "media" in element.get("onload", "") or (media == "print" and "data-media" in element.attrib)
+        media = "" if late else media  # told to be for paper until it has come
+        if not {(url, ""), (url, media)} & page.linked:
+            page.linked.add((url, media))
             page.sheets.append(Linked(media, url=url))
     elif "icon" in rel and not page.icon:
         page.icon = url
@@ -177,7 +196,8 @@ def _in_body(element: Element, parent: Element | None, page: Outline) -> None:
         _link(element, page)
     elif tag == "img":
         # By now its sources, which come before it, are dropped.
-        sources = [one for one in parent if one.tag == DROP] if parent is not None and parent.tag == "picture" else []
+        before = islice(parent, MOST) if parent is not None and parent.tag == "picture" else ()
+        sources = [one for one in before if one.tag == DROP]
         _picture(element, choices(element, sources, page.base), page)
     elif tag == "image":
         url = absolute(page.base, element.get("href", element.get("xlink:href", "")))

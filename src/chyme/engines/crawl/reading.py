@@ -30,7 +30,7 @@ TEXT_LENGTH = 1_000_000
 WORDS_A_MINUTE, SIGNS_A_MINUTE = 230, 500
 _WORD = re.compile(r"\w+")
 _ARTICLE = re.compile(r'"@type"\s{0,9}:\s{0,9}(?:\[\s{0,9})?"(?:\w{0,20}Article|BlogPosting|Report)"')
-_TARGET = re.compile(r"\]\((?:<[^>\n]*>|[^)\n]*)\)")
+_TARGET = re.compile(r"\]\((?:<[^<>\n]*>|[^()\n]*)\)")
 
 
 @dataclass(frozen=True, slots=True)

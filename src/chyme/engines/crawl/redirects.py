@@ -17,6 +17,7 @@ from chyme.engines.crawl.urls import Origin, authorization, bare, origin, parse
 from chyme.errors import DigestError, LimitReached, UnreadableFile
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_ACCEPT_PART = "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
 _LANGUAGES = "en;q=0.8,*;q=0.5"
 
 
@@ -34,12 +35,12 @@ class Visitor:
             self.passwords[origin(url)] = password
         return bare(url)
 
-    def headers(self, url: httpx2.URL, cookies: str) -> list[tuple[str, str]]:
+    def headers(self, url: httpx2.URL, cookies: str, accept: str = _ACCEPT) -> list[tuple[str, str]]:
         password = self.passwords.get(origin(url))
         return [
             ("Host", url.netloc.decode("ascii")),
             ("User-Agent", self.agent),
-            ("Accept", _ACCEPT),
+            ("Accept", accept),
             ("Accept-Language", _LANGUAGES),
             ("Accept-Encoding", ACCEPTED),
             ("Connection", "keep-alive"),
@@ -100,7 +101,7 @@ def follow_part(
     passed: list[str] = []
     while True:
         with explained(url.host, most, connections.seconds):
-            answer = _asked_again(connections, url, visitor.headers(url, ""), most)
+            answer = _asked_again(connections, url, visitor.headers(url, "", _ACCEPT_PART), most)
         if answer.redirect is None:
             return answer, tuple(passed)
         if len(passed) >= hops:

@@ -15,11 +15,19 @@ from chyme.engines.crawl.apart import apart
 from chyme.engines.crawl.media import KEPT
 
 SECONDS = 8.0
-_STANDING_IN = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame"})
+_STANDING_IN = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame", "x-template"})
 _GONE_WITH_TEXT = frozenset({"script", "template", "noembed", "noframes", "canvas", "annotation", "annotation-xml"})
 _PREFIXES = {"data-", "aria-", "_ngcontent-", "_nghost-"}
 _SCHEMES = {"http", "https", "mailto", "tel", "data"}
 _RENAMED = re.compile(r"<(/?)(html|body|noscript|frameset|frame)(?=[\s/>])", re.IGNORECASE)
+_SHOWN_TEMPLATE = re.compile(
+    r"<template(?=\s[^<>]{0,300}\bshadowrootmode\s?=\s?[\"']?(?:open|closed)\b)", re.IGNORECASE
+)
+_TEMPLATE_END = re.compile(r"(?=</template[\s>])", re.IGNORECASE)
+_XML = re.compile(r"\s{0,100}<\?xml\s")
+_CLOSED_AT_ONCE = re.compile(
+    r"<(script|style|title|textarea|iframe|noscript)(?=[\s/])((?:[^<>\"'/]|\"[^\"<]*\"|'[^'<]*'|/(?!>))*+)/>"
+)
 _OWN_NAME = re.compile(r"<([a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,6})(?=[\s/>])", re.IGNORECASE)
 _RESERVED = frozenset({"annotation-xml", "color-profile", "font-face", "missing-glyph"})
 MOST_OWN_NAMES = 500
@@ -44,7 +52,8 @@ def own_names(page: str) -> frozenset[str]:
 def regular(page: str, own: Set[str], most: int) -> str | None:
     """The page in regular form, as browsers understand it, for us to look into; None when that cannot be had.
 
-    <html>, <body>, <noscript> and frames, which are read in ways of their own, come out as x-html, x-body and so on.
+    <html>, <body>, <noscript> and frames, which are read in ways of their own, come out as x-html, x-body and so on;
+    so do templates that browsers show at once.
     """
     made = apart(partial(_regular, page, own), SECONDS, most)
     return None if made is None else made.decode("utf-8", "replace")
@@ -61,11 +70,16 @@ def sanitised(body: str, own: Set[str], styles: Set[str], most: int) -> str | No
 def _regular(page: str, own: Set[str]) -> bytes:
     import nh3
 
+    if _XML.match(page):  # where everything may be closed at once; else it would swallow what follows
+        page = _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", page)
+    page, shown = _SHOWN_TEMPLATE.subn("<x-template", page)
+    if shown:  # an end of what is not open is passed over
+        page = _TEMPLATE_END.sub("</x-template>", page)
     return nh3.clean(
         _RENAMED.sub(r"<\1x-\2", page),
         tags=TEXT | DRAWN | FORMULAS | LOOKED_INTO | _STANDING_IN | own,
         clean_content_tags=_GONE_WITH_TEXT,
-        attributes={"*": ANYWHERE | DRAWING | LOOKED_AT},
+        attributes={"*": ANYWHERE | DRAWING | LOOKED_AT, "link": {"onload"}},  # no <link> ever goes out
         generic_attribute_prefixes=_PREFIXES,
         url_schemes=_SCHEMES | {"javascript"},
         link_rel=None,

@@ -14,7 +14,7 @@ from chyme.engines.crawl.holes import Hole
 from chyme.engines.crawl.inlining import Parts
 from chyme.engines.crawl.markup import escaped
 from chyme.engines.crawl.outline import Linked, Outline
-from chyme.engines.crawl.styles import Sheet, read_declarations, read_sheet, written_declarations
+from chyme.engines.crawl.styles import Sheet, read_declarations, read_sheet, written_tokens
 
 MOST_LETTERS = 2_000_000  # of all styles of a page: a second or two for every million
 LEAST_LETTERS = 100  # that a value of style="" counts for, however short
@@ -80,6 +80,8 @@ class Sheets:
         for read, above, one, url in wanted:
             part = got.get(url)
             inner = self._read(_text(part), part.url, "") if part else None
+            if one.layers:
+                read.imported.append((one.layers, _Read(Sheet(), read.base), ""))
             if inner:
                 read.imported.append((one.before, inner, one.after))
                 below.append((inner, above | {url}))
@@ -130,7 +132,7 @@ class Sheets:
 
     def approved(self, page: Outline) -> set[str]:
         """Write the attributes anew; the set of all their values."""
-        written = {value: written_declarations(tokens) for value, (tokens, _) in self._values.items()}
+        written = {value: written_tokens(tokens) for value, (tokens, _) in self._values.items()}
         approved: set[str] = set()
         for one in page.styled:
             value = one.element.get(one.attribute, "")
@@ -171,6 +173,6 @@ def _text(part: Fetched) -> str:
     for encoding in (part.charset or "utf-8", "utf-8"):
         try:
             return part.body.decode(encoding).lstrip("\ufeff")
-        except (LookupError, UnicodeDecodeError):
+        except (LookupError, ValueError):
             continue
     return part.body.decode("cp1252", "replace")

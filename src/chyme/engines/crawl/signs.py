@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chyme.engines.crawl.structured import Thing, things_in
 from chyme.engines.crawl.told import plain
-from chyme.engines.crawl.tree import title_of, tree_of
+from chyme.engines.crawl.tree import is_shown, title_of, tree_of
 from chyme.engines.crawl.words import bare_words, counted
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def signs_of(page: str, markdown: str) -> PageSigns:
     ]
     title = plain(title_of(root), 300) or ""
     for gone in (*scripts, *root.iter("style", "noscript", "template", "title")):
-        gone.clear(keep_tail=True)
+        if gone.tag != "template" or not is_shown(gone):
+            gone.clear(keep_tail=True)
     text = " ".join(" ".join(root.itertext()).split())
     return PageSigns(
         title=title,

@@ -51,7 +51,7 @@ def snapshot(page: str, url: str, fetches: Fetches, limits: CrawlLimits) -> Snap
     page = page.translate(_CONTROL)
     try:
         made = _whole(page, url, fetches, limits)
-    except (MemoryError, RecursionError):
+    except (MemoryError, RecursionError, ValueError, ArithmeticError):
         made = None
     return made or _text_alone(page, url, limits)
 

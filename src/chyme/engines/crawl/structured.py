@@ -19,9 +19,7 @@ SCRIPT_CHARS = 1_000_000  # of one JSON-LD script
 MOST_THINGS = 200
 MOST_DEPTH = 6  # of lists and graphs within each other
 MOST_PROPERTIES = 2_000
-_WRAPPING = re.compile(
-    r"^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|//\s*<!\[CDATA\[|<!\[CDATA\[)|(?:-->|//\s*\]\]>|\]\]>)?[\s;]*$"
-)
+_WRAPPING = re.compile(r"<!--|/\*\s*<!\[CDATA\[\s*\*/|//\s*<!\[CDATA\[|<!\[CDATA\[")
 _TRAILING = re.compile(r",(\s{0,100}[}\]])")
 _SPREADS = ("@graph", "mainEntity", "mainEntityOfPage")
 
@@ -115,7 +113,9 @@ def _is_json_ld(script: HtmlElement) -> bool:
 
 def _values(text: str) -> Iterator[object]:
     """The JSON values in a script, forgiving what people forgive: comments around it, commas too many, line ends."""
-    text = _WRAPPING.sub("", text.strip())
+    text = text.strip()
+    if opening := _WRAPPING.match(text):  # what closes it stands behind the value, where nobody looks
+        text = text[opening.end() :]
     decoder = json.JSONDecoder(strict=False)
     for attempt in (text, _TRAILING.sub(r"\1", text)):
         try:

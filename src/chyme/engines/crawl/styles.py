@@ -12,6 +12,8 @@ from chyme.engines.crawl.media import KEPT
 
 _DROPPED = frozenset({"charset", "import", "namespace", "document", "-moz-document", "viewport", "-ms-viewport"})
 _HOLD_RULES = frozenset({"media", "supports", "layer", "container", "scope", "starting-style"})
+# Signs that styles name by their number, and no drawing and no page may hold.
+_UNWRITABLE = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "\ufffd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Import:
     address: str
     before: str  # the conditions, as opened blocks
     after: str
+    layers: str = ""  # the order of layers that is told between the import before and this one
 
 
 @dataclass(slots=True)
@@ -32,20 +35,25 @@ class Sheet:
     holes: list[Hole] = field(default_factory=list)
 
     def written(self) -> str:
-        from tinycss2 import serialize  # type: ignore[import-untyped]
-
-        return str(serialize(list(_with_fonts(self.rules))))
+        return written_tokens(list(_with_fonts(self.rules)))
 
 
 def read_sheet(css: str, seen: Seen | None = None) -> Sheet:
     """The sheet with its holes. Raises RecursionError for one that is nested beyond reason."""
-    from tinycss2 import parse_stylesheet
+    from tinycss2 import parse_stylesheet  # type: ignore[import-untyped]
 
     sheet = Sheet()
     nodes = parse_stylesheet(css, skip_comments=True, skip_whitespace=True)
+    layers: list[Any] = []
     for node in nodes:
-        if node.type == "at-rule" and node.lower_at_keyword == "import" and (found := _import(node)):
+        if node.type != "at-rule":
+            continue
+        if node.lower_at_keyword == "layer" and node.content is None:
+            node.prelude = quiet(node.prelude, [])
+            layers.append(node)
+        elif node.lower_at_keyword == "import" and (found := _import(node, written_tokens(layers))):
             sheet.imports.append(found)
+            layers = []
     sheet.rules = _rules(nodes, sheet.holes, seen)
     return sheet
 
@@ -58,10 +66,10 @@ def read_declarations(css: str) -> tuple[list[Any], list[Hole]]:
     return quiet(parse_component_value_list(css, skip_comments=True), holes), holes
 
 
-def written_declarations(tokens: list[Any]) -> str:
+def written_tokens(tokens: list[Any]) -> str:
     from tinycss2 import serialize
 
-    return str(serialize(tokens))
+    return str(serialize(tokens)).translate(_UNWRITABLE)
 
 
 def quieted(css: str) -> str:
@@ -81,7 +89,7 @@ def quieted_declarations(css: str) -> str:
         tokens, holes = read_declarations(css)
         for hole in holes:
             hole.fill(hole.address if KEPT.fullmatch(hole.address) else None)
-        return written_declarations(tokens)
+        return written_tokens(tokens)
     except RecursionError:
         return ""
 
@@ -116,9 +124,7 @@ def _at_rule(node: Any, holes: list[Hole], seen: Seen | None) -> list[Any]:
     return [node]
 
 
-def _import(node: Any) -> Import | None:
-    from tinycss2 import serialize
-
+def _import(node: Any, layers: str) -> Import | None:
     tokens = [token for token in node.prelude if token.type not in ("whitespace", "comment")]
     address = address_of(tokens[0]) if tokens else None
     if address is None and tokens and tokens[0].type == "string":
@@ -127,15 +133,15 @@ def _import(node: Any) -> Import | None:
         return None
     rest, opened = quiet(tokens[1:], []), []
     if rest and rest[0].type == "function" and rest[0].lower_name == "layer":
-        opened.append(f"@layer {serialize(rest.pop(0).arguments)}{{")
+        opened.append(f"@layer {written_tokens(rest.pop(0).arguments)}{{")
     elif rest and rest[0].type == "ident" and rest[0].lower_value == "layer":
         opened.append("@layer{")
         rest.pop(0)
     if rest and rest[0].type == "function" and rest[0].lower_name == "supports":
-        opened.append(f"@supports ({serialize(rest.pop(0).arguments)}){{")
+        opened.append(f"@supports ({written_tokens(rest.pop(0).arguments)}){{")
     if rest:
-        opened.append(f"@media {' '.join(serialize([token]) for token in rest)}{{")
-    return Import(address, "".join(opened), "}" * len(opened))
+        opened.append(f"@media {' '.join(written_tokens([token]) for token in rest)}{{")
+    return Import(address, "".join(opened), "}" * len(opened), layers)
 
 
 def _with_fonts(rules: list[Any]) -> Iterator[Any]:

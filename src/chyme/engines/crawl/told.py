@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
 
 from chyme.engines.crawl.tree import absolute
 
 OLDEST = 1400  # a year before that is a slip
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what a missing date becomes
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
 _MARKUP = re.compile(
     r"</?(?:a|b|i|u|em|strong|p|br|hr|span|div|sup|sub|img|small|mark|code|script|style|iframe|svg|li|ul|ol|h[1-6])"
@@ -49,7 +50,7 @@ def date_of(text: str) -> str | None:
             moment = parsedate_to_datetime(text)
         except (ValueError, TypeError, IndexError, OverflowError):
             return _leading_date(text)
-    if moment.year < OLDEST or moment.timestamp() == 0:
+    if moment.year < OLDEST or (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) == _EPOCH:
         return None
     if text.isdigit():
         return moment.date().isoformat()

@@ -113,6 +113,9 @@ def cleanse(root: HtmlElement, url: str) -> None:
 
     A hidden part that holds most of the page stays: scripts would show it.
     """
+    for template in list(root.iter("template")):
+        if is_shown(template):
+            template.tag = "div"
     for element in [found for found in root.iter() if found.tag in _UNSEEN or not isinstance(found.tag, str)]:
         drop(element)
     lengths = _lengths(root)
@@ -128,6 +131,11 @@ def cleanse(root: HtmlElement, url: str) -> None:
             _tell_language(element)
         elif not any(above.tag in _HEADINGS for above in element.iterancestors()):
             drop(element)
+
+
+def is_shown(template: HtmlElement) -> bool:
+    """Whether browsers show what it holds at once, inside of the element around it."""
+    return (template.get("shadowrootmode") or "").lower() in ("open", "closed")
 
 
 def disarmed(text: str) -> str:

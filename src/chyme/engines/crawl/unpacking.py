@@ -7,7 +7,11 @@ from collections.abc import Iterable, Iterator
 
 ACCEPTED = "gzip, deflate"
 PIECE = 64 * 1024
-MOST_LAYERS = 3
+MOST_LAYERS = 2
+MOST_BETWEEN = 64 * 1024 * 1024  # bytes from one layer to the next
+MOST_MEMBERS = 100_000  # of one gzip: each may hold nothing
+_OTHERWISE = frozenset({"br", "zstd", "compress", "x-compress", "dcb", "dcz"})
+_UNDONE = frozenset({"gzip", "x-gzip", "deflate"})
 _GZIP = b"\x1f\x8b"
 
 
@@ -17,18 +21,27 @@ class Unpackable(Exception):
 
 def unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """The plain bytes, in pieces of bounded size, of an answer with this Content-Encoding."""
-    layers = [layer for layer in (one.strip().lower() for one in encoding.split(",")) if layer not in ("", "identity")]
+    # Other words that servers put there ("utf-8", "none") are no packing.
+    layers = [layer for layer in (one.strip().lower() for one in encoding.split(",")) if layer in _UNDONE | _OTHERWISE]
     if len(layers) > MOST_LAYERS:
         raise Unpackable(f"packed {len(layers)} times over")
     plain = iter(pieces)
-    for layer in reversed(layers):
-        if layer in ("gzip", "x-gzip"):
-            plain = _gunzipped(plain)
-        elif layer == "deflate":
-            plain = _inflated(plain)
-        else:
-            raise Unpackable(f"packed as {layer[:20]!r}, which was not asked for")
+    for number, layer in enumerate(reversed(layers)):
+        if layer in _OTHERWISE:
+            raise Unpackable(f"packed as {layer!r}, which was not asked for")
+        packed = _few(plain) if number else plain
+        plain = _inflated(packed) if layer == "deflate" else _gunzipped(packed)
     return plain
+
+
+def _few(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Packed bytes are not many; those that unpack to nothing would keep us busy unseen."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > MOST_BETWEEN:
+            raise Unpackable("packed several times over, and endless in between")
+        yield piece
 
 
 def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -38,7 +51,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield from pieces
         return
     member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    rest = b""
+    rest, members = b"", 1
     for piece in _with(head, pieces):
         data = rest + piece
         rest = b""
@@ -49,6 +62,9 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
                     break
                 if not data.startswith(_GZIP):
                     return  # rubbish behind the end
+                members += 1
+                if members > MOST_MEMBERS:
+                    raise Unpackable("packed in more pieces than anybody would make")
                 member = zlib.decompressobj(zlib.MAX_WBITS | 16)
             yield from _all_of(member, data)
             data = member.unused_data if member.eof else b""
