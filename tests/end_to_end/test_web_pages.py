@@ -283,31 +283,47 @@ def test_the_last_good_capture_survives_a_page_that_is_gone(chyme: RunningChyme,
     assert chyme.run("verify").code == 0
 
 
-def browsers() -> set[int]:
-    """Chromium processes that chyme has started, by their private folder."""
-    found = set()
+FOLDER = re.compile(rb"/tmp/chyme-browser-[^/\\0]+")
+
+
+def homes_below(parent: int) -> set[bytes]:
+    """The private folders of the Chromiums that this process and its children have started."""
+    found: set[bytes] = set()
+    with suppress(OSError):
+        told = FOLDER.search(Path(f"/proc/{parent}/cmdline").read_bytes())
+        found |= {told[0]} if told else set()
+        for task in Path(f"/proc/{parent}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found |= homes_below(int(child))
+    return found
+
+
+def at_home(homes: set[bytes]) -> list[int]:
+    """Processes that have to do with a Chromium that lives in one of these folders."""
+    found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
-                if b"chyme-browser-" in (folder / "cmdline").read_bytes():
-                    found.add(int(folder.name))
+                told = FOLDER.search((folder / "cmdline").read_bytes())
+                found += [int(folder.name)] if told and told[0] in homes else []
     return found
 
 
 @needs_chromium
 def test_after_kill_9_no_browser_is_left_and_the_next_start_completes(chyme: RunningChyme, web: LocalWeb) -> None:
-    before, folders = browsers(), set(Path("/tmp").glob("chyme-browser-*"))
     for number in range(6):
         link(chyme, f"{number}.txt", local_sites.article(web, f"/article/{number}"))
     server = chyme.serve()
-    wait_until(lambda: browsers() - before)
+    wait_until(lambda: homes_below(server.process.pid), seconds=60)
+    homes = homes_below(server.process.pid)
+    assert at_home(homes)
     server.end(signal.SIGKILL)
 
-    wait_until(lambda: not browsers() - before)
-    wait_until(lambda: not set(Path("/tmp").glob("chyme-browser-*")) - folders)
-    assert chyme.run("digest").code == 0
+    wait_until(lambda: not at_home(homes), seconds=60)
+    wait_until(lambda: not any(Path(os.fsdecode(home)).exists() for home in homes), seconds=60)
+    ended = chyme.run("digest")
+    assert ended.code == 0, ended.err
     assert chyme.run("status", "--json").json["digests"]["failed"] == 0
-    wait_until(lambda: not browsers() - before)
 
 
 @needs_chromium
