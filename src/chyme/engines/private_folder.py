@@ -81,7 +81,10 @@ def _locked(parent: Path, prefix: str) -> tuple[Path, int]:
     """A new folder and the descriptor that holds it."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # swept away already
         with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if path.stat().st_ino == os.fstat(lock).st_ino:
