@@ -293,3 +293,13 @@ def test_a_server_that_turns_the_browser_away_for_now_is_tried_again(tmp_path: P
 
     with pytest.raises(RateLimited):
         crawl(tmp_path, web, url, UrlCrawl())
+
+
+def test_a_check_for_robots_that_asks_for_a_pause_is_a_check_for_robots(tmp_path: Path, web: LocalWeb) -> None:
+    checkpoint = "<title>Vercel Security Checkpoint</title><p>We're verifying your browser</p>"
+    wall = web.page("/checkpoint", checkpoint, {"X-Vercel-Mitigated": "challenge"}, 429)
+
+    with pytest.raises(UnreadableFile, match="check for robots"):
+        crawl(tmp_path, web, wall)
+    with pytest.raises(RateLimited):
+        crawl(tmp_path, web, local_sites.busy(web, 429, 60))

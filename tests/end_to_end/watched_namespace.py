@@ -30,7 +30,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 SIOCSIFFLAGS, UP_AND_RUNNING = 0x8914, 0x1 | 0x40
 ETH_P_ALL = 3
 TCP, UDP = 6, 17
-SUMMARY = {"bullets": ["The mill came back.", "The pond was dug out.", "The wheel turns for five hours."]}
+SUMMARY = {"points": ["The mill came back.", "The pond was dug out.", "The wheel turns for five hours."]}
 NAMES = {"good.test": ["127.0.0.1"], "rebinding.test": ["127.0.0.1", "127.0.0.2"], "inner.test": ["10.0.0.7"]}
 WHO = """
 import json, os, sys, traceback

@@ -92,7 +92,7 @@ class UrlCrawl(Digester):
         return fetching + max(READING_SECONDS, self.readers.text.seconds)
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.engines.crawl.answers import ServerTrouble
+        from chyme.engines.crawl.answers import ComeLater, ServerTrouble
         from chyme.engines.crawl.fetch import Fetcher
 
         name = source.file.name
@@ -102,7 +102,7 @@ class UrlCrawl(Digester):
         with Fetcher(source, self.limits, name) as fetcher:
             try:
                 fetched = fetcher.page(url)
-            except ServerTrouble as trouble:  # it may be a wall against robots that looks like one
+            except (ComeLater, ServerTrouble) as trouble:  # it may be a wall against robots that looks like one
                 self._refuse_walls(name, url, trouble.fetched)
                 raise
             source.progress(0.2)

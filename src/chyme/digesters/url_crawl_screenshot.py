@@ -165,16 +165,16 @@ def _facts(source: Source) -> dict[str, object]:
 
 
 def _address(source: Source, facts: Mapping[str, object]) -> str:
-    """Where the crawl found the page in the end, with the user and password that the link names for that host."""
+    """Where the crawl found the page in the end, with the password and the part behind # that the link names."""
     url = facts.get("url")
     if not isinstance(url, str) or not url:
         raise UpstreamMissing(
             f"{source.file.name}: the page could not be fetched; see what became of url-crawl-content"
         )
-    return _with_secret(url, source)
+    return _as_linked(url, source)
 
 
-def _with_secret(url: str, source: Source) -> str:
+def _as_linked(url: str, source: Source) -> str:
     with source.open() as stream:
         link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
     return as_asked(link or "", url)

@@ -14,7 +14,7 @@ import httpx2
 
 from chyme.engines.crawl.fetched import Fetched
 from chyme.engines.crawl.unpacking import Unpackable, unpacked
-from chyme.errors import NetworkFailed
+from chyme.errors import NetworkFailed, RateLimited
 
 MB = 1024 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -34,6 +34,14 @@ class ServerTrouble(NetworkFailed):
 
     def __init__(self, message: str, fetched: Fetched) -> None:
         super().__init__(message)
+        self.fetched = fetched
+
+
+class ComeLater(RateLimited):
+    """The server asks for a pause. Some walls against robots look like this, too."""
+
+    def __init__(self, message: str, fetched: Fetched, retry_after: float) -> None:
+        super().__init__(message, retry_after=retry_after)
         self.fetched = fetched
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 import httpx2
 
 from chyme.digester import Outside
-from chyme.engines.crawl.answers import Answer, ServerTrouble
+from chyme.engines.crawl.answers import Answer, ComeLater, ServerTrouble
 from chyme.engines.crawl.fetched import Fetched
 from chyme.engines.crawl.limits import CrawlLimits
 from chyme.engines.crawl.network import Connections, connections
@@ -17,7 +17,7 @@ from chyme.engines.crawl.redirects import Visitor, follow_page, follow_part
 from chyme.engines.crawl.robots import ROBOTS_BYTES, ROBOTS_SECONDS, Robots
 from chyme.engines.crawl.troubles import named
 from chyme.engines.crawl.urls import Origin, bare, origin, parse
-from chyme.errors import AddressRefused, DigestError, RateLimited
+from chyme.errors import AddressRefused, DigestError
 
 PART_HOPS = 5
 PART_PATIENCE = 10.0  # seconds for one wait; the others should have their turn
@@ -55,7 +55,7 @@ class Fetcher:
         """The page behind an address, whatever its status, but for 5xx and "come later".
 
         Raises AddressRefused, UnreadableFile, LimitReached, TimedOut, RateLimited, NetworkFailed and, with the answer
-        that may explain it, ServerTrouble.
+        that may explain it, ComeLater and ServerTrouble.
         """
         limits = self._limits
         with named(self._name):
@@ -98,12 +98,11 @@ class Fetcher:
             raise AddressRefused(f"robots.txt of {url.host} asks robots to stay away; web_robots=false ignores it")
 
     def _judged(self, answer: Answer, hops: tuple[str, ...]) -> Fetched:
-        host, pause = answer.url.host, answer.pause
+        host, pause, fetched = answer.url.host, answer.pause, answer.fetched(hops)
         if answer.status == 429 or (answer.status == 503 and pause is not None):
             pause = pause or UNTOLD_PAUSE
             self._outside.hold(host, pause)
-            raise RateLimited(f"{host} asks to come back in {pause:.0f} s ({answer.status})", retry_after=pause)
-        fetched = answer.fetched(hops)
+            raise ComeLater(f"{host} asks to come back in {pause:.0f} s ({answer.status})", fetched, pause)
         if answer.status >= 500:
             raise ServerTrouble(f"{host} is in trouble and answers {answer.status}", fetched)
         return fetched
