@@ -1,0 +1,197 @@
+"""The words people write dates with: the names of the months, and what stands beside a date and says of what it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+# Twelve names, January first; forms of one month are joined by strokes.
+_NAMES = {
+    "en": "january february march april may june july august september october november december",
+    "de": """januar|jänner|jaenner februar|feber märz|maerz|mrz april mai juni|juno juli|julei august september oktober
+        november dezember""",
+    "fr": "janvier février mars avril mai juin juillet août|aout septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+    "pl": """styczeń|stycznia|styczniu luty|lutego|lutym marzec|marca|marcu kwiecień|kwietnia|kwietniu maj|maja|maju
+        czerwiec|czerwca|czerwcu lipiec|lipca|lipcu sierpień|sierpnia|sierpniu wrzesień|września|wrześniu
+        październik|października|październiku listopad|listopada|listopadzie grudzień|grudnia|grudniu""",
+    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
+    "da": "januar februar marts april maj juni juli august september oktober november december",
+    "no": "januar februar mars april mai juni juli august september oktober november desember",
+    "fi": """tammikuu|tammikuuta|tammikuussa helmikuu|helmikuuta|helmikuussa maaliskuu|maaliskuuta|maaliskuussa
+        huhtikuu|huhtikuuta|huhtikuussa toukokuu|toukokuuta|toukokuussa kesäkuu|kesäkuuta|kesäkuussa
+        heinäkuu|heinäkuuta|heinäkuussa elokuu|elokuuta|elokuussa syyskuu|syyskuuta|syyskuussa
+        lokakuu|lokakuuta|lokakuussa marraskuu|marraskuuta|marraskuussa joulukuu|joulukuuta|joulukuussa""",
+    "cs": """leden|ledna|lednu únor|února|únoru březen|března|březnu duben|dubna|dubnu květen|května|květnu
+        červen|června|červnu červenec|července|červenci srpen|srpna|srpnu září říjen|října|říjnu
+        listopad|listopadu prosinec|prosince|prosinci""",
+    "sk": """január|januára február|februára marec apríl|apríla máj|mája jún|júna júl|júla august|augusta
+        september|septembra október|októbra november|novembra december|decembra""",
+    "ru": """январь|января|январе февраль|февраля|феврале март|марта|марте апрель|апреля|апреле май|мая|мае
+        июнь|июня|июне июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре
+        ноябрь|ноября|ноябре декабрь|декабря|декабре""",
+    "uk": """січень|січня|січні лютий|лютого|лютому березень|березня|березні квітень|квітня|квітні
+        травень|травня|травні червень|червня|червні липень|липня|липні серпень|серпня|серпні
+        вересень|вересня|вересні жовтень|жовтня|жовтні листопад|листопада|листопаді грудень|грудня|грудні""",
+    "tr": "ocak şubat mart nisan mayıs|mayis haziran temmuz ağustos eylül ekim kasım|kasim aralık|aralik",
+    "ro": "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
+    "hu": """január február március április május június július augusztus szeptember október november december""",
+    "el": """ιανουάριος|ιανουαρίου φεβρουάριος|φεβρουαρίου μάρτιος|μαρτίου απρίλιος|απριλίου μάιος|μαΐου|μαίου
+        ιούνιος|ιουνίου ιούλιος|ιουλίου αύγουστος|αυγούστου σεπτέμβριος|σεπτεμβρίου οκτώβριος|οκτωβρίου
+        νοέμβριος|νοεμβρίου δεκέμβριος|δεκεμβρίου""",
+    "ca": "gener febrer març abril maig juny juliol agost setembre octubre novembre desembre",
+    "hr": """siječanj|siječnja veljača|veljače ožujak|ožujka travanj|travnja svibanj|svibnja lipanj|lipnja
+        srpanj|srpnja kolovoz|kolovoza rujan|rujna listopad|listopada studeni|studenoga|studenog
+        prosinac|prosinca""",
+    "id": "januari februari maret april mei juni juli agustus september oktober november desember",
+    "ar": "يناير فبراير مارس أبريل|ابريل مايو يونيو يوليو أغسطس|اغسطس سبتمبر أكتوبر|اكتوبر نوفمبر ديسمبر",
+}
+# `-` where a language has no short form, or one that is a word of its own.
+_SHORT = {
+    "en": "jan feb mar apr - jun jul aug sep|sept oct nov dec",
+    "de": "jan|jän feb mär apr - jun jul aug sep|sept okt nov dez",
+    "fr": "janv févr|fév - avr - - juil - sept oct nov déc",
+    "es": "ene feb mar abr may jun jul ago sep|sept|set oct nov dic",
+    "it": "gen feb mar apr mag giu lug ago set|sett ott nov dic",
+    "pt": "jan fev mar abr mai jun jul ago set out nov dez",
+    "nl": "jan feb mrt apr - jun jul aug sep|sept okt nov dec",
+    "pl": "sty lut mar kwi - cze lip sie wrz paź lis gru",
+    "sv": "jan feb mar apr - jun jul aug sep|sept okt nov dec",
+    "da": "jan feb mar apr - jun jul aug sep|sept okt nov dec",
+    "no": "jan feb mar apr - jun jul aug sep|sept okt nov des",
+    "ru": "янв фев|февр мар апр - июн июл авг сен|сент окт ноя|нояб дек",
+    "uk": "січ лют бер квіт трав черв лип серп вер жовт лист груд",
+    "tr": "oca şub mar nis may haz tem ağu eyl eki kas ara",
+    "ro": "ian feb mar apr - iun iul aug sept oct nov dec",
+    "hu": "jan febr márc ápr máj jún júl aug szept okt nov dec",
+}
+
+
+def _folded(word: str) -> str:
+    """In lower case without accents: capitals and bad scans lose them."""
+    apart = unicodedata.normalize("NFKD", word.lower())
+    return "".join(one for one in apart if not unicodedata.combining(one))
+
+
+@cache
+def _table(full: bool) -> dict[str, dict[str, int]]:
+    table: dict[str, dict[str, int]] = {}
+    for language, names in (_NAMES if full else _SHORT).items():
+        for month, forms in enumerate(names.split(), 1):
+            for form in forms.split("|"):
+                if form != "-":
+                    table.setdefault(_folded(form), {})[language] = month
+    return table
+
+
+def month_of(word: str, language: str | None, strict: bool = False) -> int | None:
+    """The month a word names. `strict`: in the language of the text or in English, where Mars 2020 is a spacecraft."""
+    plain = _folded(word)
+    full = _table(full=True).get(plain, {})
+    known = _table(full=False).get(plain, {}) | full
+    if not known:
+        return None
+    base = (language or "").split("-")[0].replace("nb", "no").replace("nn", "no")
+    if base in known:
+        return known[base]
+    if language is not None and "en" not in known and (strict or not full):
+        return None  # short names are words elsewhere: lip, out, set
+    months = set(known.values())
+    return months.pop() if len(months) == 1 else None
+
+
+# Beside the date a document is of.
+_OF_IT = r"""
+(?:invoice|issue|issuing|billing|bill|letter|document|receipt|order|publication|posting)\s{0,2}dates?
+| (?:report|statement|transaction|purchase|filing|revision|release)\s{0,2}dates?
+| dated? | dated\sas\sof | date\sof\s(?:issue|invoice|this\sletter|report|publication) | issued(?:\son)?
+| published(?:\son(?:line)?)? | reported | posted(?:\son)?
+| (?:last\s)?updated?(?:\son)? | released(?:\son)? | last\s(?:modified|revised|edited)
+| written(?:\son)? | sent | signed(?:\son)? | executed(?:\son)? | created(?:\son)? | revised | as\sof | submitted
+| received | filed | edition | auflage
+| datum | rechnungsdatum | belegdatum | briefdatum | ausstellungsdatum | druckdatum
+| erstellt(?:\sam)? | ausgestellt(?:\sam)? | veröffentlicht(?:\sam)? | aktualisiert(?:\sam)? | stand
+| (?:rechnung|bescheid|schreiben|brief)\svom | gesendet | unterzeichnet
+| date\s(?:de\sla\s)?(?:facture|d['’]émission|de\sfacturation|de\spublication)
+| (?:émise?|publiée?|établie?|mise?\sà\sjour|fait|signée?)\sle | le | fait\sà\s\w{2,30},?\sle | fecha
+| fecha\sde\s(?:emisión|factura|expedición|publicación) | publicado(?:\sel)? | emitid[ao](?:\sel)?
+| actualizado(?:\sel)? | data
+| data\s(?:fattura|emissione|documento|di\semissione|da\sfatura|de\semissão)
+| data\s(?:wystawienia|publikacji|sporządzenia|dokumentu)
+| emess[ao]\sil | pubblicat[ao]\sil | aggiornat[ao](?:\sil)? | li | lì | emissão | emitid[ao]\sem | publicado\sem
+| atualizado\sem | factuurdatum | datum\svan\suitgifte | gepubliceerd(?:\sop)? | bijgewerkt(?:\sop)?
+| opgesteld(?:\sop)? | wystawiono | dnia | dn\. | opublikowano | z\sdnia | fakturadatum | publicerad | uppdaterad
+| fakturadato | dato | udgivet | opdateret | publisert | oppdatert | utstedt | päivämäärä | pvm | päiväys
+| laskun\späivä(?:ys|määrä) | julkaistu | päivitetty | dne | vystaveno | datum\svystavení | zveřejněno | dátum
+| дата | дата\s(?:выдачи|выставления|составления|документа|публикации|створення) | от | опубликовано | обновлено
+| від | опубліковано | оновлено | tarih | tarihi | fatura\starihi | düzenleme\starihi | yayınlan\w{0,5}
+| data\semiterii | din\sdata | kelt | dátuma | ημερομηνία | tanggal | التاريخ | تاريخ | ngày
+"""
+# Beside dates that something else is of: payment, birth, validity, service, quotations of other things.
+_OF_OTHERS = r"""
+due | payable | pay(?:ment)?\sby | payment\sdate | pay\sbefore | deadline | expir\w{1,6} | valid\s(?:un)?til\w?
+| valid\s(?:from|through|thru|to) | until | till | best\sbefore | born | birth\w{0,6} | date\sof\sbirth
+| d\.?o\.?b | died | death | since | founded | established | accessed | retrieved | delivery
+| shipp(?:ed|ing) | deliver(?:y|ed) | arrival | departure | check[-\s]?(?:in|out) | period | from | between
+| renew\w{0,4} | next | previous | start(?:s|ing|ed)? | end(?:s|ing|ed)? | begins? | before | after | hire\sdate
+| closing | service\sdate | copyright | due\sdate | fällig\w{0,10} | zahlbar | zahlungsziel | zahlungstermin
+| gültig | bis | spätestens | geb | geboren | geburtsdatum | geburtstag | gestorben | seit | frist
+| liefer(?:datum|termin|ung)\w{0,3} | leistungs(?:datum|zeitraum|zeit) | abgerufen | zugriff | zeitraum
+| ablauf\w{0,6} | \w{0,14}beginn | ende | ab | in\skraft | bestelldatum | wertstellung | échéance | exigible | à\spayer
+| avant\sle | valable | jusqu['’]au | expire\w{0,2} | née?\sle | naissance | depuis | livraison
+| consulté\w{0,2}\sle | du | au | entrée\sen\svigueur | vencimiento | vence | válid[ao] | hasta | nacid[ao]
+| nacimiento | caduc\w{2,6} | entrega | desde | antes\sdel | scadenza | scade | entro | nat[ao]\sil | nascita
+| valid[ao]\sfino | fino\sal | consegna | dal | al | vencimento | vence\sem | até | nascid[ao] | nascimento
+| validade | prazo | vervaldatum | vervalt | uiterlijk | geldig | tot | geboortedatum | leverdatum | vanaf
+| betaaldatum | termin | termin\spłatności | płatne\sdo | ważn\w{1,3}\sdo | urodzon\w | ur | data\surodzenia
+| data\ssprzedaży | od\sdnia | förfall\w{0,9} | förfallodatum | giltig\w{0,3} | född\w? | senast | forfald\w{0,6}
+| forfall\w{0,5} | født | gyldig | senest | leveringsdato | eräpäivä | viimeistään | syntynyt | syntymäaika
+| voimassa | toimituspäivä | splatnost\w? | splatné | platnost\w? | narozen\w? | datum\snarození | zdanitelného
+| срок | оплатить\sдо | действ\w{3,9}\sдо | до | родил\w{1,3} | рождения | г\.?\s?р | термін | сплатити\sдо
+| народ\w{3,9} | дійсн\w{1,3} | son\södeme | vade | geçerli\w{0,3} | doğum | fizetési\shatáridő | határidő
+| született | scadent\w{0,3} | născut\w{0,2} | jatuh\stempo | lahir
+"""
+_OF_IT_CJK = (
+    r"日期|日付|日時|発行日?|發行|发行|发布|發佈|發布|公開日?|更新|作成日?|请求日|請求日|开票|開立|填表"
+    r"|签署|簽署|掲載|投稿|작성일?|발행일?|날짜|일자|등록일?|게시일?"
+)
+_OF_OTHERS_CJK = (
+    r"期限|截止|次回|有效|到期|支払|納期|生年月日|出生|生日|誕生|締切|満期|交付日|失效"
+    r"|만료|생년월일|납부|마감|유효|기한"
+)
+
+
+def _alternatives(pattern: str) -> str:
+    return "|".join(sorted(" ".join(pattern.split()).split(" | "), key=len, reverse=True))  # the longest first
+
+
+OF_IT = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_IT)})(?!\w)|{_OF_IT_CJK}")
+OF_OTHERS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_OTHERS)})(?!\w)|{_OF_OTHERS_CJK}|†|✝")
+LESS = re.compile(
+    r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
+)  # not when it was written
+BORN = re.compile(r"[\s(]\*\s?$")  # * 3. April 1950, as genealogists write
+# After a date: 2026年4月3日发布, 3. April 2026 (aktualisiert).
+AFTERWARDS = re.compile(
+    rf"[\s(]{{0,2}}(?:付け?|現在|{_OF_IT_CJK}|published|posted|updated|aktualisiert|veröffentlicht)"
+)
+BORN_AFTERWARDS = re.compile(r"\s?(?:生まれ|出生|生(?![成效产産])|born)")
+# A letter begins.
+SALUTATION = re.compile(
+    r"(?:dear|sehr geehrte|liebe|hallo|hello|hi\b|ch[eè]re?|madame|monsieur|estimad|querid|gentil|egregi|spett"
+    r"|car[oai] |prezad|exm|geachte|beste|szanown|drog|hej|bäste|kære|kjære|hei|hyvä|arvoisa|vážen|mil[ýá]|уважаем"
+    r"|дорог|шановн|sayın|拝啓|尊敬的|您好|stimat|tisztelt|kedves|αγαπητ)",
+    re.IGNORECASE,
+)
+# Before numbers with points or strokes in them that are no dates.
+NUMBERED = re.compile(
+    r"(?:(?<!\w)(?:v|ver|vers|version|rel|release|rev|build|firmware|kernel|section|sec|sect|chapter|chap|clause|para"
+    r"|paragraph|article|art|abschnitt|abs|kapitel|kap|ziffer|nummer|nr|no|num|number|page|pages|pg|p|pp|seite|s|fig"
+    r"|figure|abb|table|tabelle|tel|telefon|phone|fax|mobile|mobil|cell|call|isbn|issn|sku|ref|id|iban|account|konto"
+    r"|ip|item|level|lot|model|part|rule|step|unit|size|score|ratio|version:|python|node|ubuntu|debian|din|iso|rfc)"
+    r"|[§№]|n[°º])[.:]?\s{0,2}$|#$"
+)
