@@ -20,10 +20,10 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
+from chyme.engines.onnx_file import OnnxFile
 from chyme.engines.voices.clustering import tell_apart, voices_of
 from chyme.engines.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
 from chyme.engines.voices.linkage import joined
-from chyme.engines.voices.onnx_file import OnnxFile
 from chyme.engines.voices.spectrum import RATE, spectrum
 from chyme.engines.voices.tensors import tensors
 from chyme.engines.voices.window import Window

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chyme.engines.voices.onnx_file import OnnxFile
+from chyme.engines.onnx_file import OnnxFile
 
 if TYPE_CHECKING:
     import numpy

