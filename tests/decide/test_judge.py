@@ -25,7 +25,7 @@ from chyme.decide.judge import (
     judge,
 )
 from chyme.errors import Category
-from chyme.model import Output, Status, iso
+from chyme.model import Output, Status, Without, iso
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 STEADY = Policy(jitter=0)
@@ -123,6 +123,13 @@ def test_delays_grow_to_ten_minutes_and_are_spread(category: Category, attempts:
     assert 0.9 * plain - 0.001 <= delay <= 1.1 * plain + 0.001
 
 
+ITS_FAULTS = [one for one in Category if one not in (Category.DEPENDENCY, Category.CRASH)]
+
+
+def made_without(category: Category, retry_after: float | None, tried: bool) -> Produced:
+    return Produced((Output("words", "w", without=Without("llm", "why", category, retry_after, tried)),))
+
+
 class Life(RuleBasedStateMachine):
     """One digest through any sequence of events: it never leaves the diagram, and never runs more than it may."""
 
@@ -130,6 +137,7 @@ class Life(RuleBasedStateMachine):
     settled = False
     attempts = 0
     retry_at: str | None = None
+    category: Category | None = None
     burnt = 0
 
     @initialize()
@@ -152,6 +160,7 @@ class Life(RuleBasedStateMachine):
             st.just(Interrupted()),
             st.just(Unreadable("gone")),
             st.builds(Failed, st.sampled_from(Category), st.just("why"), st.none() | st.floats(0, 100)),
+            st.builds(made_without, st.sampled_from(ITS_FAULTS), st.none() | st.floats(0, 100), st.booleans()),
         ),
         chance=st.floats(0, 1),
     )
@@ -170,6 +179,12 @@ class Life(RuleBasedStateMachine):
             assert self.attempts in (before, before - 1)
 
     @rule()
+    def its_model_may_be_asked(self) -> None:
+        due = self.retry_at is not None and self.retry_at <= iso(self.now)
+        if self.settled and due and self.attempts < 3:
+            self.status, self.settled, self.retry_at = Status.TODO, False, None
+
+    @rule()
     def upstream_settles(self) -> None:
         if self.status is Status.FAILED and not self.settled and self.retry_at is None:
             self.status = Status.TODO
@@ -183,6 +198,7 @@ class Life(RuleBasedStateMachine):
         self.status, self.settled, self.attempts, self.retry_at = (
             told.status, told.settled, told.attempts, told.retry_at,
         )  # fmt: skip
+        self.category = told.category
         if self.status is Status.FAILED:
             assert told.error and told.category
 
@@ -195,7 +211,8 @@ class Life(RuleBasedStateMachine):
         if self.status is Status.TODO:
             assert not self.settled and self.attempts < 3
         if self.retry_at is not None:
-            assert self.status is Status.FAILED and not self.settled and self.attempts < 3
+            assert self.attempts < 3
+            assert self.status is Status.COMPLETED or self.settled == (self.category is Category.BUDGET)
 
 
 TestLife: Callable[[], None] = Life.TestCase  # type: ignore[assignment]

@@ -1,0 +1,165 @@
+"""What tables, data and source code are, in one plain sentence: they have none of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LOOKED_AT = 400_000  # characters in which the form is found
+_NAMED = 6  # columns, fields or parts that are told by name
+_NAME_LENGTH = 40
+_LONG = 50  # characters of a cell, on average, from which on it is no table but a layout
+_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
+_EDGE = re.compile(r"^[\s|:+-]+$")
+_NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
+_MARKUP = re.compile(r"[*_`\\]+|<[^<>]{0,80}>")
+_CODE = {
+    "text/x-python": "Python", "text/javascript": "JavaScript", "text/x-typescript": "TypeScript",
+    "text/x-shellscript": "shell", "text/css": "CSS", "text/x-scss": "SCSS", "text/x-c": "C", "text/x-c++": "C++",
+    "text/x-csharp": "C#", "text/x-java": "Java", "text/x-kotlin": "Kotlin", "text/x-go": "Go", "text/x-rust": "Rust",
+    "text/x-ruby": "Ruby", "text/x-php": "PHP", "text/x-perl": "Perl", "text/x-lua": "Lua", "text/x-r": "R",
+    "text/x-swift": "Swift", "text/x-vue": "Vue", "text/x-jinja": "Jinja", "text/x-jsp": "JSP",
+    "application/sql": "SQL",
+}  # fmt: skip
+_DATA = {
+    "application/json": "JSON", "application/jsonl": "JSON lines", "application/geo+json": "GeoJSON",
+    "application/xml": "XML", "application/yaml": "YAML", "application/toml": "TOML", "text/x-bibtex": "BibTeX",
+    "text/x-diff": "a patch", "text/vcard": "contacts", "text/calendar": "calendar", "application/gpx+xml": "GPX",
+    "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
+}  # fmt: skip
+TABBED = "text/tab-separated-values"
+_TABLES = frozenset({"text/csv", TABBED})
+_PARTS = re.compile(
+    r"^(?:export\s+|public\s+|async\s+|static\s+|pub\s+)*(?:def|class|function|func|fn|struct|interface|enum|trait"
+    r"|CREATE TABLE(?: IF NOT EXISTS)?)\s+[\"`]?([A-Za-z]\w{1,60})",
+    re.MULTILINE,
+)
+_FIELDS = re.compile(r"^([A-Za-z_][\w .-]{0,60}?)\s*[:=]", re.MULTILINE)
+_ELEMENT = re.compile(r"<([A-Za-z][\w.:-]{0,60})")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Its column names as far as it has any, and its size."""
+
+    columns: int
+    rows: int
+    names: tuple[str, ...]
+    caption: str = ""  # a row of one cell above it
+
+
+def is_code(mime: str) -> bool:
+    return mime in _CODE
+
+
+def is_data(mime: str) -> bool:
+    """Whether a text of this type has no running text to summarise."""
+    return mime in _CODE or mime in _DATA or mime in _TABLES
+
+
+def is_tabbed(text: str) -> bool:
+    """Whether a plain text is a table with tabs between its cells."""
+    counts = [line.count("\t") for line in text[:20_000].split("\n")[:6] if line.strip()]
+    return len(counts) > 2 and counts[0] > 1 and counts.count(counts[0]) >= len(counts) - 1
+
+
+def described(text: str, mime: str) -> str | None:
+    """What a file of data is; None when it is none, or its form is not what its type promises."""
+    if mime in _TABLES:
+        table = separated(text)
+        return told(table) if table else None
+    if mime in _CODE:
+        lines = text.count("\n") + 1
+        names = tuple(dict.fromkeys(_PARTS.findall(text[:LOOKED_AT])))
+        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_many(lines, 'line')}{_listed(names)}."
+    if mime not in _DATA:
+        return None
+    if "json" in mime:
+        return _objects(text, mime)
+    if "xml" in mime:
+        elements = list(dict.fromkeys(_ELEMENT.findall(text[:LOOKED_AT])))
+        return f"{_DATA[mime]} data{_listed(elements[:_NAMED])}." if elements else None
+    names = tuple(dict.fromkeys(_FIELDS.findall(text[:LOOKED_AT])))
+    return f"{_DATA[mime][:1].upper()}{_DATA[mime][1:]} data{_listed(names)}."
+
+
+def told(table: Table) -> str:
+    """`A table of 12 columns and 340 rows: name, price, …`"""
+    size = f"{_many(table.columns, 'column')} and {_many(table.rows, 'row')}"
+    return f"A table of {size}{_listed(table.names)}."
+
+
+def separated(text: str) -> Table | None:
+    """A table with commas, semicolons, tabs or bars between its cells."""
+    lines = [line for line in text[:LOOKED_AT].split("\n", 60)[:60] if line.strip()]
+    if not lines:
+        return None
+    counts = {sign: lines[0].count(sign) for sign in ",;\t|"}
+    sign = max(counts, key=lambda one: counts[one])
+    cells = [[_cell(cell) for cell in line.split(sign)] if counts[sign] else [_cell(line)] for line in lines[:2]]
+    alone = [cell for cell in cells[0] if cell]
+    caption = alone[0] if len(alone) == 1 and len(cells[0]) > 1 and len(cells) > 1 else ""
+    head = cells[1] if caption else cells[0]
+    rows = text.count("\n") + (not text.endswith("\n"))
+    named = _are_names(head)
+    return Table(len(head), max(rows - named - bool(caption), 0), _names(head) if named else (), caption)
+
+
+def marked(markdown: str) -> Table | None:
+    """The first table of more than a row in markdown, if tables are most of the text."""
+    rows = _ROW.findall(markdown)
+    if sum(map(len, rows)) < 0.5 * len(markdown):
+        return None
+    cells = [[_cell(cell) for cell in row.strip().strip("|").split("|")] for row in rows[:60] if not _EDGE.match(row)]
+    filled = [len(cell) for row in cells for cell in row if cell]
+    if not filled or sum(filled) > _LONG * len(filled):
+        return None  # running text that a page laid out in columns
+    caption = next((row for row in cells if any(row)), [])
+    alone = [cell for cell in caption if cell]
+    titled = alone[0] if len(alone) == 1 and len(caption) > 1 and not _NUMBER.match(alone[0]) else ""
+    full = next((row for row in cells if sum(map(bool, row)) > max(1, len(row) // 2)), None)
+    if full is None:
+        return None
+    wide = sum(map(bool, full))
+    named = _are_names([cell for cell in full if cell])
+    count = sum(not _EDGE.match(row) for row in rows) - named - bool(titled)
+    return Table(wide, max(count, 0), _names(full) if named else (), titled) if count > 0 else None
+
+
+def _objects(text: str, mime: str) -> str | None:
+    what = _DATA[mime]
+    try:
+        held = json.loads(text if len(text) <= LOOKED_AT else "")
+    except (ValueError, RecursionError):
+        names = tuple(dict.fromkeys(re.findall(r'"([A-Za-z_][\w .-]{0,40})"\s*:', text[:50_000])))
+        return f"{what} data{_listed(names)}." if names else None
+    if isinstance(held, list):
+        names = tuple(held[0]) if held and isinstance(held[0], dict) else ()
+        return f"{what} data: {_many(len(held), 'entry', 'entries')}{_listed(names, ' with ')}."
+    return f"{what} data{_listed(tuple(held))}." if isinstance(held, dict) and held else None
+
+
+def _cell(text: str) -> str:
+    return " ".join(_MARKUP.sub("", text[:500]).replace("&nbsp;", " ").split()).strip("\"' ")
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Whether a row names columns: it has words and hardly a number."""
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and sum(bool(_NUMBER.match(cell)) for cell in filled) <= 0.25 * len(filled)
+
+
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cell for cell in cells if cell and not _NUMBER.match(cell)))
+
+
+def _listed(names: Sequence[str], joint: str = ": ") -> str:
+    shown = [name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…" for name in names[:_NAMED]]
+    more = ", …" if len(names) > _NAMED else ""
+    return f"{joint}{', '.join(shown)}{more}" if shown else ""
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -1,0 +1,178 @@
+"""One sentence that says what a document is about: its own where it has a good one, a plain description otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chyme.decide.classification import SUMMARY_LENGTH
+from chyme.decide.cues import is_question
+from chyme.decide.data_shapes import described, is_data, marked, told
+from chyme.decide.function_words import empty_words
+from chyme.decide.junk_titles import is_junk, same_words
+from chyme.decide.material import Material
+from chyme.decide.page_summary import picked
+from chyme.decide.prose import Block, Sort
+from chyme.decide.sentences import sentences_of, terms_of, word_count
+from chyme.decide.summary import cut
+from chyme.model import Segment
+
+_LEAST, _MOST = 5, 60  # words of a sentence that says something
+_BLOCKS = 1_500  # that are looked at
+_COUNTED = 5_000_000  # characters in which rows are counted
+_UNITS = 40_000  # characters of them
+_ENDED = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
+_SALUTATION = re.compile(
+    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten tag|bonjour|cher|chère|hola|estimad|best regards"
+    r"|kind regards|regards|thanks|thank you|sincerely|mit freundlichen|viele grüße)\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"all rights reserved|©|cookie|subscribe|click here|lorem ipsum|unsubscribe|scanned for viruses|^-- |confidential"
+    r"|creative commons|https?://|isbn|-{4,}|={4,}|<<<|>>>|^[\[{=<|]|_{3,}|\]\("
+    r"|if you (?:are|received) (?:not the|this)|proofread|this page (?:was|is)|view this e-?mail"
+    r"|^(?:from|to|sent|date|time|cc|subject|von|an|gesendet|betreff):",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(
+    r"^(?:it|this|that|these|those|they|he|she|however|but|and|so|thus|therefore|hence|moreover|furthermore|in addition"
+    r"|instead|besides|then|otherwise|also|such|as a result|for example|in this|on the other hand|dies\w*|er|sie|es"
+    r"|aber|und|jedoch|daher|deshalb|außerdem|dabei|il|elle|ils|cela|mais|et|donc|ello|esto|pero|y|questo|ma|dit|maar|isto"
+    r"|mas|\d[\d.]*)\b",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
+_INITIALS = re.compile(r"\b[A-Z]\.")
+_BOX = re.compile(r"^(?:\[[ xX]\]|\[edit\]|[☐☑☒✓])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The sentence, and how sure it is that it says what the document is about."""
+
+    text: str
+    confidence: float
+    evidence: str
+    where: str
+
+
+def one_sentence(found: Material, title: str | None, mime: str, language: str | None) -> Told | None:
+    """None when there is nothing to say."""
+    if is_data(mime):
+        data = described(found.whole, mime)
+        if data:
+            return Told(cut(data, SUMMARY_LENGTH), 0.8, data, found.where)
+    said = _first_sentence(found.said.description)
+    if said and not same_words(said, title or ""):
+        return Told(said, 0.75, found.said.description, found.said.where)
+    if found.spoken and found.summary:
+        takeaway = _first_sentence(next((part for part in found.summary.split("\n\n") if part.strip()), ""))
+        if takeaway:
+            return Told(takeaway, 0.6, takeaway, "speech-recognition-summary")
+    table = marked(found.text) and marked(found.whole[:_COUNTED])
+    chosen = None if table else _chosen(found.blocks, title, language)
+    if chosen:
+        return Told(cut(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0], found.where)
+    if table:
+        return Told(told(table), 0.7, told(table), found.where)
+    composed = _outline(found, title, mime)
+    return Told(cut(composed, SUMMARY_LENGTH), 0.3, composed, found.where) if composed else None
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(text.split())
+    if not line or _NOTHING.search(line[:SUMMARY_LENGTH]) or word_count(line[:2000]) < _LEAST:
+        return ""
+    sentences = [one.text for one in sentences_of([Segment(0.0, 0.0, line[:4000])], [line[:4000]])]
+    first = sentences[0] if sentences else ""
+    if word_count(first) < _LEAST and len(sentences) > 1:
+        first = f"{first} {sentences[1]}"
+    return cut(first, SUMMARY_LENGTH) if word_count(first) >= _LEAST else ""
+
+
+def _chosen(blocks: Sequence[Block], title: str | None, language: str | None) -> tuple[str, float] | None:
+    """The best of the sentences that stand for the others: one that speaks of the title, and rather an early one."""
+    usable = _usable(blocks, title)
+    points = [_BOX.sub("", point) for point in picked(usable, language).points]
+    points = [point for point in points if _says_something(point)]
+    whole = [point for point in points if _ENDED.search(point) and not is_question(point)]
+    if not whole:
+        long_ones = [point for point in points if word_count(point) >= 8]
+        return (long_ones[0], 0.35) if long_ones else None
+    empty = empty_words(language)
+    about = frozenset(terms_of(title or "", empty))
+
+    def worth(at: int) -> float:
+        shared = len(about.intersection(terms_of(whole[at], empty)))
+        fitting = 1.0 if 8 <= word_count(whole[at]) <= 45 else 0.0
+        return (
+            shared / max(len(about), 1) * 1.5
+            + fitting
+            - 0.3 * at
+            - 0.6 * bool(whole[at][0].islower() or _LEANS.match(whole[at]))
+        )
+
+    best = max(range(len(whole)), key=lambda at: (worth(at), -at))
+    return whole[best], 0.55 if about & frozenset(terms_of(whole[best], empty)) else 0.45
+
+
+def _usable(blocks: Sequence[Block], title: str | None) -> list[Block]:
+    found: list[Block] = []
+    room = _UNITS
+    for block in blocks[:_BLOCKS]:
+        if block.sort in (Sort.PARAGRAPH, Sort.ITEM) and not same_words(block.text, title or ""):
+            found.append(block)
+            room -= len(block.text)
+        if room <= 0:
+            break
+    return found
+
+
+def _says_something(sentence: str) -> bool:
+    letters = len(_LETTER.findall(sentence))
+    if (
+        len(_INITIALS.findall(sentence)) > 2
+        or letters < 0.6 * len(sentence.replace(" ", ""))
+        or _SPLIT_WORDS.search(sentence)
+    ):
+        return False  # numbers, or a line that fell apart
+    return (
+        _LEAST <= word_count(sentence) <= _MOST
+        and not _NOTHING.search(sentence)
+        and not _SALUTATION.match(sentence)
+        and not sentence.isupper()
+    )
+
+
+def _outline(found: Material, title: str | None, mime: str) -> str:
+    """What stands in a document that has no sentences: its headings, or its first words."""
+    told_before = title or ""
+    headings = [
+        one.text.rstrip(".:")
+        for one in found.blocks[:_BLOCKS]
+        if one.sort is Sort.HEADING and not same_words(one.text, told_before) and not is_junk(one.text)
+    ]
+    what = _form(mime)
+    names = list(dict.fromkeys(headings))
+    if len(names) > 1:
+        return f"{what} about {'; '.join(names[:5])}."
+    words = [
+        one.text for one in found.blocks[:20] if one.sort is not Sort.MENU and not same_words(one.text, told_before)
+    ]
+    line = cut(" · ".join(dict.fromkeys(word for word in words if _LETTER.search(word))), 160)
+    return f"{what} that says “{line}”." if len(line) > 20 else ""
+
+
+def _form(mime: str) -> str:
+    if "presentation" in mime or "powerpoint" in mime:
+        return "A presentation"
+    if "sheet" in mime or "excel" in mime:
+        return "A spreadsheet"
+    return {
+        "message/rfc822": "An e-mail",
+        "application/vnd.ms-outlook": "An e-mail",
+        "application/epub+zip": "A book",
+        "text/html": "A page",
+    }.get(mime, "A recording" if mime.startswith(("audio/", "video/")) else "A text")

@@ -1,0 +1,160 @@
+"""Documents classified without a model, from what their digests hold."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import date
+
+import pytest
+
+from chyme.decide.by_rules import classified, dates_of, plain_text
+from chyme.decide.classification import MOST_TAGS, Candidate, Classification, as_json, from_json
+from chyme.model import Kind
+
+TODAY = date(2026, 11, 16)
+LETTER = """Ada Miller, Harbour Street 5
+
+Berlin, 3 May 2024
+
+Subject: Rental contract of the flat in Harbour Street
+
+Dear Mr Smith,
+
+The rental contract of the flat in Harbour Street ends in June, and the deposit will be paid back in July.
+
+Please send the keys of the flat to the caretaker, who checks the flat before the deposit is paid back.
+
+Yours faithfully
+Ada Miller
+"""
+
+
+def of(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "application/pdf") -> Classification:
+    kind = Kind.TEXT if mime.startswith("text/") else Kind.DOCUMENT
+    dates = dates_of(texts, None, kind=kind, mime=mime, name=name, language="en", today=TODAY)
+    return classified(texts, None, kind=kind, mime=mime, name=name, language="en", language_confidence=0.9, dates=dates)
+
+
+def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> None:
+    found = of({"doc-to-markdown": LETTER})
+
+    assert found.title == "Rental contract of the flat in Harbour Street"
+    assert found.summary is not None and found.summary.startswith("The rental contract of the flat")
+    assert (found.date, found.language, found.engine) == ("2024-05-03", "en", "local")
+    assert found.tags[0] == "letter" and {"rental contract", "harbour street", "flat"} <= set(found.tags)
+    assert set(found.confidence) == set(found.evidence) == {"title", "summary", "date", "language", "tags"}
+    assert all(0 < sure <= 1 for sure in found.confidence.values())
+    assert "Subject:" in found.evidence["title"]
+
+
+def test_it_survives_being_written_and_read() -> None:
+    found = of({"doc-to-markdown": LETTER})
+    assert from_json(as_json(found)).title == found.title
+
+
+def test_nothing_at_all_leaves_every_field_empty() -> None:
+    found = of({}, "IMG_0001.pdf")
+    assert (found.title, found.summary, found.date, found.tags) == (None, None, None, ())
+
+
+def test_an_unsure_date_is_kept_as_a_candidate_and_not_taken() -> None:
+    doubtful = (Candidate("2020-01-01", "2020", "doc-to-markdown", 0.05),)
+    found = classified(
+        {"doc-to-markdown": LETTER},
+        None,
+        kind=Kind.DOCUMENT,
+        mime="application/pdf",
+        name="a.pdf",
+        language=None,
+        language_confidence=0.0,
+        dates=doubtful,
+    )
+    assert (found.date, found.dates) == (None, doubtful)
+
+
+def test_a_page_gives_its_own_title_keywords_and_day() -> None:
+    texts = {
+        "url-crawl-content": "Bread needs dough. " * 20,
+        "url-metadata": json.dumps(
+            {
+                "title": "Sourdough",
+                "keywords": ["bread", "dough", "SEO spam nobody wrote"],
+                "published_date": "2023-02-01",
+            }
+        ),
+    }
+    found = of(texts, "link.url", "application/x-mswinurl")
+
+    assert found.title == "Sourdough"
+    assert found.date == "2023-02-01"
+    assert {"bread", "dough"} <= set(found.tags) and "seo spam nobody wrote" not in found.tags
+
+
+def test_a_recording_without_a_title_is_called_by_its_topics() -> None:
+    lines = [
+        "The harbour bridge will be closed.",
+        "So the harbour bridge needs paint.",
+        "Who paints the harbour bridge?",
+    ]
+    texts = {"speech-recognition": json.dumps({"text": "", "segments": [{"text": line} for line in lines]})}
+    found = of(texts, "REC_0001.wav", "audio/wav")
+
+    assert found.title is not None and "harbour bridge" in found.title.lower()
+    assert "recording" in found.tags
+
+
+def test_code_and_data_are_told_plainly_and_have_no_topics() -> None:
+    found = of({"file": "def bake():\n    flour = flour + flour\n" * 20}, "bake.py", "text/x-python")
+    assert found.summary == "Python source code, 41 lines: bake."
+    assert found.tags == ("source code",)
+
+
+def test_data_has_no_topics_either() -> None:
+    found = of({"file": "name: wild ducks\nplace: pond of wild ducks\n" * 20}, "ducks.yaml", "application/yaml")
+    assert found.tags == ()
+
+
+def test_a_notebook_is_read_by_its_cells() -> None:
+    cells = [{"cell_type": "markdown", "source": ["# Duck counts\n", "Ducks are counted."]}, {"cell_type": "code"}]
+    found = of({"file": json.dumps({"cells": cells})}, "1.ipynb", "application/x-ipynb+json")
+    assert found.title == "Duck counts"
+
+
+def test_subtitles_are_read_without_their_times() -> None:
+    times = "00:00:01.000 --> 00:00:04.000", "00:00:06.000 --> 00:00:09.000"
+    text = f"WEBVTT FILE\n\n1\n{times[0]}\nThe harbour at night\n\n2\n{times[1]}\nShips.\n"
+    assert of({"file": text}, "IMG_0001.vtt", "text/vtt").title == "The harbour at night"
+
+
+def test_content_in_no_promised_shape_is_no_error() -> None:
+    texts = dict.fromkeys(("url-metadata", "media-preview", "speech-recognition", "speech-recognition-summary"), '["x"')
+    assert of(texts, "IMG_0001.pdf").title is None
+
+
+def test_plain_text_is_without_markup_and_notes_and_from_the_whole_document() -> None:
+    long = "# A *heading*\n\n" + "word " * 100_000 + "\n\nThe very end.\n\n> note: 3 pages left out"
+    told = plain_text({"doc-to-markdown": long}, 20_000)
+    assert told.startswith("A heading") and "word" in told
+    assert len(told) <= 20_000
+    assert "note:" not in plain_text({"doc-to-markdown": "Text.\n\n> note: 3 pages left out"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 5_000_000, "lorem ipsum " * 400_000, "A short line.\n" * 350_000, "[(" * 2_500_000, "# a\n" * 1_200_000,
+        "| a | b |\n" * 500_000, '"a":' * 1_250_000, ". " * 2_500_000, "A. " * 1_600_000, "<a " * 1_600_000,
+        "_" * 5_000_000,
+    ],
+    ids=["letters", "words", "lines", "brackets", "headings", "rows", "fields", "dots", "initials", "tags", "rules"],
+)  # fmt: skip
+@pytest.mark.parametrize("mime", ["application/pdf", "text/csv", "application/json"])
+def test_five_megabytes_of_anything_take_a_moment(text: str, mime: str) -> None:
+    where = "doc-to-markdown" if mime == "application/pdf" else "file"
+    began = time.process_time()
+    found = classified(
+        {where: text}, None, kind=Kind.TEXT, mime=mime, name="a.txt", language="en", language_confidence=1.0
+    )
+    assert time.process_time() - began < 2.0  # 0.1 s as a rule
+    assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MOST_TAGS

@@ -1,0 +1,44 @@
+"""Titles that programs write where nobody gave one."""
+
+from __future__ import annotations
+
+import pytest
+
+from chyme.decide.junk_titles import is_file_name, is_junk, same_words, unprefixed
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "untitled", "Untitled Document", "PowerPoint Presentation", "Slide 1", "Dokument1", "Unbenannt", "無題",
+        "9f86d081884c7d659a2feaa0c55ad015", "2cdda5c8-e50e-4db4-b5f0-9722a649f455", "<%Title%>", "{{ title }}", "",
+        "?????", "https://example.org/a/b", "Chapter 3", "Table of Contents", "  ", "Click to edit Master title style",
+        "C:\\docs\\a.doc", "– 7 –", "12/34",
+    ],
+)  # fmt: skip
+def test_what_tells_nothing_is_junk(title: str) -> None:
+    assert is_junk(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Rental contract Miller", "Geometrie", "东京", "Chapter and verse", "Page Six: a history", "Poetry", "C++"],
+)
+def test_what_a_person_wrote_is_not(title: str) -> None:
+    assert is_junk(title) is (title == "C++")  # too short to tell anybody anything
+
+
+def test_the_program_that_made_it_is_no_title() -> None:
+    assert is_junk("Writer", generator="Writer")
+
+
+def test_the_program_in_front_of_a_name_goes() -> None:
+    assert unprefixed("Microsoft Word - Contract.doc") == "Contract.doc"
+    assert unprefixed("Word by word") == "Word by word"
+
+
+def test_a_file_name_is_told_by_its_extension_or_its_form() -> None:
+    assert is_file_name("odf_presentation.odp")
+    assert is_file_name("SampleContract_2")
+    assert not is_file_name("Sample contract")
+    assert same_words("rental_contract", "Rental contract")

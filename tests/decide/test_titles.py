@@ -1,0 +1,126 @@
+"""Which title a document has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from chyme.decide.material import material
+from chyme.decide.titles import titles
+
+PDF, MAIL, HTML = "application/pdf", "message/rfc822", "text/html"
+PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and costs nine hundred a month.\n\n" * 5
+
+
+@dataclass(frozen=True)
+class Given:
+    """Properties as a document may have them."""
+
+    title: str = ""
+    author: str = ""
+    subject: str = ""
+    description: str = ""
+    generator: str = ""
+    keywords: tuple[str, ...] = ()
+    created: str | None = None
+    modified: str | None = None
+    language: str | None = None
+
+
+def best(
+    text: str, title: str = "", name: str = "scan0001.pdf", mime: str = PDF, where: str = "doc-to-markdown"
+) -> str:
+    found = titles(material({where: text}, Given(title)), name, mime)
+    return found[0].text if found else ""
+
+
+def test_a_title_from_the_properties_that_stands_in_the_text_comes_first() -> None:
+    assert (
+        best(f"## Notice\n\n# Rental contract Miller\n\n{PROSE}", "Rental contract Miller") == "Rental contract Miller"
+    )
+
+
+@pytest.mark.parametrize(
+    "junk", ["Microsoft Word - Document1.doc", "untitled", "PowerPoint Presentation", "rental_v3.doc"]
+)
+def test_a_title_that_nobody_gave_gives_way_to_the_heading(junk: str) -> None:
+    assert best(f"# Rental contract Miller\n\n{PROSE}", junk) == "Rental contract Miller"
+
+
+def test_a_forgotten_title_of_a_template_gives_way_to_the_heading() -> None:
+    assert best(f"# Rental contract Miller\n\n{PROSE}", "Wedding of Anna and Tom") == "Rental contract Miller"
+
+
+def test_the_highest_heading_is_the_title_and_a_table_of_contents_is_none() -> None:
+    assert best(f"# Contents\n\n# Rental contract\n\n## The rent\n\n{PROSE}") == "Rental contract"
+
+
+@pytest.mark.parametrize("line", ["Betreff: Kündigung der Wohnung", "Subject: Re: Kündigung der Wohnung"])
+def test_a_letter_is_called_by_its_subject(line: str) -> None:
+    assert best(f"Ada Miller\n12345 Berlin\n\n{line}\n\nSehr geehrte Damen,\n\n{PROSE}") == "Kündigung der Wohnung"
+
+
+def test_a_mail_is_called_by_its_subject_be_it_ever_so_poor() -> None:
+    assert best(PROSE, "AW: Fwd: test", "a.eml", MAIL) == "test"
+
+
+def test_the_first_line_that_tells_something_does_where_nothing_is_marked() -> None:
+    text = f"3 May 2024\n\nPage 1 of 3\n\nHouse rules for tenants\n\n{PROSE}"
+    assert best(text, where="file", mime="text/plain") == "House rules for tenants"
+
+
+def test_a_line_that_goes_on_below_is_no_title_before_the_name() -> None:
+    text = "The prince said that Genoa and Lucca had become family estates in Tuscany\nAnna knew that it meant war.\n"
+    assert best(text, name="War and Peace.txt", mime="text/plain", where="file") == "War and Peace"
+
+
+def test_a_name_that_a_person_gave_does_where_the_text_tells_nothing() -> None:
+    found = titles(material({"doc-to-markdown": ""}), "Rental_contract-Miller.pdf", PDF)
+    assert [(one.text, one.where) for one in found] == [("Rental contract Miller", "name")]
+    assert found[0].confidence < 0.5
+
+
+def test_a_name_that_a_machine_gave_never_does() -> None:
+    assert titles(material({"doc-to-markdown": ""}), "WhatsApp Image 2024-01-01 at 10.00.00.pdf", PDF) == []
+
+
+def test_how_the_text_begins_is_better_than_nothing() -> None:
+    assert best("All people are born free. They have rights.", name="IMG_1234.pdf") == "All people are born free"
+
+
+def test_shouting_is_calmed_by_how_the_words_stand_in_the_text() -> None:
+    text = f"# RENTAL CONTRACT OF THE NASA BUILDING\n\nThis rental contract of NASA is for a building.\n\n{PROSE}"
+    assert best(text) == "Rental Contract of the NASA Building"
+
+
+def test_page_numbers_leaders_and_markup_are_no_part_of_a_title() -> None:
+    assert best(f"# **House** [rules](http://x.org) ........ 12\n\n{PROSE}") == "House rules"
+
+
+def test_the_name_of_the_site_behind_a_bar_goes() -> None:
+    assert best(PROSE, "How to bake bread | The Daily Oven", "a.html", HTML) == "How to bake bread"
+
+
+def test_a_spreadsheet_is_called_by_the_line_above_its_table() -> None:
+    text = "## Sheet1\n\n|  |  |\n| --- | --- |\n| Ducks per year |  |\n| Year | Ducks |\n" + "| 2020 | 135 |\n" * 3
+    assert best(text, name="book1.xlsx", mime="application/vnd.ms-excel") == "Ducks per year"
+
+
+def test_a_longest_title_is_cut() -> None:
+    assert len(best(f"# {'very ' * 100}long\n\n{PROSE}")) <= 200
+
+
+def test_two_places_that_agree_are_surer_than_one() -> None:
+    alone = titles(material({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given()), "scan1.pdf", PDF)
+    both = titles(
+        material({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given("House rules for all")),
+        "scan1.pdf",
+        PDF,
+    )
+    assert both[0].confidence > alone[0].confidence
+
+
+def test_a_title_in_two_lines_is_whole() -> None:
+    text = "PIZZA DOUGH WITH\nSTORE-BOUGHT YEAST\n\nIn a bowl, mix the flour with water, and let the dough rest.\n"
+    assert best(text, where="image-ocr", mime="image") == "Pizza Dough with Store-Bought Yeast"
