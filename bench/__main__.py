@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 from bench import (
+    classify,
     cores,
     corpus,
     crawling,
+    embedding,
+    local_model,
     machinery,
     notes_vault,
     ocr,
@@ -23,6 +26,7 @@ from bench import (
     searching,
     speech,
     speech_long,
+    tag_sprawl,
     voices,
     writer,
 )
@@ -45,6 +49,10 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "speech_long": (speech_long.measure, "a quarter of an hour of speech, undisturbed and killed half-way"),
     "speech_hour": (speech_long.measure_memory, "memory by length of the recording, up to an hour"),
     "crawl": (crawling.measure, "200 web pages on loopback, read, kept and pictured; once killed half-way"),
+    "classify": (classify.measure, "title, date, tags and so on of the corpus by rules alone, and their CPU"),
+    "local_model": (local_model.measure, "the language model that runs here"),
+    "embedding": (embedding.measure, "what passages and tags mean, in int8 against float32"),
+    "tag_sprawl": (tag_sprawl.measure, "tags of 200 documents about ten subjects, with and without reuse"),
     "children": (round_trip.measure, "a tiny task through a warm child"),
 }
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Protocol
 
-from chyme.errors import UsageError
-from chyme.model import File, Lane, Output, Upstream
+from chyme.errors import DigestError, UsageError
+from chyme.model import CallEnd, File, Lane, Output, Question, Reply, Ticket, Upstream
 
 PREPARING = ":prepare"  # behind a digester's name: the name of its preparation
+WITHOUT = ":without"  # behind a digester's name: the name of what it does without its model
 
 
 class Outside(Protocol):
@@ -30,8 +33,32 @@ class Outside(Protocol):
         """Note that the host asked for a pause: polite connections to it fail for so long, at no cost."""
 
 
+class Calls(Protocol):
+    """The counter in front of every model: it knows budgets, pauses and what was answered before. Calls may block."""
+
+    def begin(self, question: Question) -> Ticket | Reply:
+        """Leave to call, or the reply to this very question, which was paid for before.
+
+        Raises BudgetSpent when the day's budget is spent or calls are paused, EngineUnavailable for a file that must
+        not leave this machine, and what the provider failed with last while it is left alone (`tried` is False).
+        """
+
+    def end(self, ticket: Ticket, end: CallEnd) -> None:
+        """How the call ended; it is on disk when this returns."""
+
+    def answered(self, provider: str) -> None:
+        """The provider answers as it should: whatever waited for it may go on."""
+
+    def failed(self, provider: str, error: DigestError, outage: bool) -> None:
+        """The provider failed. `outage`: it is its own fault, not that of this question."""
+
+
 class StaysHome:
     """For sources of digesters that never go out."""
+
+    @property
+    def calls(self) -> Calls:
+        raise UsageError("nobody here asks a model, and somebody wants to")
 
     def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
         raise UsageError(f"nobody here goes out, and somebody asked for {host}:{port}")
@@ -49,6 +76,10 @@ class Source(Outside, Protocol):
     @property
     def scratch(self) -> Path:
         """A private folder, kept until the verdict for digesters that say `keeps`."""
+
+    @property
+    def calls(self) -> Calls:
+        """Through whom models are asked; only for attempts that wait on HTTP."""
 
     def open(self) -> BinaryIO:
         """The file's bytes, from the beginning."""
@@ -72,7 +103,7 @@ class Digester(ABC):
     version: ClassVar[int] = 1  # raise it: older digests are out of date
     family: ClassVar[str] = "parsers"  # which group of child processes runs it
     quick: ClassVar[bool] = False  # takes milliseconds for a small file: several such files share a thread
-    lane: ClassVar[Lane] = Lane.ORDINARY  # what takes minutes, or waits for strangers, has places of its own
+    lane: Lane = Lane.ORDINARY  # what takes minutes, or waits for others, has places of its own
     waits: ClassVar[bool] = False  # only waits on HTTP: runs in a thread, not in a child
     reusable: ClassVar[bool] = True  # False when it looks at vault-wide state
     counts: ClassVar[bool] = True  # False: never changes a document's status
@@ -81,6 +112,7 @@ class Digester(ABC):
     goes_out: ClassVar[bool] = False  # True: its child may ask the guard for connections, and has no other network
     captures: ClassVar[bool] = False  # True: what it made may not be had again; it outlives attempts that fail
     prepares: ClassVar[bool] = False  # True: before an attempt that waits on HTTP, `prepare` runs in a child
+    falls_back: ClassVar[bool] = False  # True: when its model cannot, `without_model` does it in a child
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -113,6 +145,22 @@ class Digester(ABC):
 
     def prepare(self, source: Source) -> None:
         """Whatever needs a parser, before an attempt that waits on HTTP; it leaves what it made in `scratch`."""
+        raise NotImplementedError
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        """What an attempt that waits on HTTP must have before its time begins to run: its turn at a model that has
+        only one. Waiting for it costs the attempt nothing."""
+        return contextlib.nullcontext()
+
+    def asks(self, file: File) -> str | None:
+        """Whose model an attempt at this file asks (how its settings begin: llm, vision, speech); None for nobody's."""
+        return None
+
+    def without_model(self, source: Source) -> list[Output]:
+        """All declared outputs, made here. Runs in a child, after a failed attempt to ask a model, or instead of one.
+
+        `scratch` is as `prepare` left it.
+        """
         raise NotImplementedError
 
     def time_limit(self, source: Source) -> float:

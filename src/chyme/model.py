@@ -37,6 +37,7 @@ class Lane(IntEnum):
     ORDINARY = 0
     LONG = 1  # takes minutes
     AWAY = 2  # waits for strangers on the network
+    MODEL = 3  # waits for a model
 
 
 class Status(StrEnum):
@@ -166,6 +167,67 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
+class TagVector:
+    """What a tag means, as an embedder tells it."""
+
+    tag: str
+    model: str  # vectors of different models cannot be compared
+    vector: tuple[float, ...]  # of length 1
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Why something was made without the model that should have made it, and when that may be tried again."""
+
+    provider: str  # how its settings begin: llm, vision
+    reason: str
+    category: str
+    retry_after: float | None = None
+    tried: bool = True  # False: the model was not even asked
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call of a model, before it is made."""
+
+    provider: str  # how its settings begin: llm, vision, speech
+    host: str
+    model: str
+    hash: str  # of everything that is sent, the key apart: equal questions have equal answers
+    own: bool = False  # the model runs in a child of ours: nothing leaves this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Leave to make a call."""
+
+    id: int
+    wait: float = 0.0  # seconds to wait before it, so that calls do not come too close together
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model's server answered, byte for byte."""
+
+    status: int
+    media_type: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """How a call ended."""
+
+    outcome: str  # answered, refused (an HTTP error), unreachable (it was never sent whole), broken, cancelled
+    seconds: float
+    reply: Reply | None = None  # only of a call that was answered
+    status: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None  # US dollars, where the price is known
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What a digester made. `content` is None when it looked and found nothing."""
 
@@ -176,6 +238,8 @@ class Output:
     passages: tuple[Passage, ...] = ()  # only the search digesters return these
     words: tuple[str, ...] = ()  # distinct words, for typo correction; search-keyword only
     voices: tuple[Voice, ...] = ()  # to be joined to people; speaker-embedding only
+    tag_vectors: tuple[TagVector, ...] = ()  # tags and tag-embeddings only
+    without: Without | None = None  # made by local rules, because a model could not
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +283,7 @@ class Digest(NamedTuple):
     duration_ms: int | None
     created_at: str
     updated_at: str
+    provider: str | None = None  # whose model should have made this, and did not or not yet
 
 
 @dataclass(frozen=True, slots=True)

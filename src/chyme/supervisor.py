@@ -83,13 +83,16 @@ class Supervisor:
             return len(self._in_flight)
 
     def _run(self) -> None:
-        swept = time.monotonic()
+        swept = asked = time.monotonic()
         while not self._stop.is_set():
             self._woken.clear()
             try:
                 if time.monotonic() - swept >= SWEEP_SECONDS:
                     swept = time.monotonic()
                     self._coordinator.recover()
+                if time.monotonic() - asked >= WAKE_SECONDS:
+                    asked = time.monotonic()
+                    self._coordinator.wake()
                 self._fill()
                 self.paused = None
             except DiskFull as error:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from chyme.coordinator import Coordinator, Handled, Intake, Rules
 from chyme.coordinator.coordinator import Allowance
+from chyme.coordinator.ledger import Ledger
 from chyme.decide.judge import Policy
-from chyme.digester import PREPARING, Digester, Source
+from chyme.decide.providers import Allowance as Spending
+from chyme.digester import PREPARING, WITHOUT, Digester, Source
 from chyme.engines.children.task import Task, WatchedTask
+from chyme.engines.private_files import PrivateFiles
 from chyme.engines.vault import Vault
 from chyme.errors import DigestError
 from chyme.model import File, Lane, Limits, Output, Wish
@@ -54,6 +58,8 @@ class Told(Digester):
         lane: Lane = Lane.ORDINARY,
         captures: bool = False,
         prepare: Callable[[Source], None] | None = None,
+        provider: str | None = None,
+        instead: Made | None = None,
     ) -> None:
         self.name = name  # type: ignore[misc]
         self.outputs = outputs or (name,)  # type: ignore[misc]
@@ -61,7 +67,10 @@ class Told(Digester):
         self.reusable = reusable  # type: ignore[misc]
         self.waits = waits  # type: ignore[misc]
         self.captures = captures  # type: ignore[misc]
-        self.lane = lane  # type: ignore[misc]
+        self.lane = lane
+        self.provider = provider
+        self.falls_back = instead is not None  # type: ignore[misc]
+        self._instead = instead or super().without_model
         self.prepares = prepare is not None  # type: ignore[misc]
         self._prepare = prepare or super().prepare
         self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])
@@ -73,6 +82,12 @@ class Told(Digester):
 
     def prepare(self, source: Source) -> None:
         self._prepare(source)
+
+    def asks(self, file: File) -> str | None:
+        return self.provider
+
+    def without_model(self, source: Source) -> list[Output]:
+        return self._instead(source)
 
     def digest(self, source: Source) -> list[Output]:
         self.calls += 1
@@ -98,6 +113,8 @@ class InThread:
         if task.digester.endswith(PREPARING):
             self._registry[task.digester.removesuffix(PREPARING)].prepare(task)
             return []
+        if task.digester.endswith(WITHOUT):
+            return self._registry[task.digester.removesuffix(WITHOUT)].without_model(task)
         report = on_progress or (lambda _fraction: None)
         watched = WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report)
         return self._registry[task.digester].digest(watched)
@@ -106,7 +123,14 @@ class InThread:
 class Bench:
     """A vault with all its parts, and short ways to ask about it."""
 
-    def __init__(self, root: Path, clock: Clock, *registry: Digester, policy: Policy | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        clock: Clock,
+        *registry: Digester,
+        policy: Policy | None = None,
+        allowed: Mapping[str, Spending] = MappingProxyType({}),
+    ) -> None:
         self.root = root
         self.clock = clock
         self.vault = Vault(root)
@@ -116,8 +140,10 @@ class Bench:
         self.scanner = Scanner(self.vault, self.database, self.intake, wall=lambda: 4e9)
         scratch = root / ".chyme/scratch"
         scratch.mkdir(exist_ok=True)
+        self.ledger = Ledger(self.database, clock, allowed, PrivateFiles(root))
         self.coordinator = Coordinator(
-            self.database, self.rules, InThread(registry), self.vault, scratch, clock, lambda _: Allowance(1 << 30)
+            *(self.database, self.rules, InThread(registry), self.vault, scratch, clock),
+            *(lambda _: Allowance(1 << 30), self.ledger),
         )
 
     def close(self) -> None:
@@ -139,6 +165,11 @@ class Bench:
     def file(self, name: str) -> File:
         found = files.by_path(self.db, name)
         assert found is not None, f"{name} is not known"
+        return found
+
+    def file_of(self, file_id: int) -> File:
+        found = files.by_id(self.db, file_id)
+        assert found is not None
         return found
 
     def process(self, file_id: int, wish: Wish | None = None) -> Handled:

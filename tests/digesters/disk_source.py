@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from chyme.digester import Outside
+from free_calls import FreeCalls
+
+from chyme.digester import Calls, Outside
 from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.model import File, Stamp, Upstream
 
@@ -23,6 +25,7 @@ class DiskSource:
     inputs: Mapping[str, Upstream] = field(default_factory=dict)
     heard: list[float] = field(default_factory=list)
     outside: Outside | None = None
+    calls: Calls = field(default_factory=FreeCalls)
 
     def open(self) -> BinaryIO:
         return self.path.open("rb")

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from chyme.digester import StaysHome
+from free_calls import FreeCalls
+
+from chyme.digester import Calls, StaysHome
 from chyme.model import File, Kind, Stamp, Upstream
 
 FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
@@ -21,6 +23,11 @@ class PictureSource(StaysHome):
     file: File = FILE
     inputs: Mapping[str, Upstream] = field(default_factory=dict)
     scratch: Path = Path()
+    asked: FreeCalls = field(default_factory=FreeCalls)
+
+    @property
+    def calls(self) -> Calls:
+        return self.asked
 
     def open(self) -> BinaryIO:
         return io.BytesIO(b"the original")

@@ -49,7 +49,7 @@ def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
         "test_doc_to_screenshot:digesters",
         {"office": office},
         {"pages": Family(count=1, memory_bytes=MEMORY)},
-        import_from=[Path(__file__).parent],
+        import_from=[Path(__file__).parent, Path(__file__).parents[1] / "engines"],
     )
     yield made
     made.close()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from picture_source import FILE, PictureSource
-from vision_server import CAPTION, Provider, says, serving
+from vision_server import CAPTION, Provider, fails, says, serving
 
 from chyme.digesters.image_captioning import ImageCaptioning
 from chyme.engines.llm.settings import VisionSettings
-from chyme.errors import ContentBlocked, UpstreamMissing
+from chyme.errors import ContentBlocked, NetworkFailed, UpstreamMissing
 from chyme.model import File, Kind, Stamp, Upstream
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
@@ -143,11 +143,23 @@ def test_a_refusal_is_not_worked_around() -> None:
         ImageCaptioning(vision(provider)).digest(source_of("stop.jpg"))
 
 
+def test_without_its_model_it_is_composed_as_if_there_were_none() -> None:
+    with serving([fails(500)]) as provider:
+        digester, source = ImageCaptioning(vision(provider)), source_of("stop.jpg", words="Harbour Street")
+        with pytest.raises(NetworkFailed):
+            digester.digest(source)
+        assert digester.without_model(source) == ImageCaptioning().digest(source)
+    assert len(provider.asked) == 1
+    assert (digester.asks(FILE), ImageCaptioning().asks(FILE)) == ("vision", None)
+    assert digester.falls_back
+
+
 def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
     large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 2000, 0))
     with serving([says(CAPTION)]) as provider:
         digester = ImageCaptioning(replace(vision(provider), heic_bytes=1999))
         assert not digester.waits_for(large)
+        assert digester.asks(large) is None
         told = content_of(digester, source_of("hills.jpg", file=large))
     assert provider.asked == []
     assert told["composed"] is True
@@ -156,7 +168,7 @@ def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
 
 def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
     asking = ImageCaptioning(VisionSettings("http://h/v1", "seer", seconds=90), seconds=7)
-    assert asking.time_limit(source_of("stop.jpg")) > 90
+    assert asking.time_limit(source_of("stop.jpg")) > 90 + 7
     assert ImageCaptioning(seconds=7).time_limit(source_of("stop.jpg")) == 7
     assert not ImageCaptioning().waits_for(FILE)
 

@@ -22,7 +22,7 @@ from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.objects.detector import DetectorSettings
 from chyme.engines.weights.known import OBJECTS
 from chyme.engines.weights.shelf import path_of
-from chyme.errors import EngineUnavailable, RateLimited, UpstreamMissing
+from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UpstreamMissing
 from chyme.model import File, Kind, Limits, Stamp, Upstream
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
@@ -159,6 +159,23 @@ def test_a_models_fault_is_the_digests_fault() -> None:
 
 
 @needs_weights
+def test_without_its_model_the_detector_looks() -> None:
+    with serving([fails(500)]) as provider:
+        digester, source = ImageObjects(DETECTOR, vision(provider)), source_of("stop.jpg")
+        with pytest.raises(NetworkFailed):
+            digester.digest(source)
+        assert digester.without_model(source) == ImageObjects(DETECTOR).digest(source)
+    assert len(provider.asked) == 1
+
+
+def test_it_says_whom_it_asks_and_that_it_can_do_without() -> None:
+    asking = ImageObjects(DETECTOR, VisionSettings("http://h/v1", "seer"))
+    large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 15 * MB + 1, 0))
+    assert [asking.asks(FILE), asking.asks(large), ImageObjects(DETECTOR).asks(FILE)] == ["vision", None, None]
+    assert asking.falls_back
+
+
+@needs_weights
 def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
     large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 15 * MB + 1, 0))
     with serving([says(SEEN)]) as provider:
@@ -173,7 +190,7 @@ def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
 
 def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
     asking = ImageObjects(DETECTOR, VisionSettings("http://h/v1", "seer", seconds=90), seconds=7)
-    assert asking.time_limit(source_of("stop.jpg")) > 90
+    assert asking.time_limit(source_of("stop.jpg")) > 90 + 7
     assert ImageObjects(DETECTOR, seconds=7).time_limit(source_of("stop.jpg")) == 7
     assert not ImageObjects(DETECTOR).waits_for(FILE)
 

@@ -30,6 +30,8 @@ CORPUS = ROOT / "../shared/corpus"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the shared corpus is not at {CORPUS}")
 GB = 1 << 30
 
+BESIDE = [Path(__file__).parent, Path(__file__).parents[1] / "engines"]  # what children import
+
 
 def digesters(_config: dict[str, object]) -> dict[str, Digester]:
     """What the children in these tests can do."""
@@ -110,7 +112,7 @@ def in_child(tmp_path: Path) -> Iterator[Callable[[Path], Output]]:
     """Digest in a real child, with its limits, without network, as another user where that is possible."""
     family = Family(count=1, memory_bytes=2 * GB)
     runner = Runner(
-        f"{Path(__file__).stem}:digesters", {}, {"pictures": family}, import_from=[Path(__file__).parent],
+        f"{Path(__file__).stem}:digesters", {}, {"pictures": family}, import_from=BESIDE,
         scratch_bytes=GB, answer_bytes=GB,
     )  # fmt: skip
     limits = Limits(wall_seconds=60, cpu_seconds=60, memory_bytes=2 * GB)

@@ -29,6 +29,8 @@ SAMPLES = ROOT / "tests" / "samples" / "media"
 CORPUS = ROOT / "../shared/corpus"
 MEGABYTE = 1 << 20
 
+BESIDE = [Path(__file__).parent, Path(__file__).parents[1] / "engines"]  # what children import
+
 
 def in_child(_config: dict[str, object]) -> dict[str, Digester]:
     """What the children of these tests load."""
@@ -123,7 +125,12 @@ Ask = Callable[[Path], list[Output]]
 @pytest.fixture
 def runner() -> Iterator[Runner]:
     families = {"media": Family(count=1, memory_bytes=600 * MEGABYTE)}
-    runner = Runner("test_media_preview:in_child", {}, families, import_from=[Path(__file__).parent])
+    runner = Runner(
+        "test_media_preview:in_child",
+        {},
+        families,
+        import_from=BESIDE,
+    )
     yield runner
     runner.close()
 

@@ -206,7 +206,8 @@ Ask = Callable[[Path], list[Output]]
 @pytest.fixture
 def runner() -> Iterator[Runner]:
     families = {"speech": Family(count=1, memory_bytes=MEMORY)}
-    runner = Runner("test_speech_recognition:in_child", {}, families, import_from=[Path(__file__).parent])
+    beside = [Path(__file__).parent, Path(__file__).parents[1] / "engines"]
+    runner = Runner("test_speech_recognition:in_child", {}, families, import_from=beside)
     yield runner
     runner.close()
 

@@ -273,6 +273,18 @@ def test_a_providers_fault_fails_the_attempt_and_the_next_one_pays_for_nothing_t
     assert content["engine"] == "wordy"
 
 
+def test_without_its_model_the_rules_correct_everything(tmp_path: Path) -> None:
+    with serving([fails(500)]) as provider:
+        digester, source = SpeechRecognitionCleanup(language(provider)), source_of(transcript_of(LINES), tmp_path)
+        with pytest.raises(NetworkFailed):
+            digester.digest(source)
+        assert digester.without_model(source) == SpeechRecognitionCleanup().digest(source)
+    assert len(provider.asked) == 1
+    assert (digester.asks(FILE), SpeechRecognitionCleanup().asks(FILE)) == ("llm", None)
+    assert digester.falls_back
+    assert digester.time_limit(source) >= SpeechRecognitionCleanup().time_limit(source) + 60
+
+
 def test_a_second_misfit_is_not_paid_for_twice_either(tmp_path: Path) -> None:
     said = transcript_of([f"This is line {at}." for at in range(2 * BATCH_SEGMENTS)])
     with serving([says("no"), says("no"), fails(500)]) as provider, pytest.raises(NetworkFailed):

@@ -13,6 +13,7 @@ from vision_server import Provider, Reply, fails, says, serving
 
 from chyme.decide.readable import readable
 from chyme.digesters.speech_recognition_summary import SpeechRecognitionSummary
+from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     ContentBlocked,
@@ -169,17 +170,23 @@ def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(
     assert complaint.lower() in provider.asked[1].words.lower()
 
 
-def test_after_a_second_misfit_it_is_picked_by_rules_and_the_reason_is_told(tmp_path: Path) -> None:
+def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model(tmp_path: Path) -> None:
     with serving([says("no")]) as provider:
-        output, text = made(SpeechRecognitionSummary(language(provider)), MEETING, tmp_path)
-    local, by_rules = made(SpeechRecognitionSummary(), MEETING, tmp_path)
+        summary = SpeechRecognitionSummary(language(provider))
+        with pytest.raises(Misfit, match=r"^talk\.mp3: .*llm_model"):
+            summary.digest(source_of(MEETING, tmp_path))
+        assert len(provider.asked) == 2
+        by_rules = SpeechRecognitionSummary().digest(source_of(MEETING, tmp_path))
+        assert summary.without_model(source_of(MEETING, tmp_path)) == by_rules
     assert len(provider.asked) == 2
-    assert text.splitlines()[:-1] == by_rules.splitlines()[:-1]
-    assert output.places == local.places
-    last = text.splitlines()[-1]
-    assert last.startswith("*Picked from the transcript by rules (local): the model wordy at 127.0.0.1:")
-    assert "llm\\_model" in last
-    assert "<" not in text
+
+
+def test_it_says_whom_it_asks_and_that_it_can_do_without(tmp_path: Path) -> None:
+    model = LanguageSettings("http://h/v1", "wordy", seconds=70.0)
+    asking, source = SpeechRecognitionSummary(model), source_of(MEETING, tmp_path)
+    assert (asking.asks(FILE), SpeechRecognitionSummary().asks(FILE)) == ("llm", None)
+    assert asking.falls_back
+    assert asking.time_limit(source) >= SpeechRecognitionSummary().time_limit(source) + model.seconds
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from free_calls import FreeCalls
 from vision_server import Provider, Reply, fails, says, serving
 
 from chyme.decide.readable import readable
-from chyme.digester import StaysHome
+from chyme.digester import Calls, StaysHome
 from chyme.digesters.url_crawl_summary import LOOKED_AT, UrlCrawlSummary
+from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     ContentBlocked,
@@ -66,6 +68,11 @@ class PageSource(StaysHome):
     file: File = FILE
     scratch: Path = Path("/nonexistent")
     heard: list[float] = field(default_factory=list)
+    asked: FreeCalls = field(default_factory=FreeCalls)
+
+    @property
+    def calls(self) -> Calls:
+        return self.asked
 
     def open(self) -> BinaryIO:
         raise AssertionError("nobody needs the link itself")
@@ -227,14 +234,22 @@ def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(misfit: object
     assert complaint.lower() in provider.asked[1].words.lower()
 
 
-def test_after_a_second_misfit_it_is_picked_by_rules_and_the_reason_is_told() -> None:
+def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model() -> None:
     with serving([says("no")]) as provider:
-        text = made(UrlCrawlSummary(language(provider)), PAGE)
+        summary = UrlCrawlSummary(language(provider))
+        with pytest.raises(Misfit, match=r"^pier\.url: .*llm_model"):
+            summary.digest(source_of(PAGE))
+        assert len(provider.asked) == 2
+        assert summary.without_model(source_of(PAGE)) == UrlCrawlSummary().digest(source_of(PAGE))
     assert len(provider.asked) == 2
-    assert text.splitlines()[:-1] == made(UrlCrawlSummary(), PAGE).splitlines()[:-1]
-    last = text.splitlines()[-1]
-    assert last.startswith("*Picked from the page by rules (local): the model wordy at 127.0.0.1:")
-    assert "llm\\_model" in last
+
+
+def test_it_says_whom_it_asks_and_that_it_can_do_without() -> None:
+    model = LanguageSettings("http://h/v1", "wordy", seconds=70.0)
+    asking = UrlCrawlSummary(model)
+    assert (asking.asks(FILE), UrlCrawlSummary().asks(FILE)) == ("llm", None)
+    assert asking.falls_back
+    assert asking.time_limit(source_of(PAGE)) >= UrlCrawlSummary().time_limit(source_of(PAGE)) + model.seconds
 
 
 @pytest.mark.parametrize(

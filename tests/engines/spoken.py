@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from free_calls import FreeCalls
+
 from chyme.decide.transcript import as_json, speaker_label
-from chyme.digester import StaysHome
+from chyme.digester import Calls, StaysHome
 from chyme.model import File, Kind, Segment, Stamp, Transcript, Upstream, Word
 
 SPOKEN = Path(__file__).parents[1] / "samples" / "spoken"
@@ -49,6 +51,11 @@ class SpokenSource(StaysHome):
     scratch: Path
     file: File = FILE
     heard: list[float] = field(default_factory=list)
+    asked: FreeCalls = field(default_factory=FreeCalls)
+
+    @property
+    def calls(self) -> Calls:
+        return self.asked
 
     def open(self) -> BinaryIO:
         raise AssertionError("nobody needs the recording itself")

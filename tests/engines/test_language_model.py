@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from free_calls import FreeCalls
 from vision_server import Reply, fails, says, serving
 
 from chyme.engines.llm.kept import Kept
@@ -46,13 +47,13 @@ def settings(url: str, seconds: float = 20.0) -> LanguageSettings:
 
 
 def ask(url: str, seconds: float = 20.0) -> CorrectedSegments:
-    return corrected("talk.mp3", ["hello"], ("", ""), "en", settings(url, seconds), lambda _: None)
+    return corrected(FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(url, seconds), lambda _: None)
 
 
 def test_the_model_gets_the_segments_the_context_the_language_and_a_schema() -> None:
     with serving([says(GOOD)]) as provider:
         around = ("before\nit", 'after "it"')
-        answer = corrected("talk.mp3", ["hello"], around, "en", settings(provider.url), lambda _: None)
+        answer = corrected(FreeCalls(), "talk.mp3", ["hello"], around, "en", settings(provider.url), lambda _: None)
     (asked,) = provider.asked
     assert [(one.index, one.text) for one in answer.segments] == [(1, "Hello.")]
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -71,7 +72,7 @@ def test_the_model_gets_the_segments_the_context_the_language_and_a_schema() -> 
 
 def test_a_summary_comes_in_its_parts() -> None:
     with serving([says(SUMMARY)]) as provider:
-        answer = summarised("talk.mp3", '{"text": "hello"}', None, settings(provider.url), lambda _: None)
+        answer = summarised(FreeCalls(), "talk.mp3", '{"text": "hello"}', None, settings(provider.url), lambda _: None)
     assert answer.takeaway == "Somebody said hello."
     assert [(point.text, point.time) for point in answer.topics] == [("Greetings", "0:01")]
     assert "The language is" not in provider.asked[0].words
@@ -80,7 +81,7 @@ def test_a_summary_comes_in_its_parts() -> None:
 def test_the_marks_around_the_data_change_with_it() -> None:
     with serving([says(SUMMARY)]) as provider:
         for said in ("one", "two"):
-            summarised("talk.mp3", said, "en", settings(provider.url), lambda _: None)
+            summarised(FreeCalls(), "talk.mp3", said, "en", settings(provider.url), lambda _: None)
     marks = [asked.body["messages"][-1]["content"].splitlines()[-1] for asked in provider.asked]
     assert marks[0] != marks[1]
     assert all(mark.startswith("END ") and len(mark) == 20 for mark in marks)
@@ -90,6 +91,7 @@ def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
     worse = {"segments": [{"index": 1, "text": "worse"}]}
     with serving([says(worse), says(GOOD)]) as provider:
         answer = corrected(
+            FreeCalls(),
             "talk.mp3",
             ["hello"],
             ("", ""),
@@ -106,7 +108,9 @@ def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
 )
 def test_a_second_answer_that_does_not_fit_is_a_misfit(misfit: Reply) -> None:
     with serving([misfit]) as provider, pytest.raises(Misfit, match=r"^talk\.mp3: .*llm_model") as caught:
-        corrected("talk.mp3", ["hello"], ("", ""), "en", settings(provider.url), lambda _: "not good enough")
+        corrected(
+            FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(provider.url), lambda _: "not good enough"
+        )
     assert isinstance(caught.value, UnreadableFile)
     assert caught.value.category is Category.VALIDATION
     assert len(provider.asked) == 2
@@ -164,7 +168,7 @@ def test_what_is_no_address_is_named_as_the_setting_to_correct() -> None:
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_url "):
         ask("h/v1")
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_model "):
-        corrected("talk.mp3", ["a"], ("", ""), None, LanguageSettings("http://h/v1", ""), lambda _: None)
+        corrected(FreeCalls(), "talk.mp3", ["a"], ("", ""), None, LanguageSettings("http://h/v1", ""), lambda _: None)
 
 
 def test_the_key_is_in_no_description() -> None:

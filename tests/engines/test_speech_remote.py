@@ -15,6 +15,7 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
+from free_calls import FreeCalls
 from speech_server import OPENAI, TEXT, WHISPER_CPP, Reply, Service, fails, says, serving
 
 from chyme.engines.speech.activity import Span
@@ -22,6 +23,7 @@ from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.engines.speech.parcels import INDEX, Piece, Prepared, write_index
 from chyme.engines.speech.remote import ESTIMATED, transcribe
 from chyme.errors import (
+    BudgetSpent,
     ChildCrashed,
     ContentBlocked,
     DigestError,
@@ -62,7 +64,7 @@ def scratch(tmp_path: Path) -> Path:
 
 def heard(service: Service, scratch: Path, language: str = "", seconds: float = 20.0) -> Transcript:
     endpoint = SpeechEndpoint(service.url, "whisper-1", KEY, seconds)
-    return transcribe("talk.mp3", scratch, endpoint, language, lambda _fraction: None)
+    return transcribe(FreeCalls(), "talk.mp3", scratch, endpoint, language, lambda _fraction: None)
 
 
 def times(transcript: Transcript) -> list[tuple[float, float]]:
@@ -89,7 +91,9 @@ def test_the_service_gets_the_piece_the_key_and_the_questions_but_not_the_files_
 
 def test_without_a_key_or_a_language_none_is_sent(scratch: Path) -> None:
     with serving([says(OPENAI)]) as service:
-        transcribe("talk.mp3", scratch, SpeechEndpoint(service.url + "/", "whisper-1"), "", lambda _fraction: None)
+        transcribe(
+            FreeCalls(), "talk.mp3", scratch, SpeechEndpoint(service.url + "/", "whisper-1"), "", lambda _fraction: None
+        )
     (sent,) = service.sent
     assert "authorization" not in sent.headers
     assert sent.all_of("language") == []
@@ -322,7 +326,7 @@ def test_of_what_a_service_says_only_a_short_clean_excerpt_is_told(scratch: Path
 )
 def test_settings_that_cannot_work_are_named(endpoint: SpeechEndpoint, told: str, scratch: Path) -> None:
     with pytest.raises(EngineUnavailable, match=told) as caught:
-        transcribe("talk.mp3", scratch, endpoint, "", lambda _fraction: None)
+        transcribe(FreeCalls(), "talk.mp3", scratch, endpoint, "", lambda _fraction: None)
     assert "pass" not in str(caught.value)
     assert not endpoint.key or endpoint.key not in str(caught.value)
 
@@ -349,7 +353,7 @@ def test_pieces_are_joined_on_the_recordings_clock(tmp_path: Path) -> None:
     fractions: list[float] = []
     with serving([says(OPENAI)]) as service:
         endpoint = SpeechEndpoint(service.url, "whisper-1")
-        told = transcribe("talk.mp3", two, endpoint, "", fractions.append)
+        told = transcribe(FreeCalls(), "talk.mp3", two, endpoint, "", fractions.append)
     assert times(told) == [(10.2, 12.4), (13.0, 14.6), (600.2, 602.4), (603.0, 604.6)]
     assert told.segments[2].words[0].start == pytest.approx(600.2)
     assert told.duration == 606.0
@@ -452,7 +456,9 @@ def test_an_answer_for_another_model_or_language_or_sound_is_not_used(scratch: P
     with serving([says(OPENAI)]) as service:
         endpoint = SpeechEndpoint(service.url, "whisper-1")
         for model, language in (("whisper-1", ""), ("whisper-2", ""), ("whisper-1", "de"), ("whisper-1", "")):
-            transcribe("talk.mp3", scratch, replace(endpoint, model=model), language, lambda _fraction: None)
+            transcribe(
+                FreeCalls(), "talk.mp3", scratch, replace(endpoint, model=model), language, lambda _fraction: None
+            )
         assert len(service.sent) == 3
         laid(scratch, ([Span(0.0, 6.0)], [Span(0.1, 2.6)]), sound=b"fLaC of something else")
         heard(service, scratch)
@@ -504,6 +510,47 @@ def test_without_any_time_left_nothing_is_sent(scratch: Path) -> None:
     assert service.sent == []
 
 
+def calling(calls: FreeCalls, service: Service, scratch: Path) -> Transcript:
+    return transcribe(calls, "talk.mp3", scratch, SpeechEndpoint(service.url, "whisper-1", KEY), "", lambda _: None)
+
+
+def test_every_request_is_a_call_and_what_was_paid_for_is_not_paid_again(scratch: Path) -> None:
+    calls = FreeCalls()
+    with serving([fails(400, message="timestamp_granularities is unknown"), says(OPENAI)]) as service:
+        first = calling(calls, service, scratch)
+        assert [(end.outcome, end.status) for end in calls.ends] == [("refused", 400), ("answered", 200)]
+        assert [(one.provider, one.model) for one in calls.questions] == [("speech", "whisper-1")] * 2
+        assert len({one.hash for one in calls.questions}) == 2
+        assert calls.well == ["speech"]
+        for answer in scratch.glob("answer-*.json"):
+            answer.unlink()
+        calls.kept[calls.questions[0].hash] = calls.kept[calls.questions[1].hash]
+        assert calling(calls, service, scratch) == first
+    assert len(service.sent) == 2
+    assert len(calls.ends) == 2
+
+
+def test_who_may_not_call_hears_why_and_nothing_is_sent(scratch: Path) -> None:
+    refusal = BudgetSpent("the day's budget is spent", tried=False)
+    calls = FreeCalls(refusal)
+    with serving([says(OPENAI)]) as service, pytest.raises(BudgetSpent) as caught:
+        calling(calls, service, scratch)
+    assert caught.value is refusal
+    assert service.sent == []
+    assert (calls.well, calls.ill) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "outage"),
+    [(fails(429), True), (fails(503), True), (fails(500), False), (Reply(body=b"{}" * 99, reset=True), False)],
+)
+def test_a_services_fault_is_told_to_whoever_keeps_watch(reply: Reply, outage: bool, scratch: Path) -> None:
+    calls = FreeCalls()
+    with serving([reply]) as service, pytest.raises(DigestError) as caught:
+        calling(calls, service, scratch)
+    assert calls.ill == [("speech", caught.value, outage)]
+
+
 def test_the_fingerprint_tells_address_and_model_and_never_the_key() -> None:
     one = SpeechEndpoint("http://user:pw@host:8000/v1", "whisper-1", KEY)
     assert "whisper-1 at host:8000 with key" in one.fingerprint
@@ -515,13 +562,18 @@ def test_the_fingerprint_tells_address_and_model_and_never_the_key() -> None:
 def test_the_serving_process_loads_no_native_library(scratch: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from chyme.engines.speech.remote import transcribe;"
+        "from free_calls import FreeCalls;"
         "from chyme.engines.speech.endpoint import SpeechEndpoint; import chyme.engines.speech.pieces;"
         "heavy = [name for name in ('httpx2', 'pydantic_ai') if name in sys.modules];"
-        "transcribe('a', Path(sys.argv[1]), SpeechEndpoint(sys.argv[2], 'm'), '', print);"
+        "transcribe(FreeCalls(), 'a', Path(sys.argv[1]), SpeechEndpoint(sys.argv[2], 'm'), '', print);"
         "print(heavy, [name for name in ('av', 'numpy', 'onnxruntime', 'faster_whisper') if name in sys.modules])"
     )
     with serving([says(OPENAI)]) as service:
         told = subprocess.run(
-            [sys.executable, "-c", code, str(scratch), service.url], capture_output=True, text=True, check=True
+            [sys.executable, "-c", code, str(scratch), service.url],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
         ).stdout
     assert told.split() == ["1.0", "[]", "[]"]

@@ -9,8 +9,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from free_calls import FreeCalls
 from PIL import Image
 from vision_server import CAPTION, OBJECTS, Reply, fails, says, serving
 
@@ -44,7 +46,7 @@ def settings(url: str, seconds: float = 20.0) -> VisionSettings:
 def test_the_model_sees_the_picture_the_key_and_a_schema_and_is_given_no_tools() -> None:
     picture = jpeg(2048, 100)
     with serving([says(OBJECTS)]) as provider:
-        seen = objects_in("pier.jpg", picture, settings(provider.url))
+        seen = objects_in(FreeCalls(), "pier.jpg", picture, settings(provider.url))
 
     (asked,) = provider.asked
     assert [one.name for one in seen.objects] == ["dog"]
@@ -60,14 +62,14 @@ def test_the_model_sees_the_picture_the_key_and_a_schema_and_is_given_no_tools()
 
 def test_a_caption_comes_with_the_text_that_can_be_read() -> None:
     with serving([says(CAPTION)]) as provider:
-        seen = caption_of("pier.jpg", jpeg(), settings(provider.url))
+        seen = caption_of(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert (seen.caption, seen.visible_text) == ("A dog on a pier.", "Harbour Street")
 
 
 @pytest.mark.parametrize("misfit", [{"objects": [{"called": "dog"}]}, "it is a dog", '{"objects": [', ""])
 def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(misfit: object) -> None:
     with serving([says(misfit), says(OBJECTS)]) as provider:
-        seen = objects_in("pier.jpg", jpeg(), settings(provider.url))
+        seen = objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(seen.objects) == 1
     assert len(provider.asked) == 2
     assert len(provider.asked[1].words) > len(provider.asked[0].words)
@@ -78,7 +80,7 @@ def test_a_second_misfit_is_final() -> None:
         serving([says({"objects": 7})]) as provider,
         pytest.raises(UnreadableFile, match=r"^pier\.jpg: .*vision_model"),
     ):
-        objects_in("pier.jpg", jpeg(), settings(provider.url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(provider.asked) == 2
 
 
@@ -111,7 +113,7 @@ def test_a_providers_fault_is_translated_once_and_asked_once(
     reply: Reply, expected: type[DigestError], way_out: str
 ) -> None:
     with serving([reply]) as provider, pytest.raises(expected) as caught:
-        objects_in("pier.jpg", jpeg(), settings(provider.url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert type(caught.value) is expected
     assert str(caught.value).startswith("pier.jpg: ")
     assert way_out in str(caught.value)
@@ -120,7 +122,7 @@ def test_a_providers_fault_is_translated_once_and_asked_once(
 
 def test_retry_after_reaches_the_error() -> None:
     with serving([fails(429, Retry_After="7")]) as provider, pytest.raises(RateLimited) as caught:
-        objects_in("pier.jpg", jpeg(), settings(provider.url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert caught.value.retry_after == 7.0
 
 
@@ -128,7 +130,7 @@ def test_a_model_that_hangs_is_left_in_time_and_its_connection_closed() -> None:
     with serving([Reply(hang=True)]) as provider:
         began = time.monotonic()
         with pytest.raises(TimedOut, match="vision_seconds"):
-            objects_in("pier.jpg", jpeg(), settings(provider.url, seconds=0.5))
+            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=0.5))
         assert time.monotonic() - began < 5
         assert provider.hung_up.wait(5)
 
@@ -137,7 +139,7 @@ def test_a_model_that_goes_on_for_ever_is_left_in_time() -> None:
     with serving([Reply(headers=JSON, drip=True)]) as provider:
         began = time.monotonic()
         with pytest.raises(TimedOut):
-            objects_in("pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
+            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
         assert time.monotonic() - began < 5
 
 
@@ -145,7 +147,7 @@ def test_asking_again_does_not_get_more_time() -> None:
     with serving([says({"objects": 7}), Reply(hang=True)]) as provider:
         began = time.monotonic()
         with pytest.raises(TimedOut):
-            objects_in("pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
+            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
         assert time.monotonic() - began < 5
         assert len(provider.asked) == 2
 
@@ -155,7 +157,7 @@ def test_a_redirect_is_not_followed(status: int) -> None:
     with serving([says(OBJECTS)]) as elsewhere:
         moved = Reply(status, headers=(("Location", f"{elsewhere.url}/chat/completions"),))
         with serving([moved]) as provider, pytest.raises(EngineUnavailable, match="redirects are not followed"):
-            objects_in("pier.jpg", jpeg(), settings(provider.url))
+            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(provider.asked) == 1
     assert elsewhere.asked == []
 
@@ -163,20 +165,20 @@ def test_a_redirect_is_not_followed(status: int) -> None:
 @pytest.mark.parametrize("url", ["", "ftp://h/v1", "h/v1", "http://", "http://[::1/v1", "http://h:99999/v1"])
 def test_what_is_no_address_is_named_as_the_setting_to_correct(url: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"^pier\.jpg: vision_url "):
-        objects_in("pier.jpg", jpeg(), settings(url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(url))
 
 
 def test_nobody_there_is_a_network_failure() -> None:
     with serving([says(OBJECTS)]) as provider:
         pass
     with pytest.raises(NetworkFailed):
-        objects_in("pier.jpg", jpeg(), settings(provider.url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
 
 
 def test_the_key_is_in_no_message_and_no_description(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     with serving([fails(401, message=f"wrong key {KEY}")]) as provider, pytest.raises(EngineUnavailable) as caught:
-        objects_in("pier.jpg", jpeg(), settings(provider.url))
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     mine = settings(provider.url)
     told = [str(caught.value), repr(caught.value), repr(mine), repr(mine.endpoint), mine.fingerprint]
     assert not any(KEY in one for one in told)
@@ -190,13 +192,16 @@ def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
     """In a process of its own, whose environment is the subject."""
     code = (
         "import sys; from chyme.engines.llm.settings import VisionSettings\n"
+        "from free_calls import FreeCalls\n"
         "from chyme.engines.llm.vision import objects_in\n"
-        "print(len(objects_in('a.jpg', sys.stdin.buffer.read(), VisionSettings(sys.argv[1], 'seer')).objects))"
+        "there = VisionSettings(sys.argv[1], 'seer')\n"
+        "print(len(objects_in(FreeCalls(), 'a.jpg', sys.stdin.buffer.read(), there).objects))"
     )
     with serving([fails(500)]) as trap, serving([says(OBJECTS)]) as provider:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
             proxy: trap.url.removesuffix("/v1"),
+            "PYTHONPATH": str(Path(__file__).parent),
             "OPENAI_ORG_ID": "org-mine",
             "OPENAI_PROJECT_ID": "project-mine",
             "OPENAI_API_KEY": "sk-from-the-environment",

@@ -22,6 +22,7 @@ from sqlite3 import Connection
 from chyme.coordinator import transitions
 from chyme.coordinator.at_work import AtWork
 from chyme.coordinator.leases import Leases
+from chyme.coordinator.ledger import Ledger
 from chyme.coordinator.owner import is_dead, this_process
 from chyme.coordinator.prepared import Prepared, prepare
 from chyme.coordinator.recovery import recover
@@ -84,6 +85,7 @@ class Coordinator:
         scratch: Path,
         clock: Callable[[], datetime],
         allowance: Callable[[str], Allowance],
+        ledger: Ledger | None = None,
     ) -> None:
         self._database = database
         self._rules = rules
@@ -91,6 +93,7 @@ class Coordinator:
         self._vault = vault
         self._clock = clock
         self._allowance = allowance
+        self._ledger = ledger or Ledger(database, clock, {})
         self._owner = this_process()
         self._scratch = Scratch(scratch, self._owner)
         self._leases = Leases(database, clock)
@@ -116,6 +119,10 @@ class Coordinator:
             if self._is_settled(key):  # we died between the verdict and tidying up
                 self._scratch.forget(key)
         return given_back
+
+    def wake(self) -> int:
+        """Have made again what was made without a model that may be asked now. Returns how many digests."""
+        return self._ledger.wake()
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
@@ -216,9 +223,7 @@ class Coordinator:
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                runner: Runs = (
-                    InThread(digester, self._runner, self._stop) if digester.waits_for(file) else self._runner
-                )
+                runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
                 made = runner.run(
                     task,
                     digester.family,
@@ -233,7 +238,10 @@ class Coordinator:
         except DigestError as error:
             if self._out_of_room():  # a child that died on a full disk is not the file's fault
                 return Interrupted(), Handled.STOPPED
-            return Failed(error.category, str(error), error.retry_after, error.tried), Handled.DONE
+            provider, retry_after, tried = digester.asks(file), error.retry_after, error.tried
+            if provider is not None:
+                retry_after, tried = self._ledger.excused(provider, error)
+            return Failed(error.category, str(error), retry_after, tried, provider), Handled.DONE
         except ChymeError:
             return Interrupted(), Handled.STOPPED
         except OSError as error:
@@ -242,6 +250,14 @@ class Coordinator:
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.at_work.end(file)
+
+    def _in_thread(self, attempt: Attempt) -> Runs:
+        """Whoever only waits for others needs no child, but leave to call a model."""
+        file, digester = attempt.file, attempt.digester
+        calls = self._ledger.calls_for(file, digester.name, attempt.run_id)
+        provider = digester.asks(file)
+        private = self._ledger.private(file, provider)
+        return InThread(digester, self._runner, self._stop, calls, provider, private)
 
     def _started(self, attempt: Attempt) -> None:
         """A child has the task: now its time runs."""

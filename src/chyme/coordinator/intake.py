@@ -6,11 +6,24 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import joining, transitions
+from chyme.coordinator import joining, tagging, transitions
 from chyme.coordinator.rules import Rules
 from chyme.decide.moves import Move, displaced
 from chyme.model import File, Seen, iso
-from chyme.store import dictionary, digests, documents, events, files, locks, names, passages, places, queue, sqlar
+from chyme.store import (
+    dictionary,
+    digests,
+    documents,
+    events,
+    files,
+    locks,
+    names,
+    passages,
+    places,
+    projection,
+    queue,
+    sqlar,
+)
 from chyme.store.database import Database
 
 
@@ -53,8 +66,10 @@ class Intake:
             files.update_content(db, known.id, seen, now)
             file = _file(known.id, seen, known.generation + 1)
             self._forget_digests(db, known)
+            tagging.forgotten(db, file.id)
             documents.forget_findings(db, file.id, now)
             names.write(db, file, None, (), None)
+            projection.describe(db, file.id, now)
         transitions.register(db, self._rules, file, now)
         rows = digests.of_file(db, file.id)
         if known is not None:
@@ -135,6 +150,7 @@ class Intake:
         for name in digests.of_file(db, file.id):
             passages.remove(db, file.id, name)
         joining.purge(db, file)
+        tagging.forgotten(db, file.id)
         passages.remove_names(db, file.id)
         sqlar.remove(db, file.path)
         events.forget_file(db, file.id)

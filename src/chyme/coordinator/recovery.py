@@ -11,7 +11,7 @@ from chyme.coordinator.rules import Rules
 from chyme.decide.judge import Verdict
 from chyme.errors import Category
 from chyme.model import Status, iso
-from chyme.store import digests, events, files, locks, queue
+from chyme.store import ai_calls, digests, events, files, locks, queue
 from chyme.store.database import Database
 
 OVERDUE = timedelta(minutes=10)
@@ -33,6 +33,7 @@ def recover(database: Database, rules: Rules, now: datetime) -> int:
             if queue.give_back(db, file_id, name, iso(now)):
                 _give_up(db, rules, file_id, name, iso(now))
         locks.free_expired(db, iso(now))
+        ai_calls.lose(db)
         events.prune(db, iso(now - EVENTS_KEPT))
         return len(left)
 

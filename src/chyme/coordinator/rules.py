@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chyme.decide.alike import SAME_VOICE
+from chyme.decide.documents import CLASSIFIERS
 from chyme.decide.judge import Policy
 from chyme.decide.plan import misordered, readers_of
 from chyme.digester import Digester
 from chyme.errors import UsageError
 from chyme.model import Digest, File
 from chyme.store.digests import LANE
-
-CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,10 @@ class Rules:
             for digester in self.registry
             for name in digester.outputs
         ]
+
+    def lanes(self) -> dict[str, int]:
+        """Where each output waits for its turn."""
+        return {name: int(digester.lane) for digester in self.registry for name in digester.outputs}
 
     def has_capture(self, name: str, rows: Mapping[str, Digest]) -> bool:
         """Whether the digester of this output has captured the file before; then a failure takes nothing away."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
-from chyme.coordinator import joining
+from chyme.coordinator import joining, tagging
 from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.upstream import StoredSource
@@ -18,8 +18,23 @@ from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
 from chyme.errors import Category
 from chyme.model import THUMBNAIL, Digest, File, Kind, Lane, Lease, Status, Wish, iso
-from chyme.store import digests, documents, events, files, locks, names, passages, places, queue, requests, sqlar
+from chyme.store import (
+    ai_calls,
+    digests,
+    documents,
+    events,
+    files,
+    locks,
+    passages,
+    places,
+    projection,
+    queue,
+    requests,
+    sqlar,
+)
 
+TAGS, TAG_VECTORS = "tags", "tag-embeddings"
+DESCRIBING = frozenset({*projection.CLASSIFIERS, TAGS})
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
 
@@ -100,6 +115,10 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
             passages.remove(db, file.id, name)
             documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
+    if TAGS in changed:
+        tagging.forgotten(db, file.id)
+    if DESCRIBING.intersection(changed):
+        projection.describe(db, file.id, now)
     return changed
 
 
@@ -232,14 +251,21 @@ def settle(
     if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
         new_hash = prepared.content_hash
         _complete(db, rules, file, name, prepared, attempt, before, duration, now)
+        if verdict.error is not None:
+            recipe = f"{digests.WITHOUT}{verdict.category}" if verdict.provider else digests.PRIVATE
+            digests.note_without(
+                db, file.id, name, recipe, verdict.provider, verdict.error, verdict.attempts, verdict.retry_at
+            )
     else:
         digests.settle_otherwise(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
-            verdict.category, verdict.retry_at, duration, now,
+            verdict.category, verdict.retry_at, duration, now, verdict.provider,
         )  # fmt: skip
         joining.settled_without(db, file, name, verdict)
     events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
+        if attempt is not None and verdict.retry_at is None:
+            ai_calls.forget_responses(db, file.id, attempt.digester.name)
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
 
 
@@ -290,26 +316,28 @@ def _complete(
     if again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
     content = joining.content_of(db, file, output, rules.same_voice, now)
+    if name == TAGS:
+        content = tagging.content_of(db, file, output, now)
+    elif name == TAG_VECTORS:
+        tagging.vectors_of(db, output)
     digests.complete(
         db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
         attempt.input_hash, duration, now,
     )  # fmt: skip
-    _entitle(db, file, name, prepared.title)
+    _entitle(db, file, name, prepared.title, now)
+    if name in DESCRIBING:
+        projection.describe(db, file.id, now)
     if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
         documents.show_face(db, file.id, name, prepared.pages)
     elif again:
         documents.hide_face(db, file.id, name)
 
 
-def _entitle(db: Connection, file: File, name: str, title: str | None) -> None:
+def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
     """The text itself gives the title until a classifier does."""
     speaks = name in ("doc-to-markdown", "url-metadata") or (name == "search-keyword" and file.kind is Kind.TEXT)
-    if not speaks:
-        return
-    before = documents.of_file(db, file.id)
-    if before is not None and before.title != title:
-        documents.entitle(db, file.id, title)
-        names.write(db, file, title, before.tags, before.summary)
+    if speaks and documents.find_title(db, file.id, title):
+        projection.describe(db, file.id, now)
 
 
 def reuse(
@@ -335,18 +363,20 @@ def reuse(
         places.copy(db, donor.file_id, file.id, name)
         passages.copy(db, donor.file_id, file.id, name)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
-        _copy_findings(db, file, donor)
+        _copy_findings(db, file, donor, now)
         events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
         before = rows[name].content_hash if name in rows else None
         tell_readers(db, rules, file.id, name, before != donor.content_hash, now)
     return True
 
 
-def _copy_findings(db: Connection, file: File, donor: Digest) -> None:
+def _copy_findings(db: Connection, file: File, donor: Digest, now: str) -> None:
     theirs = documents.of_file(db, donor.file_id)
     if theirs is None:
         return
-    _entitle(db, file, donor.digester, theirs.title)
+    _entitle(db, file, donor.digester, theirs.found_title, now)
+    if donor.digester in DESCRIBING:
+        projection.describe(db, file.id, now)
     if theirs.face == donor.digester:
         documents.show_face(db, file.id, donor.digester, theirs.pages)
 
@@ -356,7 +386,7 @@ def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], n
     document = documents.of_file(db, file.id)
     titled = document is not None and document.title is not None
     stand = standing(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
-    documents.stand(db, file.id, stand.state, stand.reason, now)
+    documents.stand(db, file.id, stand.state, stand.reason, stand.degraded, now)
     if document is None or document.state != stand.state:
         events.tell(db, now, "document", file.id, file.path, None, stand.state, stand.reason)
 

@@ -19,7 +19,9 @@ PRIMARY: dict[Kind, tuple[str, ...]] = {
     Kind.TEXT: ("search-keyword",),
     Kind.OTHER: (),
 }
+CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 STALE_SECONDS = 600
+NO_TITLE = "no title was found"  # why a document needs classification
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 _MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
 TITLE_WITHIN = 4000
@@ -32,23 +34,28 @@ class Standing:
 
     state: str  # processing, completed, needs-classification, failed
     reason: str | None = None
+    degraded: bool = False  # something was made without the model that should have made it
 
 
 def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]) -> Standing:
     """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
     counted = [row for row in rows if row.digester not in uncounted]
+    without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
     for row in counted:
         hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
         soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
         if hard and row.error_category not in soft:
             # A picture that nobody here can draw can still be opened by whoever sent it.
-            return Standing("needs-classification" if kind is Kind.IMAGE else "failed", row.error)
+            return Standing("needs-classification" if kind is Kind.IMAGE else "failed", row.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
-        return Standing("processing", "waiting for " + ", ".join(unsettled))
+        return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
+    for row in counted:
+        if row.digester in CLASSIFIERS and (row in without or row.status is Status.FAILED):
+            return Standing("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:
-        return Standing("needs-classification", "no title was found")
-    return Standing("completed")
+        return Standing("needs-classification", NO_TITLE, bool(without))
+    return Standing("completed", without[0].error if without else None, bool(without))
 
 
 def heading_title(markdown: str | None) -> str | None:

@@ -8,11 +8,11 @@ todo ─► in-progress ─► completed            terminal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from chyme.errors import Category
-from chyme.model import Output, Status, iso
+from chyme.model import Output, Status, Without, iso
 
 NOT_APPLICABLE = "not applicable"
 NOT_PRODUCED = "output not produced"
@@ -36,6 +36,8 @@ class Policy:
     )
 
 
+PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
+_IN_A_WHILE = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # nobody knows when, but for whoever says so
 FREE = frozenset({Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET})  # woken by an event, cost nothing
 
 
@@ -54,6 +56,7 @@ class Failed:
     message: str
     retry_after: float | None = None
     tried: bool = True
+    provider: str | None = None  # whose model failed, if it was one
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ class Verdict:
     category: Category | None = None
     retry_at: str | None = None
     output: Output | None = None
+    provider: str | None = None  # whose model should have made it
 
 
 def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Policy, chance: float = 0.5) -> Verdict:
@@ -103,6 +107,8 @@ def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Pol
             made = next((output for output in outputs if output.name == name), None)
             if made is None:
                 return Verdict(Status.SKIPPED, True, attempts, error=NOT_PRODUCED)
+            if made.without is not None:
+                return _without(made, made.without, attempts, now, policy, chance)
             return Verdict(Status.COMPLETED, True, attempts, output=made)
         case NotApplicable():
             return Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
@@ -113,11 +119,24 @@ def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Pol
             return Verdict(Status.FAILED, False, max(0, attempts - 1), message, Category.DEPENDENCY)
         case Interrupted():
             return Verdict(Status.TODO, False, max(0, attempts - 1))
-        case Failed(category, message, retry_after, tried):
+        case Failed(category, message, retry_after, tried, provider):
             if not tried and retry_after is not None:
                 again = iso(now + timedelta(seconds=retry_after * (1 + policy.jitter * chance)))
-                return Verdict(Status.FAILED, False, max(0, attempts - 1), message, category, retry_at=again)
-            return _failed(category, message, retry_after, attempts, now, policy, chance)
+                return Verdict(Status.FAILED, False, max(0, attempts - 1), message, category, again, None, provider)
+            return replace(_failed(category, message, retry_after, attempts, now, policy, chance), provider=provider)
+
+
+def _without(made: Output, why: Without, attempts: int, now: datetime, policy: Policy, chance: float) -> Verdict:
+    """Completed by what is here, and made again when its model may be asked: later, or when something happens."""
+    if why.category == PRIVATE:
+        return Verdict(Status.COMPLETED, True, attempts, why.reason, output=made)
+    category = Category(why.category)
+    spent = attempts if why.tried and category not in FREE else max(0, attempts - 1)
+    if category in _IN_A_WHILE or not why.tried:
+        later = None if why.retry_after is None else iso(now + timedelta(seconds=why.retry_after))
+    else:
+        later = _failed(category, why.reason, why.retry_after, spent, now, policy, chance).retry_at
+    return Verdict(Status.COMPLETED, True, spent, why.reason, category, later, made, why.provider)
 
 
 def _failed(
@@ -131,7 +150,10 @@ def _failed(
 ) -> Verdict:
     if category in FREE:
         settled = category is not Category.DEPENDENCY
-        return Verdict(Status.FAILED, settled, max(0, attempts - 1), message, category)
+        later = None
+        if category is Category.BUDGET and retry_after is not None:
+            later = iso(now + timedelta(seconds=retry_after))
+        return Verdict(Status.FAILED, settled, max(0, attempts - 1), message, category, later)
     delay = policy.delays.get(category)
     if delay is None or attempts >= policy.max_attempts:
         return Verdict(Status.FAILED, True, attempts, message, category)

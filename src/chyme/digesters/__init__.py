@@ -8,7 +8,9 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
-from chyme.digester import PREPARING, Digester, Source
+from chyme.digester import PREPARING, WITHOUT, Digester, Source
+from chyme.digesters.classify_document import ClassifyDocument
+from chyme.digesters.classify_image import ClassifyImage
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.doc_to_screenshot import DocToScreenshot
 from chyme.digesters.image_captioning import ImageCaptioning
@@ -18,16 +20,21 @@ from chyme.digesters.image_preview import ImagePreview
 from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.media_preview import MediaPreview
 from chyme.digesters.search_keyword import SearchKeyword
+from chyme.digesters.slug import Slug
 from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.digesters.speech_recognition import SpeechRecognition
 from chyme.digesters.speech_recognition_cleanup import SpeechRecognitionCleanup
 from chyme.digesters.speech_recognition_summary import SpeechRecognitionSummary
+from chyme.digesters.tag_embeddings import TagEmbeddings
+from chyme.digesters.tags import Tags
 from chyme.digesters.url_crawl import UrlCrawl
 from chyme.digesters.url_crawl_screenshot import UrlCrawlScreenshot
 from chyme.digesters.url_crawl_summary import UrlCrawlSummary
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.crawl.limits import CrawlLimits
+from chyme.engines.embedding.settings import EmbeddingSettings
+from chyme.engines.llm.local_settings import LocalSettings
 from chyme.engines.llm.settings import LanguageSettings, VisionSettings
 from chyme.engines.media.limits import MediaLimits
 from chyme.engines.objects.detector import DetectorSettings
@@ -55,7 +62,8 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     pictures = PictureLimits(**config.get("pictures", {}))
     ocr = OcrSettings(**config.get("ocr", {}))
     vision = VisionSettings(**config["vision"]) if config.get("vision") else None
-    language = LanguageSettings(**config["language"]) if config.get("language") else None
+    language = _language(config["language"]) if config.get("language") else None
+    embedding = EmbeddingSettings(**config.get("embedding", {}))
     media = MediaLimits(**config.get("media", {}))
     endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
     tell_place = config.get("tell_place", True)
@@ -81,8 +89,20 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
         ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
         ImageCaptioning(vision, image_seconds),
         UrlCrawlSummary(language),
+        ClassifyDocument(language),
+        ClassifyImage(vision),
+        Tags(embedding),
+        Slug(),
+        TagEmbeddings(embedding),
         SearchKeyword(config.get("index_text_bytes", 5_000_000)),
     )
+
+
+def _language(values: Mapping[str, Any]) -> LanguageSettings:
+    """From plain values, where tuples have become lists on their way to a child."""
+    local = values.get("local")
+    here = LocalSettings(**{**local, "run_as": tuple(local["run_as"])}) if local else None
+    return LanguageSettings(**{**values, "local": here})
 
 
 def load(config: Mapping[str, Any]) -> Loaded:
@@ -131,8 +151,27 @@ class Preparation(Digester):
         return []
 
 
+class WithoutModel(Digester):
+    """What runs in a child where a model cannot do it, or must not."""
+
+    name = "without-model"
+    label = "Without a model"
+    description = "What a digester does here when its model cannot."
+
+    def __init__(self, digester: Digester) -> None:
+        self._digester = digester
+        vars(self)["outputs"] = digester.outputs
+
+    def can_digest(self, file: File) -> bool:
+        return self._digester.can_digest(file)
+
+    def digest(self, source: Source) -> list[Output]:
+        return self._digester.without_model(source)
+
+
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:
-    """What a child process loads: the same registry, by name, and the preparations."""
+    """What a child process loads: the same registry, by name, with preparations and what is done without models."""
     registry = load(config).registry
     preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.prepares}
-    return {**{one.name: one for one in registry}, **preparations}
+    instead = {one.name + WITHOUT: WithoutModel(one) for one in registry}
+    return {**{one.name: one for one in registry}, **preparations, **instead}

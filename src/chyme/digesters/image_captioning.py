@@ -8,13 +8,13 @@ from typing import Any
 
 from chyme.decide.caption import as_json, count_of, sentence, sort_of_picture, words_in
 from chyme.decide.objects import cleaned
-from chyme.digester import Digester, Source
+from chyme.digester import Calls, Digester, Source
 from chyme.digesters.image_objects import SLACK_SECONDS, not_sent
 from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.llm.vision import PROMPTS, caption_of
 from chyme.engines.pictures.previews import preview_of
 from chyme.engines.scene import PNG_HEAD, look
-from chyme.model import File, Kind, Output
+from chyme.model import File, Kind, Lane, Output
 
 COMPOSED = "composed"
 SURE = 0.8  # a detector less confident than this is quoted with doubt: it took a rose for an apple at 0.74
@@ -29,9 +29,11 @@ class ImageCaptioning(Digester):
     description = "A sentence about what the picture shows."
     reads = ("image-preview", "image-ocr", "image-objects")
     family = "pictures"
+    falls_back = True
 
     def __init__(self, vision: VisionSettings | None = None, seconds: float = 600.0) -> None:
         self.vision = vision
+        self.lane = Lane.MODEL if vision else Lane.ORDINARY
         self.seconds = seconds
 
     @property
@@ -44,19 +46,26 @@ class ImageCaptioning(Digester):
     def waits_for(self, file: File) -> bool:
         return self.vision is not None and self.vision.may_send(file.mime, file.size)
 
+    def asks(self, file: File) -> str | None:
+        return "vision" if self.waits_for(file) else None
+
     def time_limit(self, source: Source) -> float:
-        return self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else self.seconds
+        """With a model: its time, and then that of composing, which serves when it cannot."""
+        asked = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
+        return self.seconds + asked
 
     def digest(self, source: Source) -> list[Output]:
-        jpeg = preview_of(source)
-        if self.vision is not None and self.waits_for(source.file):
-            return [Output(self.name, _described(source.file.name, jpeg, self.vision))]
+        if self.vision is None or not self.waits_for(source.file):
+            return self.without_model(source)
+        return [Output(self.name, _described(source.calls, source.file.name, preview_of(source), self.vision))]
+
+    def without_model(self, source: Source) -> list[Output]:
         note = not_sent(source.file, self.vision) if self.vision else None
-        return [Output(self.name, _composed(source, jpeg, note))]
+        return [Output(self.name, _composed(source, preview_of(source), note))]
 
 
-def _described(name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
-    seen = caption_of(name, jpeg, vision)
+def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
+    seen = caption_of(calls, name, jpeg, vision)
     text, read = cleaned(seen.caption, CAPTION_LENGTH), cleaned(seen.visible_text, VISIBLE_LENGTH)
     return as_json(text or read, vision.model, composed=False, words=read) if text or read else None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from chyme.digester import Source
+from chyme.digester import Calls, Source
 from chyme.digesters.doc_to_markdown import DocToMarkdown
 from chyme.digesters.image_ocr import ImageOcr
 from chyme.digesters.image_preview import ImagePreview
@@ -54,6 +54,10 @@ class Behind:
     @property
     def scratch(self) -> Path:
         return self.link.scratch
+
+    @property
+    def calls(self) -> Calls:
+        return self.link.calls
 
     def open(self) -> BinaryIO:
         return io.BytesIO(self.data)

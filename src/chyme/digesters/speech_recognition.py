@@ -72,6 +72,9 @@ class SpeechRecognition(Digester):
     def waits_for(self, file: File) -> bool:
         return self.endpoint is not None
 
+    def asks(self, file: File) -> str | None:
+        return "speech" if self.endpoint else None
+
     def can_digest(self, file: File) -> bool:
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
 
@@ -89,6 +92,11 @@ class SpeechRecognition(Digester):
         if told and "audio" not in told:
             return [Output(self.name, None)]
         return [self._sent(source, self.endpoint) if self.endpoint else self._recognised(source, told)]
+
+    def without_model(self, source: Source) -> list[Output]:
+        """By the engine here, for files that must not leave this machine."""
+        told = _told(source)
+        return [Output(self.name, None) if told and "audio" not in told else self._recognised(source, told)]
 
     def prepare(self, source: Source) -> None:
         """Cut the sound into pieces to be sent, and hear who speaks in them."""
@@ -113,7 +121,9 @@ class SpeechRecognition(Digester):
     def _sent(self, source: Source, endpoint: SpeechEndpoint) -> Output:
         from chyme.engines.speech.remote import transcribe
 
-        heard = transcribe(source.file.name, source.scratch, endpoint, self.settings.language, source.progress)
+        heard = transcribe(
+            source.calls, source.file.name, source.scratch, endpoint, self.settings.language, source.progress
+        )
         turns, voices, note = _speakers(source.scratch)
         notes = [one for one in (heard.note, note) if one]
         return output(replace(heard, note="; ".join(notes) or None), turns, voices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from chyme.decide.correction import misnumbered, no_correction, written
 from chyme.decide.subtitles import srt, vtt
 from chyme.decide.tidy_speech import RULES, tidied
 from chyme.decide.transcript import as_json, from_json
-from chyme.digester import Digester, Source
+from chyme.digester import Calls, Digester, Source
 from chyme.engines.llm.kept import Kept
+from chyme.engines.llm.local import turn_at
 from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.engines.llm.speech import PROMPTS, Patience, corrected
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from chyme.engines.llm.speech_shapes import CorrectedSegments
 
 LOCAL = "local"
-SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+SLACK_SECONDS = 60.0  # whoever waits for an answer waits longer than the answer may take; the rules take seconds
 BATCH_CHARACTERS, BATCH_SEGMENTS = 2000, 30  # small enough for a small model to answer in time
 CONTEXT = 200  # characters before and after a batch that help to understand it
 COMPLAINTS = 5  # that a model is told of at once
@@ -41,11 +43,12 @@ class SpeechRecognitionCleanup(Digester):
     reads = ("speech-recognition",)
     reads_artifacts = False
     family = "text"
-    lane = Lane.LONG  # a model is asked again and again, for a long recording up to an hour
     keeps = True
+    falls_back = True
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 3600.0) -> None:
         self.language = language
+        self.lane = Lane.MODEL if language else Lane.LONG
         self.seconds = seconds  # one attempt, however many questions it takes; answers are kept for the next
 
     @property
@@ -59,6 +62,12 @@ class SpeechRecognitionCleanup(Digester):
     def waits_for(self, file: File) -> bool:
         return self.language is not None
 
+    def asks(self, file: File) -> str | None:
+        return "llm" if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
     def time_limit(self, source: Source) -> float:
         return self._patience + SLACK_SECONDS if self.language else self.seconds
 
@@ -67,13 +76,20 @@ class SpeechRecognitionCleanup(Digester):
         return max(self.seconds, self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
+        if self.language is None:
+            return self.without_model(source)
         transcript = transcript_of(source)
         if transcript is None:
             return [Output(self.name, None)]
-        if self.language is None:
-            done = _Corrected(tidied(transcript.segments, transcript.language), LOCAL)
-        else:
-            done = _by_model(source, transcript, self.language, Patience(self._patience))
+        return [self._output(transcript, _by_model(source, transcript, self.language, Patience(self._patience)))]
+
+    def without_model(self, source: Source) -> list[Output]:
+        transcript = transcript_of(source)
+        if transcript is None:
+            return [Output(self.name, None)]
+        return [self._output(transcript, _Corrected(tidied(transcript.segments, transcript.language), LOCAL))]
+
+    def _output(self, transcript: Transcript, done: _Corrected) -> Output:
         segments = tuple(
             replace(segment, text=text) for segment, text in zip(transcript.segments, done.texts, strict=True)
         )
@@ -86,7 +102,7 @@ class SpeechRecognitionCleanup(Digester):
             Artifact("subtitles.srt", srt(segments).encode()),
             Artifact("subtitles.vtt", vtt(segments).encode()),
         )
-        return [Output(self.name, content, artifacts=subtitles)]
+        return Output(self.name, content, artifacts=subtitles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +138,7 @@ def _by_model(source: Source, transcript: Transcript, settings: LanguageSettings
         answer = _kept_answer(kept, key, len(batch))
         if answer is None:
             patience.for_one_more(name, settings, f"the segments from {part[0] + 1} of {len(said)} on")
-            answer = _asked(name, batch, around, spoken, settings)
+            answer = _asked(source.calls, name, batch, around, spoken, settings)
             kept.write(key, answer)
         if isinstance(answer, str):
             misfits.append(answer)
@@ -141,7 +157,12 @@ def _by_model(source: Source, transcript: Transcript, settings: LanguageSettings
 
 
 def _asked(
-    name: str, batch: Sequence[str], around: tuple[str, str], spoken: str | None, settings: LanguageSettings
+    calls: Calls,
+    name: str,
+    batch: Sequence[str],
+    around: tuple[str, str],
+    spoken: str | None,
+    settings: LanguageSettings,
 ) -> list[str] | str:
     """The corrected texts, or why there are none."""
 
@@ -149,7 +170,7 @@ def _asked(
         return complaint(batch, [(one.index, one.text) for one in answer.segments], spoken)
 
     try:
-        answer = corrected(name, batch, around, spoken, settings, wrong)
+        answer = corrected(calls, name, batch, around, spoken, settings, wrong)
     except Misfit as error:
         return str(error).removeprefix(f"{name}: ")
     return [written(one.text) for one in answer.segments]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from chyme.decide.correction import written
@@ -12,12 +13,12 @@ from chyme.decide.faithful import unfaithful
 from chyme.decide.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, seconds_of
 from chyme.decide.tidy_speech import RULES as TIDY_RULES
 from chyme.decide.transcript import in_words
-from chyme.digester import Digester, Source
+from chyme.digester import Calls, Digester, Source
 from chyme.digesters.speech_recognition_cleanup import LOCAL, transcript_of
-from chyme.engines.llm.misfit import Misfit
+from chyme.engines.llm.local import turn_at
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.engines.llm.speech import PROMPTS, summarised
-from chyme.model import File, Kind, Output, Transcript
+from chyme.model import File, Kind, Lane, Output, Transcript
 
 if TYPE_CHECKING:
     from chyme.engines.llm.speech_shapes import SpokenPoint, SpokenSummary
@@ -39,9 +40,11 @@ class SpeechRecognitionSummary(Digester):
     reads = ("speech-recognition",)
     reads_artifacts = False
     family = "text"
+    falls_back = True
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
         self.language = language
+        self.lane = Lane.MODEL if language else Lane.ORDINARY
         self.seconds = seconds
 
     @property
@@ -57,40 +60,44 @@ class SpeechRecognitionSummary(Digester):
     def waits_for(self, file: File) -> bool:
         return self.language is not None
 
+    def asks(self, file: File) -> str | None:
+        return "llm" if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of the rules, which serve when its answer does not fit."""
+        """With a model: its time, and then that of the rules, which serve when it cannot."""
         return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
+        if self.language is None or transcript is None or is_short(transcript):
+            return self.without_model(source)
+        return [self._output(transcript, *_by_model(source.calls, source.file.name, transcript, self.language))]
+
+    def without_model(self, source: Source) -> list[Output]:
+        transcript = transcript_of(source)
         if transcript is None:
             return [Output(self.name, None)]
-        summary, made = self._summary(source.file.name, transcript)
+        return [self._output(transcript, extracted(transcript), ITSELF if is_short(transcript) else PICKED)]
+
+    def _output(self, transcript: Transcript, summary: Summary, made: str) -> Output:
+        """`made` says how."""
         if not summary.takeaway:
-            return [Output(self.name, None)]
+            return Output(self.name, None)
         content, places = as_markdown(summary, transcript.language, made)
-        return [Output(self.name, content, places=places)]
-
-    def _summary(self, name: str, transcript: Transcript) -> tuple[Summary, str]:
-        """The summary, and how it was made."""
-        if is_short(transcript):
-            return extracted(transcript), ITSELF
-        if self.language is None:
-            return extracted(transcript), PICKED
-        try:
-            return _by_model(name, transcript, self.language)
-        except Misfit as error:
-            return extracted(transcript), f"{PICKED[:-1]}: {str(error).removeprefix(f'{name}: ')}."
+        return Output(self.name, content, places=places)
 
 
-def _by_model(name: str, transcript: Transcript, settings: LanguageSettings) -> tuple[Summary, str]:
+def _by_model(calls: Calls, name: str, transcript: Transcript, settings: LanguageSettings) -> tuple[Summary, str]:
     sent = excerpt(transcript.segments, settings.characters)
 
     def wrong(answer: SpokenSummary) -> str | None:
         points = [point.text for point in (*answer.topics, *answer.actions, *answer.questions)]
         return unfaithful(written(answer.takeaway), points, sent.text, transcript.language)
 
-    answer = summarised(name, sent.text, transcript.language, settings, wrong)
+    answer = summarised(calls, name, sent.text, transcript.language, settings, wrong)
     summary = Summary(
         written(answer.takeaway)[:TAKEAWAY_LENGTH],
         *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from chyme.decide.correction import written
 from chyme.decide.page_summary import ENOUGH, RULES, in_markdown, picked, spoken_in, text_of, unfit
 from chyme.decide.prose import blocks_of
 from chyme.decide.stretches import stretches
-from chyme.digester import Digester, Source
+from chyme.digester import Calls, Digester, Source
 from chyme.digesters.speech_recognition_cleanup import LOCAL
-from chyme.engines.llm.misfit import Misfit
+from chyme.engines.llm.local import turn_at
 from chyme.engines.llm.pages import PROMPTS, points_of
 from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import UpstreamMissing
-from chyme.model import File, Kind, Output
+from chyme.model import File, Kind, Lane, Output
 
 if TYPE_CHECKING:
     from chyme.engines.llm.page_shapes import PagePoints
@@ -41,9 +42,11 @@ class UrlCrawlSummary(Digester):
     reads = (CONTENT,)
     reads_artifacts = False
     family = "text"
+    falls_back = True
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
         self.language = language
+        self.lane = Lane.MODEL if language else Lane.ORDINARY
         self.seconds = seconds
 
     @property
@@ -63,37 +66,47 @@ class UrlCrawlSummary(Digester):
     def waits_for(self, file: File) -> bool:
         return self.language is not None
 
+    def asks(self, file: File) -> str | None:
+        return "llm" if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of the rules, which serve when its answer does not fit."""
+        """With a model: its time, and then that of the rules, which serve when it cannot."""
         return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
+        return [self._output(source, self.language)]
+
+    def without_model(self, source: Source) -> list[Output]:
+        return [self._output(source, None)]
+
+    def _output(self, source: Source, language: LanguageSettings | None) -> Output:
         page = source.output(CONTENT)
         if page is None:
             raise UpstreamMissing(f"{source.file.name}: the page was not read; see what became of {CONTENT}")
-        points, made = self._points(source.file.name, (page.content or "")[:LOOKED_AT])
-        return [Output(self.name, in_markdown(points, made) if points else None)]
+        points, made = _points(source, (page.content or "")[:LOOKED_AT], language)
+        return Output(self.name, in_markdown(points, made) if points else None)
 
-    def _points(self, name: str, markdown: str) -> tuple[Sequence[str], str]:
-        """The points, and how they were made."""
-        blocks = blocks_of(markdown)
-        lines = text_of(blocks)
-        if sum(map(len, lines)) < ENOUGH:
-            return (), ITSELF
-        language = spoken_in(lines)
-        by_rules = picked(blocks, language)
-        if by_rules.whole:
-            return by_rules.points, ITSELF
-        if self.language is None:
-            return by_rules.points, PICKED
-        try:
-            return _by_model(name, lines, language, self.language)
-        except Misfit as error:
-            return by_rules.points, f"{PICKED[:-1]}: {str(error).removeprefix(f'{name}: ')}."
+
+def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tuple[Sequence[str], str]:
+    """The points, and how they were made."""
+    blocks = blocks_of(markdown)
+    lines = text_of(blocks)
+    if sum(map(len, lines)) < ENOUGH:
+        return (), ITSELF
+    language = spoken_in(lines)
+    by_rules = picked(blocks, language)
+    if by_rules.whole:
+        return by_rules.points, ITSELF
+    if model is None:
+        return by_rules.points, PICKED
+    return _by_model(source.calls, source.file.name, lines, language, model)
 
 
 def _by_model(
-    name: str, lines: Sequence[str], language: str | None, settings: LanguageSettings
+    calls: Calls, name: str, lines: Sequence[str], language: str | None, settings: LanguageSettings
 ) -> tuple[Sequence[str], str]:
     pieces = [line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE)]
     sent = stretches(pieces, settings.characters, _GAP)
@@ -101,6 +114,6 @@ def _by_model(
     def wrong(answer: PagePoints) -> str | None:
         return unfit([written(point) for point in answer.points], sent.text, language)
 
-    answer = points_of(name, sent.text, language, settings, wrong)
+    answer = points_of(calls, name, sent.text, language, settings, wrong)
     part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
     return [written(point) for point in answer.points], f"Written by {settings.model}{part}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
@@ -11,14 +12,19 @@ from chyme.model import Digest, Status
 
 _COLUMNS = (
     "id, file_id, file_path, digester, status, error, error_category, attempts, interruptions, settled, retry_at, "
-    "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at"
+    "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at, provider"
 )
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once it may be
+WITHOUT = "without its model: "  # before a category: how it was made meanwhile; nobody's donor, and made again
+PRIVATE = "private"  # the recipe of what no model may see: made here, on purpose
 LANE = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
 
 
+_OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
+    AND recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"""
+_NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT}
 _STATUS = {str(status): status for status in Status}
 
 
@@ -118,6 +124,28 @@ def complete(
     )  # fmt: skip
 
 
+def note_without(
+    db: Connection,
+    file_id: int,
+    digester: str,
+    recipe: str,
+    provider: str | None,
+    note: str,
+    attempts: int,
+    retry_at: str | None,
+) -> None:
+    """A digest just completed was made without its model: why, whose, and when that may be tried again."""
+    db.execute(
+        """
+        UPDATE digests
+           SET recipe = :recipe, provider = :provider, error = :note, attempts = :attempts, retry_at = :retry
+         WHERE file_id = :file AND digester = :name AND status = 'completed'
+        """,
+        {"recipe": recipe, "provider": provider, "note": note, "attempts": attempts, "retry": retry_at,
+         "file": file_id, "name": digester},
+    )  # fmt: skip
+
+
 def settle_otherwise(
     db: Connection,
     file_id: int,
@@ -130,19 +158,22 @@ def settle_otherwise(
     retry_at: str | None,
     duration_ms: int | None,
     now: str,
+    provider: str | None = None,
 ) -> None:
     """Anything but completed: skipped, failed, waiting, or given back. A failure leaves old content in place."""
     db.execute(
         """
         UPDATE digests
            SET status = :status, settled = :settled, attempts = :attempts, error = :error, error_category = :category,
-               retry_at = :retry, duration_ms = coalesce(:ms, duration_ms), run_id = NULL, deadline = NULL,
+               provider = :provider, retry_at = :retry, duration_ms = coalesce(:ms, duration_ms), run_id = NULL,
+               deadline = NULL,
                content_hash = CASE WHEN :settled THEN NULL ELSE content_hash END,
                priority = CASE WHEN :status = 'failed' THEN max(priority, 2) ELSE priority END, updated_at = :now
          WHERE file_id = :file AND digester = :name
         """,
         {"status": status, "settled": int(settled), "attempts": attempts, "error": error, "category": category,
-         "retry": retry_at, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
+         "retry": retry_at, "ms": duration_ms, "now": now, "file": file_id, "name": digester,
+         "provider": provider if status == "failed" else None},
     )  # fmt: skip
 
 
@@ -191,8 +222,8 @@ def reset(
             f"""
             UPDATE digests
                SET status = 'todo', settled = 0, {gone} error = NULL,
-                   error_category = NULL, attempts = 0, interruptions = 0, retry_at = NULL, run_id = NULL,
-                   deadline = NULL, input_hash = NULL, priority = ?, updated_at = ?
+                   error_category = NULL, provider = NULL, attempts = 0, interruptions = 0, retry_at = NULL,
+                   run_id = NULL, deadline = NULL, input_hash = NULL, priority = ?, updated_at = ?
              WHERE file_id = ? AND digester = ? AND NOT (status = 'skipped' AND error = 'not applicable')
             """,
             (priority, now, file_id, name),
@@ -215,7 +246,7 @@ def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> i
             """
             UPDATE digests
                SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
-                   updated_at = ?
+                   provider = NULL, updated_at = ?
              WHERE file_id = ? AND digester = ?
                AND (status IN ('completed', 'failed') OR (status = 'skipped' AND error = 'output not produced'))
             """,
@@ -231,7 +262,7 @@ def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
         changed += db.execute(
             """
             UPDATE digests
-               SET status = 'todo', error = NULL, error_category = NULL, updated_at = ?
+               SET status = 'todo', error = NULL, error_category = NULL, provider = NULL, updated_at = ?
              WHERE file_id = ? AND digester = ? AND status = 'failed' AND error_category = 'dependency'
             """,
             (now, file_id, name),
@@ -240,12 +271,12 @@ def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
 
 
 def retry_failed(db: Connection, file_ids: Iterable[int] | None, digesters: Collection[str] | None, now: str) -> int:
-    """A person wants failures tried again, terminal ones too. Returns how many."""
+    """A person wants failures tried again, terminal ones and what was made without its model too. Returns how many."""
     statement = """
         UPDATE digests
            SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
-               retry_at = NULL, priority = 0, updated_at = :now
-         WHERE status = 'failed'
+               provider = NULL, retry_at = NULL, priority = 0, updated_at = :now
+         WHERE (status = 'failed' OR (status = 'completed' AND provider IS NOT NULL))
            AND (:name IS NULL OR digester = :name) AND (:file IS NULL OR file_id = :file)
     """
     names: list[str | None] = list(digesters) if digesters else [None]
@@ -284,7 +315,7 @@ def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | Non
         """
         UPDATE digests
            SET status = 'completed', settled = 1, sqlar_name = :sqlar, error = NULL, error_category = NULL,
-               retry_at = NULL, run_id = NULL, deadline = NULL, duration_ms = 0, updated_at = :now,
+               provider = NULL, retry_at = NULL, run_id = NULL, deadline = NULL, duration_ms = 0, updated_at = :now,
                (content, content_hash, recipe, input_hash) =
                (SELECT content, content_hash, recipe, input_hash FROM digests WHERE id = :donor)
          WHERE file_id = :file AND digester = :name
@@ -305,10 +336,53 @@ def outdated(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
     total = 0
     for name, recipe in recipes:
         total += db.execute(
-            "SELECT count(*) FROM digests WHERE status = 'completed' AND digester = ? AND recipe <> ? AND held = 0",
-            (name, recipe),
+            f"SELECT count(*) FROM digests WHERE {_OUTDATED}", {"name": name, "recipe": recipe, **_NOT_OUTDATED}
         ).fetchone()[0]
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """Digests of one output that were made by an older recipe than today's."""
+
+    name: str
+    file_ids: tuple[int, ...]
+    milliseconds: float  # what one of them took, on the average
+
+
+def outdated_by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "") -> list[Outdated]:
+    """The outdated digests of files at or below a path, by output; outputs that have none are left out."""
+    found = []
+    for name, recipe in recipes:
+        rows = db.execute(
+            f"""
+            SELECT file_id, duration_ms FROM digests
+             WHERE {_OUTDATED}
+               AND (:below IN ('', file_path) OR substr(file_path, 1, length(:below) + 1) = :below || '/')
+            """,
+            {"name": name, "recipe": recipe, "below": below, **_NOT_OUTDATED},
+        ).fetchall()
+        if rows:
+            timed = [took for _, took in rows if took is not None]
+            average = sum(timed) / len(timed) if timed else 0.0
+            found.append(Outdated(name, tuple(file_id for file_id, _ in rows), average))
+    return found
+
+
+def redo(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
+    """Make these again because they are out of date: what is there stays served until replaced. Returns how many."""
+    return sum(
+        db.execute(
+            """
+            UPDATE digests
+               SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
+                   provider = NULL, priority = 2, input_hash = NULL, updated_at = ?
+             WHERE file_id = ? AND digester = ? AND status = 'completed'
+            """,
+            (now, file_id, name),
+        ).rowcount
+        for name in outputs
+    )
 
 
 def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]:

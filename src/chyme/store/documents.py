@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
+
+from chyme.decide.documents import NO_TITLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +26,24 @@ class DocumentRow:
     moved_at: str
     pages: int | None = None
     face: str | None = None  # the output whose thumbnail stands for the document
+    found_title: str | None = None  # what the text itself is headed
 
 
 def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     row = db.execute(
         """
-        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face
+        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face,
+               found_title
           FROM documents WHERE file_id = ?
         """,
         (file_id,),
     ).fetchone()
     if row is None:
         return None
-    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face = row
+    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *shown = row
     return DocumentRow(
         *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
-        *(pages, face),
+        *shown,
     )
 
 
@@ -50,15 +55,56 @@ def register(db: Connection, file_id: int, now: str) -> None:
     )
 
 
-def stand(db: Connection, file_id: int, state: str, reason: str | None, now: str) -> None:
+def stand(db: Connection, file_id: int, state: str, reason: str | None, degraded: bool, now: str) -> None:
     """Note the state and that something moved."""
     db.execute(
-        "UPDATE documents SET state = ?, reason = ?, moved_at = ? WHERE file_id = ?", (state, reason, now, file_id)
+        "UPDATE documents SET state = ?, reason = ?, degraded = ?, moved_at = ? WHERE file_id = ?",
+        (state, reason, int(degraded), now, file_id),
     )
 
 
-def entitle(db: Connection, file_id: int, title: str | None) -> None:
-    db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (title, file_id))
+def find_title(db: Connection, file_id: int, title: str | None) -> bool:
+    """What the text itself is headed. Whether that is news."""
+    statement = "UPDATE documents SET found_title = ? WHERE file_id = ? AND found_title IS NOT ?"
+    return db.execute(statement, (title, file_id, title)).rowcount == 1
+
+
+def title_found(db: Connection, file_id: int) -> bool:
+    """A document that needed nothing but a title is completed once it has one. Whether it is."""
+    return (
+        db.execute(
+            """
+            UPDATE documents SET state = 'completed', reason = NULL
+             WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
+            """,
+            (file_id, NO_TITLE),
+        ).rowcount
+        == 1
+    )
+
+
+def describe(
+    db: Connection,
+    file_id: int,
+    title: str | None,
+    summary: str | None,
+    date: str | None,
+    language: str | None,
+    tags: Sequence[str],
+) -> bool:
+    """What the document is about. Whether that is news."""
+    told = json.dumps(list(tags), ensure_ascii=False)
+    return (
+        db.execute(
+            """
+            UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
+             WHERE file_id = :file
+               AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
+            """,
+            {"title": title, "summary": summary, "date": date, "language": language, "tags": told, "file": file_id},
+        ).rowcount
+        == 1
+    )
 
 
 def show_face(db: Connection, file_id: int, output: str, pages: int | None) -> None:
@@ -76,8 +122,8 @@ def forget_findings(db: Connection, file_id: int, now: str) -> None:
     db.execute(
         """
         UPDATE documents
-           SET title = NULL, summary = NULL, date = NULL, language = NULL, tags = '[]', state = 'processing',
-               reason = 'content changed', degraded = 0, pages = NULL, face = NULL, moved_at = ?
+           SET title = NULL, found_title = NULL, summary = NULL, date = NULL, language = NULL, tags = '[]',
+               state = 'processing', reason = 'content changed', degraded = 0, pages = NULL, face = NULL, moved_at = ?
          WHERE file_id = ?
         """,
         (now, file_id),

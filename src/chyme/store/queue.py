@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.model import Lane
-from chyme.store.digests import KEPT_WAITING, LANE
+from chyme.store.digests import KEPT_WAITING, LANE, WITHOUT
+
+# Failures of a provider: what they kept from being made is made when it is back, and costs no attempt.
+_ITS_FAULT = [f"{WITHOUT}{category}" for category in ("network", "rate_limit", "ai_quota", "timeout", "unavailable")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,14 @@ def due_among(
 
 def _weights(lane: Lane) -> dict[str, int]:
     return {"lightest": lane * LANE, "heaviest": (lane + 1) * LANE - 1}
+
+
+def change_lane(db: Connection, digester: str, lane: int) -> int:
+    """From now on this output waits in another lane: a model was configured, or is no more. Returns how many."""
+    return db.execute(
+        "UPDATE digests SET weight = weight % :band + :lane * :band WHERE digester = :name AND weight / :band <> :lane",
+        {"name": digester, "lane": lane, "band": LANE},
+    ).rowcount
 
 
 def unfinished(db: Connection) -> tuple[int, int, int]:
@@ -197,7 +208,7 @@ def wake_waiting(db: Connection) -> int:
     """After a scan: whatever waits for something may find it there now."""
     return db.execute(
         """
-        UPDATE digests SET status = 'todo', error = NULL, error_category = NULL
+        UPDATE digests SET status = 'todo', error = NULL, error_category = NULL, provider = NULL
          WHERE status = 'failed' AND error_category = 'dependency' AND held = 0
         """
     ).rowcount
@@ -208,11 +219,85 @@ def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> in
     return db.execute(
         """
         UPDATE digests
-           SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, priority = 2,
-               updated_at = ?
+           SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, provider = NULL,
+               priority = 2, updated_at = ?
          WHERE digester = ?
            AND ((status = 'failed' AND error_category = 'unavailable' AND recipe IS NOT ?)
                 OR (status = 'completed' AND recipe = ?))
         """,
         (now, digester, recipe, KEPT_WAITING),
     ).rowcount
+
+
+def forgive(db: Connection, provider: str, since: str, now: str) -> int:
+    """A provider is back: what it failed at since then gets its attempts back and its turn. Returns how many."""
+    return db.execute(
+        """
+        UPDATE digests SET attempts = 0, settled = iif(status = 'failed', 0, settled), retry_at = :now
+         WHERE provider = :provider
+           AND ((status = 'completed' AND recipe IN (SELECT value FROM json_each(:faults)))
+                OR (status = 'failed' AND error_category IN ('network', 'rate_limit', 'ai_quota', 'timeout')))
+           AND (updated_at >= :since OR retry_at IS NOT NULL)
+        """,
+        {"provider": provider, "since": since, "now": now, "faults": json.dumps(_ITS_FAULT)},
+    ).rowcount
+
+
+def let_go_on(db: Connection, provider: str, now: str) -> int:
+    """What waits for its time, for a budget or for a pause to end is due now. Returns how many."""
+    return db.execute(
+        """
+        UPDATE digests SET retry_at = :now
+         WHERE provider = :provider
+           AND (retry_at IS NOT NULL OR recipe IN (:budget, :unavailable)
+                OR error_category IN ('budget', 'unavailable'))
+        """,
+        {"provider": provider, "now": now, "budget": f"{WITHOUT}budget", "unavailable": f"{WITHOUT}unavailable"},
+    ).rowcount
+
+
+def made_without(db: Connection, provider: str) -> int:
+    """How many digests wait for this provider, or were made without it."""
+    row = db.execute("SELECT count(*) FROM digests WHERE provider = ? AND held = 0", (provider,)).fetchone()
+    return int(row[0])
+
+
+def due_without(db: Connection, now: str) -> list[str]:
+    """The providers that some settled digest could ask now."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT provider FROM digests INDEXED BY digests_without_model
+         WHERE provider IS NOT NULL AND retry_at <= ? AND settled = 1 AND held = 0
+        """,
+        (now,),
+    )
+    return [row[0] for row in rows]
+
+
+def wake_without(db: Connection, provider: str, now: str, most: int) -> int:
+    """Make again at most so many digests whose model may be asked now, those tried least first. Returns how many."""
+    return db.execute(
+        """
+        UPDATE digests
+           SET status = 'todo', settled = 0, error = NULL, error_category = NULL, provider = NULL, retry_at = NULL,
+               priority = 2, updated_at = :now
+         WHERE id IN (SELECT id FROM digests INDEXED BY digests_without_model
+                       WHERE provider = :provider AND retry_at <= :now AND settled = 1 AND held = 0
+                       ORDER BY attempts, retry_at LIMIT :most)
+        """,
+        {"provider": provider, "now": now, "most": most},
+    ).rowcount
+
+
+def waiting_until(db: Connection, moment: str) -> list[tuple[str, int, str]]:
+    """(provider, digests, when the first) of what was made without a model and is made again before this moment."""
+    rows = db.execute(
+        """
+        SELECT provider, count(*), min(retry_at) FROM digests INDEXED BY digests_without_model
+         WHERE provider IS NOT NULL AND settled = 1 AND held = 0
+           AND retry_at <= ?
+         GROUP BY provider
+        """,
+        (moment,),
+    )
+    return [(row[0], row[1], row[2]) for row in rows]

@@ -38,7 +38,8 @@ _QUESTIONS = {
     "documents called completed though a digest is not settled": """
         SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
          WHERE d.state = 'completed'
-           AND EXISTS (SELECT 1 FROM digests g WHERE g.file_id = f.id AND g.settled = 0 AND g.held = 0)
+           AND EXISTS (SELECT 1 FROM digests g
+                        WHERE g.file_id = f.id AND g.settled = 0 AND g.held = 0 AND g.digester <> 'tag-embeddings')
     """,
     "digests of vanished files that are not held": """
         SELECT d.file_path || ' ' || d.digester FROM digests d JOIN files f ON f.id = d.file_id

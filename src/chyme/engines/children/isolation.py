@@ -65,13 +65,13 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     """
     libc = ctypes.CDLL(None, use_errno=True)
     root = os.geteuid() == 0
-    _volunteer()
+    volunteer()
     # The order matters: namespaces need the privileges, and every change of user forgets the parent's death.
     network_off, network = _leave_network(libc, root)
     if goes_out:
         network += _raise_loopback() if network_off else ""
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    user = _become(libc, *run_as) if root else _as_before(libc)
+    user = become(libc, *run_as) if root else as_before(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if goes_out and network_off:
         network += _stay_at_own_port(libc)
@@ -79,8 +79,8 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     if os.getppid() != parent:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _bound(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _bound(resource.RLIMIT_FSIZE, scratch_bytes)
+    bound(resource.RLIMIT_NOFILE, OPEN_FILES)
+    bound(resource.RLIMIT_FSIZE, scratch_bytes)
     return Isolation(network_off, str(os.geteuid()), f"{network}; {user}")
 
 
@@ -89,7 +89,7 @@ def _needed_by_python() -> list[str]:
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
-def _volunteer() -> None:
+def volunteer() -> None:
     try:
         Path("/proc/self/oom_score_adj").write_text(SACRIFICE, encoding="ascii")
     except OSError:
@@ -122,28 +122,28 @@ def _stay_at_own_port(libc: ctypes.CDLL) -> str:
 
     A connection that we are handed belongs to the network outside. Whoever undoes it could have it lead elsewhere.
     """
-    reason = _landlocked(libc) or _without_shortcuts(libc)
+    reason = _landlocked(libc) or without_shortcuts(libc)
     return f", but connections that were handed over could be turned elsewhere ({reason})" if reason else ""
 
 
 def _landlocked(libc: ctypes.CDLL) -> str:
     """Why ports could not be restricted; nothing where they are."""
-    if _call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
+    if call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
         return "it takes Linux 6.7 with Landlock to prevent it"
-    rules = _call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
+    rules = call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
     if rules < 0:
         return f"Landlock: {os.strerror(ctypes.get_errno())}"
     try:
         rule = RULES.pack(BIND_AND_CONNECT, OWN_PORT)
-        added = _call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, rule, 0)
-        if added < 0 or _call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
+        added = call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, rule, 0)
+        if added < 0 or call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
             return f"Landlock: {os.strerror(ctypes.get_errno())}"
     finally:
         os.close(rules)
     return ""
 
 
-def _without_shortcuts(libc: ctypes.CDLL) -> str:
+def without_shortcuts(libc: ctypes.CDLL) -> str:
     """Forbid connecting by sending, which Landlock does not see. Why that could not be done, or nothing."""
     machine = os.uname().machine
     if machine not in CALLS or sys.maxsize <= 1 << 32:
@@ -163,7 +163,7 @@ def _without_shortcuts(libc: ctypes.CDLL) -> str:
     return ""
 
 
-def _call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
+def call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
     """A system call that the C library has no name for."""
     return int(libc.syscall(*(ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments))))
 
@@ -185,7 +185,7 @@ def _keep_names(uid: int, gid: int) -> None:
         return  # the kernel still checks access with the real ids
 
 
-def _become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
+def become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
     needed = _needed_by_python()
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     try:
@@ -202,7 +202,7 @@ def _become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
     return f"children run as user {uid} but may read every file, because Python lives where that user cannot reach it"
 
 
-def _as_before(libc: ctypes.CDLL) -> str:
+def as_before(libc: ctypes.CDLL) -> str:
     _keep_capabilities(libc, 0)  # a new user namespace hands out all of them
     return "children run as the user chyme runs as"
 
@@ -215,7 +215,7 @@ def _keep_capabilities(libc: ctypes.CDLL, kept: int) -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _bound(limit: int, wanted: int) -> None:
+def bound(limit: int, wanted: int) -> None:
     hard = resource.getrlimit(limit)[1]
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(limit, (value, value))

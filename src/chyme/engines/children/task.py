@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from chyme.digester import Outside
+from chyme.digester import Calls, Outside
 from chyme.errors import UnreadableFile, UsageError
 from chyme.model import File, Upstream
 
@@ -49,6 +49,11 @@ class Task:
         """A pause that the host asked for, told to the guard."""
         self._outside().hold(host, seconds)
 
+    @property
+    def calls(self) -> Calls:
+        """Through whom models are asked."""
+        raise UsageError(f"{self.digester} asks a model where there is no network")
+
     def _outside(self) -> Outside:
         raise UsageError(f"{self.digester} does not go out; only digesters that say so, in a family with a door, do")
 
@@ -59,9 +64,14 @@ class WatchedTask(Task):
 
     report: Callable[[float], None]
     outside: Outside | None = None
+    asking: Calls | None = None
 
     def progress(self, fraction: float) -> None:
         self.report(fraction)
+
+    @property
+    def calls(self) -> Calls:
+        return self.asking or super().calls
 
     def _outside(self) -> Outside:
         return self.outside or super()._outside()

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from chyme.engines.children.frames import BadFrame, parse
-from chyme.model import Artifact, Box, File, Kind, Output, Passage, Place, Stamp, Upstream, Voice
+from chyme.model import Artifact, Box, File, Kind, Output, Passage, Place, Stamp, TagVector, Upstream, Voice
 
 T = TypeVar("T")
 
 MAX_NAME = 255
-MAX_DIMENSIONS = 4096  # of a voice
+MAX_DIMENSIONS = 4096  # of a voice or a tag
 BOX_SLACK = 0.001  # rounding may put a box a hair outside the page
 
 _write = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -94,12 +94,13 @@ def input_in(row: list[Any], bulk: Bulk) -> Upstream:
 def output_out(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _put(_utf8(output.content), bulk)
     details = 0
-    if output.places or output.passages or output.words or output.voices:
+    if output.places or output.passages or output.words or output.voices or output.tag_vectors:
         told = _json(
             places=[_place_out(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _place_out(p.place)] for p in output.passages],
             words=list(output.words),
             voices=[[v.speaker, v.seconds, v.model, list(v.vector)] for v in output.voices],
+            tag_vectors=[[t.tag, t.model, list(t.vector)] for t in output.tag_vectors],
         )
         details = _put(told, bulk)
     return [output.name, content, details, [[a.filename, _put(a.data, bulk)] for a in output.artifacts]]
@@ -127,7 +128,8 @@ def _output_in(row: object, bulk: Bulk) -> Output:
     passages = tuple(_passage_in(passage) for passage in _rows(details, "passages"))
     words = tuple(_text(word) for word in _rows(details, "words"))
     voices = tuple(_voice_in(voice) for voice in _rows(details, "voices"))
-    return Output(_text(name), content, _artifacts_in(artifacts, bulk), places, passages, words, voices)
+    tags = tuple(_tag_in(tag) for tag in _rows(details, "tag_vectors"))
+    return Output(_text(name), content, _artifacts_in(artifacts, bulk), places, passages, words, voices, tags)
 
 
 def _artifacts_in(rows: object, bulk: Bulk) -> tuple[Artifact, ...]:
@@ -175,9 +177,18 @@ def _passage_in(row: object) -> Passage:
 
 def _voice_in(row: object) -> Voice:
     speaker, seconds, model, vector = _row(row, 4)
-    if not isinstance(vector, list) or not 0 < len(vector) <= MAX_DIMENSIONS:
-        raise BadFrame("a voice has no vector, or one that is too long")
-    return Voice(_text(speaker), _number(seconds), _text(model), tuple(_number(value) for value in vector))
+    return Voice(_text(speaker), _number(seconds), _text(model), _vector(vector))
+
+
+def _tag_in(row: object) -> TagVector:
+    tag, model, vector = _row(row, 3)
+    return TagVector(_text(tag), _text(model), _vector(vector))
+
+
+def _vector(value: object) -> tuple[float, ...]:
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_DIMENSIONS:
+        raise BadFrame("there is no vector, or one that is too long")
+    return tuple(_number(each) for each in value)
 
 
 def _box(value: object) -> Box:

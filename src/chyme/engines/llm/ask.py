@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from chyme.engines.llm.settings import Endpoint
+from chyme.digester import Calls
+from chyme.engines.llm.settings import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
+from chyme.engines.llm.watch import report
 from chyme.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_ai.messages import UserContent
-    from pydantic_ai.models import Model
+
+    from chyme.engines.llm.toll import Toll
 
 Answer = TypeVar("Answer", bound="BaseModel")
 Result = TypeVar("Result")
 ASK_AGAIN = 1  # once more, with what did not fit about the first answer
-NO_KEY = "none"  # the client insists on one, servers that need none ignore it
+_CLIENTS = {OPENAI: "openai", LOCAL: "openai", GOOGLE: "google", ANTHROPIC: "anthropic"}
 
 
 def ask(
     endpoint: Endpoint,
+    calls: Calls,
     name: str,
     instructions: str,
     content: str | Sequence[UserContent],
@@ -33,73 +40,129 @@ def ask(
 
     `name` is the file's, for messages. `content` is data: the model is given no tools, whatever it reads there.
     An answer that does not fit, or of which `wrong` says what is wrong with it, is asked for once more with the
-    reason; a second one of these raises Misfit.
+    reason; a second one of these raises Misfit. What `calls` raises comes out as it is.
     """
-    from chyme.engines.llm.faults import translated
-
     check(endpoint, name)
-    try:
-        return bounded(_conversation(endpoint, instructions, content, shape, wrong), endpoint.seconds)
-    except Exception as error:
-        ours = translated(error, name, endpoint)
-        if ours is None:
-            raise
-        raise ours from None  # what they say may quote the key
+    ready(name, endpoint.provider)
+    with _there(endpoint, name) as there:
+        return _answered(there, calls, name, _Question(instructions, content, shape, wrong))
 
 
-def ready(name: str) -> None:
-    """EngineUnavailable, for this file, when the packages that talk to models are not installed."""
+def ready(name: str, provider: str = OPENAI) -> None:
+    """EngineUnavailable, for this file, when the packages that talk to this provider's models are not installed."""
     try:
-        require_client()
+        require_client(provider)
     except EngineUnavailable as error:
         raise EngineUnavailable(f"{name}: {error}") from error
 
 
-def require_client() -> None:
-    """EngineUnavailable when the packages that talk to models are not installed."""
+def require_client(provider: str = OPENAI) -> None:
+    """EngineUnavailable when the packages that talk to this provider's models are not installed."""
+    client = _CLIENTS[provider]
     try:
-        import pydantic_ai.models.openai  # noqa: F401
+        import_module(f"pydantic_ai.models.{client}")
     except ImportError as error:
         raise EngineUnavailable(
-            f"a model is configured but its client is not installed ({error}); pip install 'pydantic-ai-slim[openai]'"
+            f"a model is configured but its client is not installed ({error}); pip install 'pydantic-ai-slim[{client}]'"
         ) from error
 
 
-async def _conversation(
-    endpoint: Endpoint,
-    instructions: str,
-    content: str | Sequence[UserContent],
-    shape: type[Answer],
-    wrong: Callable[[Answer], str | None],
-) -> Answer:
+def check(endpoint: Endpoint, name: str) -> None:
+    """EngineUnavailable when these are no settings by which a model can be asked."""
+    prefix = endpoint.prefix
+    if endpoint.provider not in _CLIENTS:
+        raise EngineUnavailable(f"{name}: {prefix}_provider must be one of {', '.join(_CLIENTS)}; correct it")
+    if endpoint.provider == LOCAL:
+        return
+    if not _is_address(endpoint.address):
+        raise EngineUnavailable(f"{name}: {prefix}_url is not an address like https://host/v1; correct it")
+    if not endpoint.model:
+        raise EngineUnavailable(f"{name}: {prefix}_model is empty; name the model to ask")
+    if not endpoint.key.isascii() or not endpoint.key.isprintable() or " " in endpoint.key:
+        raise EngineUnavailable(f"{name}: {prefix}_key holds blanks or letters no key has; correct it")
+    if not endpoint.key and endpoint.address == ADDRESSES.get(endpoint.provider):
+        raise EngineUnavailable(f"{name}: {endpoint.host} asks for a key; set {prefix}_key")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def _there(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
+    """The endpoint to ask: where a model of our own is when it is our turn, others as they are."""
+    if endpoint.provider != LOCAL:
+        return nullcontext(endpoint)
+    from chyme.engines.llm.local import turn_at
+
+    return turn_at(endpoint, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question(Generic[Answer]):
+    instructions: str
+    content: str | Sequence[UserContent]
+    shape: type[Answer]
+    wrong: Callable[[Answer], str | None]
+
+
+def _answered(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
+    from chyme.engines.llm.faults import translated
+    from chyme.engines.llm.toll import Toll
+
+    toll = Toll(endpoint, calls)
+    try:
+        answer = alone(_conversation(endpoint, toll, question))
+    except Exception as error:
+        if toll.stopped is None:
+            ours = translated(error, name, endpoint, toll.ended)
+            if ours is None:
+                raise
+            report(calls, endpoint, ours, toll.ended)
+            raise ours from None  # what they say may quote the key
+    if toll.stopped is not None:
+        raise toll.stopped
+    report(calls, endpoint, None, toll.ended)
+    return answer
+
+
+async def _conversation(endpoint: Endpoint, toll: Toll, question: _Question[Answer]) -> Answer:
     import httpx2
-    from pydantic_ai import Agent, ModelRetry, NativeOutput, capture_run_messages
+    from pydantic_ai import Agent, ModelRetry, capture_run_messages
     from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
     from pydantic_ai.messages import ModelResponse
 
-    from chyme.engines.llm.door import Door
     from chyme.engines.llm.faults import NoCompletion
+    from chyme.engines.llm.models import asked_by, instructed, model_at
 
-    async with httpx2.AsyncClient(
-        transport=Door(endpoint.url), trust_env=False, follow_redirects=False, timeout=endpoint.seconds
-    ) as client:
+    async with httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client:
+        model = model_at(endpoint, client)
         agent = Agent(
-            _model(endpoint, client),
-            output_type=NativeOutput(shape),
-            instructions=instructions,
+            model,
+            output_type=asked_by(model, question.shape),
+            instructions=instructed(endpoint, question.instructions, question.shape),
             retries={"tools": 0, "output": ASK_AGAIN},
         )
 
         @agent.output_validator
         def checked(answer: Answer) -> Answer:
-            complaint = wrong(answer)
+            try:
+                complaint = question.wrong(answer)
+            except Exception as error:
+                toll.stopped = error
+                raise
             if complaint is not None:
                 raise ModelRetry(complaint)
             return answer
 
         with capture_run_messages() as exchanged:
             try:
-                return (await agent.run(content)).output
+                async with toll.within(endpoint.seconds):
+                    return (await agent.run(question.content)).output
             except ContentFilterError:
                 raise
             except UnexpectedModelBehavior as error:
@@ -108,38 +171,14 @@ async def _conversation(
                 raise NoCompletion from error
 
 
-def _model(endpoint: Endpoint, client: Any) -> Model:
-    """Other providers come in here: a model of theirs over the same client."""
-    from openai import AsyncOpenAI
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    openai = AsyncOpenAI(base_url=endpoint.url, api_key=endpoint.key or NO_KEY, http_client=client, max_retries=0)
-    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
-
-
-def check(endpoint: Endpoint, name: str) -> None:
-    """EngineUnavailable when this is no address a model can be at."""
-    try:
-        parts = urlsplit(endpoint.url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
-        _ = parts.port
-    except ValueError:
-        good = False
-    if not good:
-        raise EngineUnavailable(f"{name}: {endpoint.prefix}_url is not an address like https://host/v1; correct it")
-    if not endpoint.model:
-        raise EngineUnavailable(f"{name}: {endpoint.prefix}_model is empty; name the model to ask")
-
-
-def bounded(work: Coroutine[Any, Any, Result], seconds: float) -> Result:
-    """Run it in an event loop of its own; out of time, it is cancelled, which closes its connection.
+def alone(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run it in an event loop of its own.
 
     Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.
     """
     loop = asyncio.new_event_loop()
     try:
-        return loop.run_until_complete(asyncio.wait_for(work, seconds))
+        return loop.run_until_complete(work)
     finally:
         loop.run_until_complete(_wound_up())
         loop.close()

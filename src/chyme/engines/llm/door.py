@@ -8,22 +8,27 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
+from chyme.engines.llm.settings import ANTHROPIC, GOOGLE, Endpoint
+
 ANSWER_BYTES = 4 << 20
-_HEADERS = frozenset({"host", "authorization", "content-type", "content-length", "accept", "user-agent"})
+_HEADERS = frozenset({"host", "content-type", "content-length", "accept", "user-agent"})
+_MORE = {ANTHROPIC: frozenset({"anthropic-version", "anthropic-beta"})}  # what says how they are to be understood
 
 
 class Door(httpx2.AsyncBaseTransport):
     """Sends to one origin only, and only the headers a request needs: the environment adds none."""
 
-    def __init__(self, url: str) -> None:
-        self._origin = _origin(httpx2.URL(url))
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._origin = _origin(httpx2.URL(endpoint.address))
+        self._kept = _HEADERS | _MORE.get(endpoint.provider, frozenset())
+        self._added = [("accept-encoding", "identity"), *_key(endpoint)]
         self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), trust_env=False, retries=0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
             raise httpx2.ConnectError("another address than the configured one", request=request)
-        kept = [(name, value) for name, value in request.headers.multi_items() if name.lower() in _HEADERS]
-        request.headers = httpx2.Headers([*kept, ("accept-encoding", "identity")])
+        kept = [(name, value) for name, value in request.headers.multi_items() if name.lower() in self._kept]
+        request.headers = httpx2.Headers([*kept, *self._added])
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
@@ -34,6 +39,13 @@ class Door(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+class Wall(httpx2.BaseTransport):
+    """No way out at all, for clients that insist on a second one."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("there is no way out here", request=request)
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -53,6 +65,17 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _key(endpoint: Endpoint) -> list[tuple[str, str]]:
+    """The key as this provider wants to be shown it: the configured one, whatever the environment holds."""
+    if not endpoint.key:
+        return []
+    if endpoint.provider == ANTHROPIC:
+        return [("x-api-key", endpoint.key)]
+    if endpoint.provider == GOOGLE:
+        return [("x-goog-api-key", endpoint.key)]
+    return [("authorization", f"Bearer {endpoint.key}")]
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic_ai import exceptions as theirs
 
 from chyme.engines.llm.misfit import Misfit
+from chyme.engines.llm.pauses import asked_for
 from chyme.engines.llm.settings import Endpoint
 from chyme.errors import (
     ContentBlocked,
@@ -15,6 +16,7 @@ from chyme.errors import (
     RateLimited,
     TimedOut,
 )
+from chyme.model import CallEnd
 
 _BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 
@@ -23,11 +25,11 @@ class NoCompletion(Exception):
     """Something answers at that address, but it is no model."""
 
 
-def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError | None:
+def translated(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | None) -> DigestError | None:
     """Our error for theirs, without a word of theirs: they may quote the key. None when it is no provider's fault."""
-    who = f"the model {endpoint.model} at {endpoint.host}"
+    who = f"the model {endpoint.model} at {endpoint.host}" if not endpoint.own else f"the local model {endpoint.model}"
     prefix = endpoint.prefix
-    wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
+    wait = _wait(error)
     match error:
         case TimeoutError() | theirs.ModelTimeoutError() | theirs.ModelRequestTimeout():
             return TimedOut(
@@ -41,19 +43,8 @@ def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError |
             return QuotaSpent(f"{name}: {who} is overloaded", retry_after=wait)
         case theirs.ModelRateLimitError():
             return RateLimited(f"{name}: {who} asks us to slow down", retry_after=wait)
-        case theirs.ModelAuthenticationError():
-            return EngineUnavailable(
-                f"{name}: {who} does not accept the key; correct {prefix}_key, then run 'chyme retry'"
-            )
-        case theirs.ModelNotFoundError():
-            return EngineUnavailable(f"{name}: {who} does not exist; correct {prefix}_model or {prefix}_url")
         case theirs.ModelRequestRejectedError():
-            if error.provider_error_code in _BLOCKED_CODES:
-                return ContentBlocked(f"{name}: {who} refused this {endpoint.takes}")
-            return EngineUnavailable(
-                f"{name}: {who} rejects the question{_status(error)}; "
-                f"{prefix}_model must take a {endpoint.takes} and answer by a JSON schema"
-            )
+            return _rejected(error, name, who, endpoint)
         case theirs.ModelConnectionError() | theirs.ModelServerError() | theirs.ModelUnavailableError():
             return NetworkFailed(f"{name}: {who} cannot be reached or failed{_status(error)}", retry_after=wait)
         case theirs.UnexpectedModelBehavior():
@@ -61,12 +52,40 @@ def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError |
                 f"{name}: {who} answers in a shape that does not fit, also when asked again; "
                 f"another {prefix}_model may do better"
             )
-        case theirs.ModelAPIError() | theirs.UserError() | NoCompletion():
-            return EngineUnavailable(
-                f"{name}: {who} answers otherwise than it should{_status(error)}; "
-                f"correct {prefix}_url (redirects are not followed)"
-            )
-    return None
+    if last is None and not isinstance(error, theirs.ModelAPIError | theirs.UserError | NoCompletion):
+        return None
+    return EngineUnavailable(  # also for whatever their clients stumble over in an answer
+        f"{name}: {who} answers otherwise than it should{_status(error)}; "
+        f"correct {prefix}_url (redirects are not followed)"
+    )
+
+
+def _rejected(
+    error: theirs.ModelRequestRejectedError, name: str, who: str, endpoint: Endpoint
+) -> ContentBlocked | EngineUnavailable:
+    """Whoever asks this again is answered the same: the settings are wrong, or what is in the file."""
+    prefix = endpoint.prefix
+    if error.provider_error_code in _BLOCKED_CODES:
+        return ContentBlocked(f"{name}: {who} refused this {endpoint.takes}")
+    if isinstance(error, theirs.ModelAuthenticationError):
+        way_out = f"does not accept the key; correct {prefix}_key, then run 'chyme retry'"
+    elif isinstance(error, theirs.ModelNotFoundError):
+        way_out = f"does not exist; correct {prefix}_model or {prefix}_url"
+    elif isinstance(error, theirs.ModelContextWindowExceededError):
+        way_out = f"cannot take so much at once; lower {prefix}_characters or name another {prefix}_model"
+    else:
+        way_out = (
+            f"rejects the question{_status(error)}; "
+            f"{prefix}_model must take a {endpoint.takes} and answer by a JSON schema"
+        )
+    return EngineUnavailable(f"{name}: {who} {way_out}")
+
+
+def _wait(error: Exception) -> float | None:
+    if not isinstance(error, theirs.ModelAPIError):
+        return None
+    headers = error.headers if isinstance(error, theirs.ModelHTTPError) else None
+    return asked_for(headers or {}, error.body)
 
 
 def _status(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from chyme.digester import Calls
 from chyme.engines.llm.ask import ask, ready
 from chyme.engines.llm.marked import marked
 from chyme.engines.llm.settings import LanguageSettings
@@ -12,7 +13,7 @@ from chyme.engines.llm.settings import LanguageSettings
 if TYPE_CHECKING:
     from chyme.engines.llm.page_shapes import PagePoints
 
-PROMPTS = 1  # raise it when a prompt or a shape changes
+PROMPTS = 2  # raise it when a prompt or a shape changes
 _SUMMARISE = (
     "You summarise a web page for somebody who has not read it, in three to five points: what matters most first, each"
     " one plain sentence without markup. Say only what the page says, in the language of the page. Leave out menus,"
@@ -22,6 +23,7 @@ _SUMMARISE = (
 
 
 def points_of(
+    calls: Calls,
     name: str,
     text: str,
     language: str | None,
@@ -33,4 +35,4 @@ def points_of(
     from chyme.engines.llm.page_shapes import PagePoints
 
     question = marked("Summarise this page.", language, text)
-    return ask(settings.endpoint, name, _SUMMARISE, question, PagePoints, wrong)
+    return ask(settings.endpoint, calls, name, _SUMMARISE, question, PagePoints, wrong)

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+if TYPE_CHECKING:
+    from chyme.engines.llm.local import LocalSettings
+
 MB = 1024 * 1024
+OPENAI, GOOGLE, ANTHROPIC, LOCAL = "openai", "google", "anthropic", "local"  # whose protocol, or whose model
+ADDRESSES = {GOOGLE: "https://generativelanguage.googleapis.com", ANTHROPIC: "https://api.anthropic.com"}
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One model at one address that speaks OpenAI's chat completions."""
+    """One model at one address."""
 
-    url: str
+    url: str  # may be empty where the provider has an address of its own
     model: str
     key: str = field(default="", repr=False)
     seconds: float = 90.0  # one question, with its second asking, takes no longer
     prefix: str = "vision"  # how its settings begin, for messages that say what to correct
     takes: str = "picture"  # what it is asked about, for messages
+    provider: str = OPENAI  # whose protocol it speaks; openai is also Ollama, vLLM, llama.cpp
+    own: bool = False  # it runs in a child of ours, at a port that changes
+    local: LocalSettings | None = None  # how to run it here, for the provider `local`
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return self.url or ADDRESSES.get(self.provider, "")
 
     @property
     def fingerprint(self) -> str:
         """What changes every answer: the address and the model; and whether there is a key, never the key."""
-        return f"{self.model} at {self.host} {'with' if self.key else 'without'} key"
+        if self.local is not None:
+            return self.local.fingerprint
+        if self.own:
+            return f"{self.model} here"
+        by = "" if self.provider == OPENAI else f"{self.provider}'s "
+        return f"{by}{self.model} at {self.host} {'with' if self.key else 'without'} key"
 
     @property
     def host(self) -> str:
         """Host and port, for messages: an address may hold a password."""
         try:
-            parts = urlsplit(self.url)
+            parts = urlsplit(self.address)
             port = f":{parts.port}" if parts.port else ""
         except ValueError:
             return "?"
@@ -39,15 +58,16 @@ class Endpoint:
 class VisionSettings:
     """The vision model; each field is the name of its setting behind `vision_`, heic_bytes by its own name."""
 
-    url: str  # the address of an OpenAI-compatible service, such as http://localhost:11434/v1
+    url: str  # such as http://localhost:11434/v1; empty for the address that google and anthropic have
     model: str  # the model's name there
     key: str = field(default="", repr=False)  # sent to that address and nowhere else; empty when it asks for none
     seconds: float = 90.0  # how long one picture may take
     heic_bytes: int = 15 * MB  # larger HEIC files are not sent
+    provider: str = OPENAI  # whose protocol it speaks: openai (also Ollama, vLLM, llama.cpp), google, anthropic
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.model, self.key, self.seconds)
+        return Endpoint(self.url, self.model, self.key, self.seconds, "vision", "picture", self.provider)
 
     @property
     def fingerprint(self) -> str:
@@ -62,15 +82,20 @@ class VisionSettings:
 class LanguageSettings:
     """The language model; each field is the name of its setting behind `llm_`."""
 
-    url: str  # the address of an OpenAI-compatible service, such as http://localhost:11434/v1
+    url: str  # such as http://localhost:11434/v1; empty for the address that google and anthropic have
     model: str  # the model's name there
     key: str = field(default="", repr=False)  # sent to that address and nowhere else; empty when it asks for none
     seconds: float = 90.0  # how long one question may take
     characters: int = 24_000  # how much of a long text is sent with one question that is about the whole of it
+    provider: str = OPENAI  # openai (also Ollama, vLLM, llama.cpp), google, anthropic, or local
+    local: LocalSettings | None = None  # how to run it here, for the provider `local`
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.model, self.key, self.seconds, "llm", "text")
+        own = self.provider == LOCAL
+        return Endpoint(
+            self.url, self.model, self.key, self.seconds, "llm", "text", self.provider, own, self.local if own else None
+        )
 
     @property
     def fingerprint(self) -> str:

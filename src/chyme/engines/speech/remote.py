@@ -8,31 +8,37 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from chyme.digester import Calls
 from chyme.engines.llm.ask import check
 from chyme.engines.speech.answers import Answer, laid_out, understood
 from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.engines.speech.parcels import Piece, prepared, put, trusting_nobody
-from chyme.engines.speech.upload import misunderstood, upload
-from chyme.errors import ChildCrashed, EngineUnavailable, TimedOut
+from chyme.engines.speech.upload import Sound, misunderstood, upload
+from chyme.errors import ChildCrashed, TimedOut
 from chyme.model import Segment, Transcript
 
 ESTIMATED = "times are estimated: the model tells none"
 
 
 def transcribe(
-    name: str, scratch: Path, endpoint: SpeechEndpoint, language: str, progress: Callable[[float], None]
+    calls: Calls,
+    name: str,
+    scratch: Path,
+    endpoint: SpeechEndpoint,
+    language: str,
+    progress: Callable[[float], None],
 ) -> Transcript:
     """What is said in the pieces that `prepare` left in `scratch`, or a DigestError.
 
     `name` is the file's, for messages; `language` is as in `en`, or empty when the service shall find out. Every answer
     is kept in `scratch` before it is used: a second call asks only for what is missing.
     """
-    _ready(endpoint, name)
+    check(endpoint.endpoint, name)
     recording = prepared(scratch)
     if recording is None:
         raise ChildCrashed(f"{name}: its sound is not ready for sending, or was lost since; it is tried again")
     deadline = time.monotonic() + endpoint.seconds_for(recording.duration)
-    asking = _Asking(name, scratch, endpoint, language, deadline)
+    asking = _Asking(calls, name, scratch, endpoint, language, deadline)
     segments: list[Segment] = []
     spoken: Counter[str] = Counter()
     estimated = False
@@ -52,7 +58,10 @@ def transcribe(
 class _Asking:
     """One recording's requests: what was answered before is not asked again."""
 
-    def __init__(self, name: str, scratch: Path, endpoint: SpeechEndpoint, language: str, deadline: float) -> None:
+    def __init__(
+        self, calls: Calls, name: str, scratch: Path, endpoint: SpeechEndpoint, language: str, deadline: float
+    ) -> None:
+        self._calls = calls
         self._name = name
         self._scratch = scratch
         self._endpoint = endpoint
@@ -82,7 +91,8 @@ class _Asking:
             )
         with trusting_nobody(self._scratch / piece.file, piece.size) as sound:
             seconds = min(left, self._endpoint.seconds)
-            reply = upload(self._name, sound, self._endpoint, self._language, self._way, seconds)
+            sent = Sound(sound, piece.sha256)
+            reply = upload(self._calls, self._name, sent, self._endpoint, self._language, self._way, seconds)
         self._way = reply.way
         answer = understood(reply.body)
         if answer is None:
@@ -94,9 +104,3 @@ class _Asking:
         """What the answer depends on: another model's must not be taken for this one's."""
         told = "\0".join((self._endpoint.url, self._endpoint.model, self._language, piece.sha256))
         return hashlib.sha256(told.encode()).hexdigest()[:32]
-
-
-def _ready(endpoint: SpeechEndpoint, name: str) -> None:
-    check(endpoint.endpoint, name)
-    if not endpoint.key.isascii() or not endpoint.key.isprintable() or " " in endpoint.key:
-        raise EngineUnavailable(f"{name}: speech_key holds blanks or letters no key has; correct it")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from chyme.engines.llm.ask import bounded
+from chyme.digester import Calls
+from chyme.engines.llm.ask import alone
+from chyme.engines.llm.pauses import asked_for
+from chyme.engines.llm.watch import report
 from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.errors import (
     ContentBlocked,
@@ -25,9 +25,10 @@ from chyme.errors import (
 if TYPE_CHECKING:
     import httpx2
 
+    from chyme.engines.llm.toll import Toll
+
 FILE = ("piece.flac", "audio/flac")  # what the service is told instead of the file's own name
 EXCERPT = 160  # characters of a service's own words in a message
-LONGEST_WAIT = 86_400.0  # seconds a service may ask us to stay away
 _BLOCKED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _BUSY = frozenset({"overloaded", "overloaded_error", "slow_down"})
@@ -50,37 +51,69 @@ class Reply:
     way: int
 
 
-def upload(name: str, sound: BinaryIO, endpoint: SpeechEndpoint, language: str, way: int, seconds: float) -> Reply:
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """A piece of sound to send, and what tells it from others."""
+
+    stream: BinaryIO
+    sha256: str
+
+
+def upload(
+    calls: Calls, name: str, sound: Sound, endpoint: SpeechEndpoint, language: str, way: int, seconds: float
+) -> Reply:
     """The answer's bytes, or a DigestError. Blocks the calling thread, which must not run an event loop.
 
     A service that does not know the way it is asked is asked in a simpler one; all together take no longer than
     `seconds`. `name` is the file's, for messages; the service is not told it.
     """
-    import httpx2
+    from chyme.engines.llm.toll import Toll
 
+    toll = Toll(endpoint.endpoint, calls)
     try:
-        return bounded(_conversation(name, sound, endpoint, language, way), seconds)
-    except (TimeoutError, httpx2.TimeoutException):
-        raise _late(name, endpoint, seconds) from None
-    except httpx2.TransportError:
-        raise NetworkFailed(f"{name}: {_who(endpoint)} cannot be reached or broke off its answer") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL):
-        raise _stranger(name, endpoint) from None
+        reply = alone(_conversation(name, sound, endpoint, language, way, toll, seconds))
+    except Exception as error:
+        if toll.stopped is None:
+            ours = _translated(error, name, endpoint, seconds)
+            if ours is None:
+                raise
+            report(calls, endpoint.endpoint, ours, toll.ended)
+            raise ours from None
+    if toll.stopped is not None:
+        raise toll.stopped
+    report(calls, endpoint.endpoint, None, toll.ended)
+    return reply
 
 
-async def _conversation(name: str, sound: BinaryIO, endpoint: SpeechEndpoint, language: str, way: int) -> Reply:
+def _translated(error: Exception, name: str, endpoint: SpeechEndpoint, seconds: float) -> DigestError | None:
     import httpx2
 
-    from chyme.engines.llm.door import Door
+    match error:
+        case DigestError():
+            return error
+        case TimeoutError() | httpx2.TimeoutException():
+            return _late(name, endpoint, seconds)
+        case httpx2.TransportError():
+            return NetworkFailed(f"{name}: {_who(endpoint)} cannot be reached or broke off its answer")
+        case httpx2.HTTPError() | httpx2.InvalidURL():
+            return _stranger(name, endpoint)
+    return None
+
+
+async def _conversation(
+    name: str, sound: Sound, endpoint: SpeechEndpoint, language: str, way: int, toll: Toll, seconds: float
+) -> Reply:
+    import httpx2
 
     url = endpoint.url.rstrip("/") + "/audio/transcriptions"
-    headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    async with httpx2.AsyncClient(
-        transport=Door(endpoint.url), trust_env=False, follow_redirects=False, timeout=endpoint.seconds
-    ) as client:
+    async with (
+        toll.within(seconds),
+        httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client,
+    ):
         while True:
             form = {"model": endpoint.model, **({"language": language} if language else {}), **WAYS[way]}
-            answer = await client.post(url, headers=headers, data=form, files={"file": (FILE[0], sound, FILE[1])})
+            toll.told = f"{json.dumps(form, sort_keys=True)}\0{sound.sha256}".encode()
+            answer = await client.post(url, data=form, files={"file": (FILE[0], sound.stream, FILE[1])})
             if answer.is_success:
                 return Reply(answer.content, way)
             simpler = _simpler(way, answer)
@@ -104,7 +137,7 @@ def refused(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint) -> Dig
     """Our error for an answer that is no success."""
     who, status = _who(endpoint), answer.status_code
     said, code = _said(answer, endpoint.key)
-    wait = _retry_after(answer)
+    wait = asked_for(answer.headers)
     if code & _BLOCKED:
         return ContentBlocked(f"{name}: {who} refused this recording")
     if status == 402 or (status in (400, 403, 429) and code & _SPENT):
@@ -175,19 +208,6 @@ def _said(answer: httpx2.Response, key: str) -> tuple[str, set[str]]:
     if len(words) > EXCERPT:
         words = words[:EXCERPT].rstrip() + "…"
     return f": {words}" if words else "", codes
-
-
-def _retry_after(answer: httpx2.Response) -> float | None:
-    told = answer.headers.get("retry-after", "").strip()
-    try:
-        wait = float(told)
-    except ValueError:
-        try:
-            at = parsedate_to_datetime(told)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-        wait = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
-    return None if math.isnan(wait) else min(LONGEST_WAIT, max(0.0, wait))
 
 
 def _megabytes(answer: httpx2.Response) -> int:

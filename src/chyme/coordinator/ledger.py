@@ -1,0 +1,310 @@
+"""Stands between digesters and models: budgets, pauses, rest after failures, and what was paid for before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.decide.providers import (
+    LONGEST_WAIT,
+    Allowance,
+    Provider,
+    Rests,
+    after_answer,
+    after_failure,
+    day_of,
+    paced,
+    probed,
+    resting,
+    spent_up,
+)
+from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
+from chyme.model import CallEnd, File, Question, Reply, Ticket, iso
+from chyme.store import ai_calls, ai_providers, queue
+from chyme.store.ai_calls import Account, Spent
+from chyme.store.database import Database
+
+log = logging.getLogger(__name__)
+
+BATCH = 200  # digests that are woken together
+PATIENCE = 3  # trips after which nobody waits in front of the screen for a provider to return
+SOON = timedelta(minutes=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one provider stands, for people."""
+
+    name: str
+    state: str  # ready, paused, resting, spent
+    reason: str | None
+    until: str | None
+    spent: Spent
+    allowance: Allowance
+    renews: str
+    in_flight: int
+    waiting: int  # digests that were made without it, and will be made again
+
+
+class Ledger:
+    """What calls cost and whether they may be made. All of it is in the database: every process sees the same."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], datetime],
+        allowances: Mapping[str, Allowance],
+        private: Callable[[str], bool] = lambda _path: False,
+        rests: Rests | None = None,
+        own: Collection[str] = (),
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._allowances = allowances
+        self._rests = rests or Rests()
+        self._private = private
+        self._own = own
+
+    def private(self, file: File, provider: str | None) -> bool:
+        """Whether this provider must not see the file. One that runs here may: nothing leaves this machine."""
+        return provider is not None and provider not in self._own and self._private(file.path)
+
+    def calls_for(self, file: File, digester: str, run_id: str) -> AttemptCalls:
+        """The counter for one attempt."""
+        return AttemptCalls(self, file, digester, run_id)
+
+    def allowance(self, provider: str) -> Allowance:
+        return self._allowances.get(provider, Allowance())
+
+    def begin(self, question: Question, file: File, digester: str, run_id: str) -> Ticket | Reply:
+        if not question.own and self._private(file.path):
+            raise EngineUnavailable(
+                f"{file.name}: is private (.chymeprivate) and stays on this machine; {question.model} was not asked"
+            )
+        reply = ai_calls.kept(self._database.read(), file.id, digester, question.hash)
+        if reply is not None:
+            return reply
+        now = self._clock()
+
+        def take_leave(db: Connection) -> Ticket | DigestError:
+            provider = ai_providers.of(db, question.provider)
+            refused = self._refusal(db, provider, file, now)
+            if refused is not None:
+                return refused
+            following, wait = paced(provider, self.allowance(provider.name).per_second, now)
+            if wait > LONGEST_WAIT:
+                return RateLimited(
+                    f"{file.name}: waits its turn; {provider.name}_calls_per_second allows more",
+                    retry_after=wait,
+                    tried=False,
+                )
+            following = probed(following, file.id, now)
+            if following != provider:
+                ai_providers.put(db, following)
+            return Ticket(ai_calls.begin(db, question, digester, file.id, run_id, iso(now)), wait)
+
+        leave = self._database.write(take_leave)
+        if isinstance(leave, DigestError):
+            raise leave
+        return leave
+
+    def _refusal(self, db: Connection, provider: Provider, file: File, now: datetime) -> DigestError | None:
+        name = provider.name
+        if provider.paused_at is not None:
+            return BudgetSpent(f"{file.name}: calls of {name} are paused; 'chyme ai resume {name}' lets them go on")
+        rest = resting(provider, now)
+        if rest is not None:
+            error = BY_CATEGORY[Category(provider.category or Category.NETWORK)]
+            return error(f"{file.name}: {provider.reason}; it is left alone for a while", retry_after=rest, tried=False)
+        began, ends = day_of(now)
+        used = ai_calls.spent(db, name, iso(began))
+        what = spent_up(self.allowance(name), used.calls, used.tokens, used.cost)
+        if what is None:
+            return None
+        return BudgetSpent(
+            f"{file.name}: the day's budget of {what} for {name} is spent; it renews at {ends:%Y-%m-%d %H:%M}",
+            retry_after=(ends - now).total_seconds(),
+        )
+
+    def expect(self, name: str, file: File, digester: str) -> None:
+        """Raise what `begin` would, before anything is made ready for a call; unless its answer is there already."""
+        db = self._database.read()
+        if not ai_calls.any_kept(db, file.id, digester):
+            refused = self._refusal(db, ai_providers.of(db, name), file, self._clock())
+            if refused is not None:
+                raise refused
+
+    def end(self, ticket: Ticket, end: CallEnd) -> None:
+        self._database.write(lambda db: ai_calls.end(db, ticket.id, end), len(end.reply.body) if end.reply else 0)
+
+    def answered(self, name: str) -> None:
+        """It is well; what waited for it goes on."""
+        before = ai_providers.of(self._database.read(), name)
+        if not before.failures and not before.open:
+            return
+        now = iso(self._clock())
+
+        def note(db: Connection) -> int:
+            provider = ai_providers.of(db, name)
+            ai_providers.put(db, after_answer(provider))
+            return queue.forgive(db, name, provider.since or now, now) if provider.open else 0
+
+        forgiven = self._database.write(note)
+        if before.open:
+            log.warning("%s answers again; %d digests made without it will be made again", name, forgiven)
+
+    def failed(self, name: str, error: DigestError, outage: bool, file: File) -> None:
+        now = self._clock()
+        reason = str(error).removeprefix(f"{file.name}: ")
+
+        def note(db: Connection) -> Provider:
+            before = ai_providers.of(db, name)
+            after = after_failure(before, error.category, reason, error.retry_after, outage, file.id, now, self._rests)
+            ai_providers.put(db, after)
+            return before
+
+        before = self._database.write(note)
+        if outage and not before.open:
+            log.warning("%s: %s", name, reason)
+
+    def excused(self, name: str, error: DigestError) -> tuple[float | None, bool]:
+        """When to try again after this failure, and whether the attempt counts: not while the provider is at fault."""
+        rest = resting(ai_providers.of(self._database.read(), name), self._clock())
+        if rest is None or error.category not in self._rests.seconds:
+            return error.retry_after, error.tried
+        return max(rest, error.retry_after or 0.0), False
+
+    def pause(self, names: list[str]) -> None:
+        """Make no call until somebody lets them go on. Calls under way end by themselves."""
+        now = iso(self._clock())
+
+        def note(db: Connection) -> None:
+            for name in names:
+                provider = ai_providers.of(db, name)
+                ai_providers.put(db, replace(provider, paused_at=provider.paused_at or now))
+
+        self._database.write(note)
+
+    def resume(self, names: list[str]) -> int:
+        """Let calls go on, also to a provider that was left alone. Returns how many digests will be made again."""
+        now = iso(self._clock())
+
+        def note(db: Connection) -> int:
+            count = 0
+            for name in names:
+                provider = ai_providers.of(db, name)
+                ai_providers.put(db, replace(provider, paused_at=None, until=None))
+                count += queue.let_go_on(db, name, now)
+            return count
+
+        return self._database.write(note)
+
+    def begin_anew(self, names: list[str]) -> None:
+        """When chyme starts: settings may be others now, so what waits for a model tries soon."""
+        db = self._database.read()
+        waiting = [name for name in names if queue.made_without(db, name)]
+        now = iso(self._clock())
+
+        def note(db: Connection) -> None:
+            for name in waiting:
+                provider = ai_providers.of(db, name)
+                if provider.open:
+                    ai_providers.put(db, replace(provider, until=None, trips=0))
+                if provider.paused_at is None:
+                    queue.let_go_on(db, name, now)
+
+        if waiting:
+            self._database.write(note)
+
+    def wake(self) -> int:
+        """Make again what was made without a model and may have it now. Returns how many digests.
+
+        While a provider is left alone, one at a time; while a budget allows only a few, only so many.
+        """
+        now = self._clock()
+        due = queue.due_without(self._database.read(), iso(now))
+        if not due:
+            return 0
+
+        def wake_all(db: Connection) -> int:
+            return sum(queue.wake_without(db, name, iso(now), self._room(db, name, now)) for name in due)
+
+        return self._database.write(wake_all)
+
+    def _room(self, db: Connection, name: str, now: datetime) -> int:
+        provider = ai_providers.of(db, name)
+        if provider.paused_at is not None or resting(provider, now) is not None:
+            return 0
+        if provider.open:
+            return 1
+        allowance, used = self.allowance(name), ai_calls.spent(db, name, iso(day_of(now)[0]))
+        if spent_up(allowance, used.calls, used.tokens, used.cost) is not None:
+            return 0
+        return min(BATCH, allowance.calls - used.calls) if allowance.calls else BATCH
+
+    def soon(self) -> tuple[int, str | None]:
+        """How many digests wait for a model that may be back in a moment, and when the next of them is tried."""
+        db, now = self._database.read(), self._clock()
+        count, first = 0, None
+        for name, waiting, at in queue.waiting_until(db, iso(now + SOON)):
+            if ai_providers.of(db, name).trips <= PATIENCE:
+                count, first = count + waiting, min(first or at, at)
+        return count, first
+
+    def standings(self, names: list[str]) -> list[Standing]:
+        """How the providers stand, for people."""
+        now = self._clock()
+        began, ends = day_of(now)
+        told = []
+        with self._database.snapshot() as db:
+            for name in names:
+                provider, used = ai_providers.of(db, name), ai_calls.spent(db, name, iso(began))
+                state, reason, until = self._told(provider, used, now)
+                told.append(
+                    Standing(
+                        *(name, state, reason, until, used, self.allowance(name), iso(ends)),
+                        *(ai_calls.in_flight(db, name), queue.made_without(db, name)),
+                    )
+                )
+        return told
+
+    def _told(self, provider: Provider, used: Spent, now: datetime) -> tuple[str, str | None, str | None]:
+        if provider.paused_at is not None:
+            return "paused", f"by you, at {provider.paused_at}", None
+        what = spent_up(self.allowance(provider.name), used.calls, used.tokens, used.cost)
+        if what is not None:
+            return "spent", f"the day's budget of {what} is spent", iso(day_of(now)[1])
+        if provider.open:
+            return "resting", provider.reason, provider.until
+        return "ready", provider.reason, None
+
+    def accounts(self, by: str, since: str) -> list[Account]:
+        return ai_calls.accounts(self._database.read(), by, since)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptCalls:
+    """The calls of one attempt at one digest."""
+
+    ledger: Ledger
+    file: File
+    digester: str
+    run_id: str
+
+    def begin(self, question: Question) -> Ticket | Reply:
+        return self.ledger.begin(question, self.file, self.digester, self.run_id)
+
+    def end(self, ticket: Ticket, end: CallEnd) -> None:
+        self.ledger.end(ticket, end)
+
+    def expect(self, provider: str) -> None:
+        self.ledger.expect(provider, self.file, self.digester)
+
+    def answered(self, provider: str) -> None:
+        self.ledger.answered(provider)
+
+    def failed(self, provider: str, error: DigestError, outage: bool) -> None:
+        self.ledger.failed(provider, error, outage, self.file)

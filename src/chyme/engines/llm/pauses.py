@@ -1,0 +1,51 @@
+"""How long a provider asks us to stay away."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+LONGEST_WAIT = 86_400.0  # seconds a provider may ask us to stay away
+_DELAY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s", re.ASCII)
+
+
+def asked_for(headers: Mapping[str, str], body: object = None) -> float | None:
+    """Seconds from Retry-After (a number or a date), from retry-after-ms, or from Google's RetryInfo in the body."""
+    told = {name.lower(): value.strip() for name, value in headers.items() if name.lower().startswith("retry-after")}
+    wait = _number(told.get("retry-after-ms", ""), 0.001)
+    if wait is None:
+        wait = _number(told.get("retry-after", ""), 1.0)
+    if wait is None:
+        wait = _until(told.get("retry-after", ""))
+    if wait is None:
+        wait = _retry_info(body)
+    return None if wait is None else min(LONGEST_WAIT, max(0.0, wait))
+
+
+def _number(told: str, unit: float) -> float | None:
+    try:
+        wait = float(told) * unit
+    except ValueError:
+        return None
+    return None if math.isnan(wait) else wait
+
+
+def _until(told: str) -> float | None:
+    try:
+        at = parsedate_to_datetime(told)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+
+
+def _retry_info(body: object) -> float | None:
+    fault = body.get("error", body) if isinstance(body, dict) else None
+    details = fault.get("details") if isinstance(fault, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and (found := _DELAY.fullmatch(delay)):
+            return float(found[1])
+    return None

@@ -1,0 +1,152 @@
+"""Every call of a model, what it cost, and the responses that were paid for and not used yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.model import CallEnd, Question, Reply
+
+NEVER_SENT = "unreachable"  # nobody heard it, so it spends nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls came to."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The calls that have something in common."""
+
+    name: str  # of the provider, model, digester, file or day
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None  # None: no price is known
+    seconds: float
+
+
+BY = {
+    "provider": "provider",
+    "model": "model",
+    "digester": "digester",
+    "file": "coalesce((SELECT path FROM files WHERE id = file_id), '(forgotten)')",
+    "day": "substr(at, 1, 10)",
+}
+
+
+def begin(db: Connection, question: Question, digester: str, file_id: int, run_id: str, now: str) -> int:
+    """A call is about to be made. Returns its id."""
+    row = db.execute(
+        """
+        INSERT INTO ai_calls (at, provider, host, model, digester, file_id, run_id, question, outcome)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'in-flight') RETURNING id
+        """,
+        (now, question.provider, question.host, question.model, digester, file_id, run_id, question.hash),
+    ).fetchone()
+    return int(row[0])
+
+
+def end(db: Connection, call_id: int, end: CallEnd) -> None:
+    """What became of it; a response is kept, unless its file was forgotten meanwhile."""
+    reply = end.reply
+    db.execute(
+        """
+        UPDATE ai_calls
+           SET outcome = :outcome, status = :status, tokens_in = :tokens_in, tokens_out = :tokens_out, cost = :cost,
+               duration_ms = :ms, media_type = iif(file_id IS NULL, NULL, :type),
+               response = iif(file_id IS NULL, NULL, :body)
+         WHERE id = :id
+        """,
+        {
+            "outcome": end.outcome,
+            "status": end.status if reply is None else reply.status,
+            "tokens_in": end.tokens_in,
+            "tokens_out": end.tokens_out,
+            "cost": end.cost,
+            "ms": round(end.seconds * 1000),
+            "type": reply.media_type if reply else None,
+            "body": reply.body if reply else None,
+            "id": call_id,
+        },
+    )
+
+
+def kept(db: Connection, file_id: int, digester: str, question: str) -> Reply | None:
+    """The response to this very question, if it has not been used yet."""
+    row = db.execute(
+        """
+        SELECT status, media_type, response FROM ai_calls
+         WHERE file_id = ? AND digester = ? AND question = ? AND response IS NOT NULL ORDER BY id DESC LIMIT 1
+        """,
+        (file_id, digester, question),
+    ).fetchone()
+    return Reply(row[0] or 200, row[1] or "", row[2]) if row else None
+
+
+def any_kept(db: Connection, file_id: int, digester: str) -> bool:
+    """Whether a response waits to be used."""
+    row = db.execute(
+        "SELECT 1 FROM ai_calls WHERE file_id = ? AND digester = ? AND response IS NOT NULL LIMIT 1",
+        (file_id, digester),
+    ).fetchone()
+    return row is not None
+
+
+def forget_responses(db: Connection, file_id: int, digester: str) -> None:
+    """The digest is recorded: what it was made from is not needed any more."""
+    db.execute(
+        """
+        UPDATE ai_calls SET response = NULL, media_type = NULL
+         WHERE file_id = ? AND digester = ? AND response IS NOT NULL
+        """,
+        (file_id, digester),
+    )
+
+
+def lose(db: Connection) -> int:
+    """Calls whose process died: they may have been answered, and nobody will know."""
+    return db.execute(
+        """
+        UPDATE ai_calls SET outcome = 'lost'
+         WHERE outcome = 'in-flight' AND run_id NOT IN (SELECT run_id FROM digests WHERE status = 'in-progress')
+        """
+    ).rowcount
+
+
+def spent(db: Connection, provider: str, since: str) -> Spent:
+    """What a provider has cost since this moment, calls under way and lost ones included."""
+    row = db.execute(
+        """
+        SELECT count(*), coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0), coalesce(sum(cost), 0.0)
+          FROM ai_calls INDEXED BY ai_calls_by_time WHERE provider = ? AND at >= ? AND outcome <> ?
+        """,
+        (provider, since, NEVER_SENT),
+    ).fetchone()
+    return Spent(*row)
+
+
+def accounts(db: Connection, by: str, since: str) -> list[Account]:
+    """The calls since this moment, by one of BY; the dearest and then the most first, days in their order."""
+    order = "name" if by == "day" else "coalesce(sum(cost), 0) DESC, count(*) DESC, name"
+    rows = db.execute(
+        f"""
+        SELECT {BY[by]} AS name, count(*), count(*) FILTER (WHERE outcome NOT IN ('answered', 'in-flight')),
+               coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), sum(cost),
+               coalesce(sum(duration_ms), 0) / 1000.0
+          FROM ai_calls WHERE at >= ? GROUP BY 1 ORDER BY {order}
+        """,
+        (since,),
+    )
+    return [Account(*row) for row in rows]
+
+
+def in_flight(db: Connection, provider: str) -> int:
+    row = db.execute("SELECT count(*) FROM ai_calls WHERE provider = ? AND outcome = 'in-flight'", (provider,))
+    return int(row.fetchone()[0])

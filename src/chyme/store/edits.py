@@ -1,0 +1,73 @@
+"""What persons set about documents, and how it can be taken back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+CHANGES_KEPT = 1000  # of the whole vault
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something a person set, that can be undone."""
+
+    id: int
+    file_id: int
+    what: str
+    before: Mapping[str, Mapping[str, object] | None]  # field → {"value": …}; None where nobody had set it
+
+
+def of_file(db: Connection, file_id: int) -> dict[str, object]:
+    """Field → what a person set."""
+    rows = db.execute("SELECT field, value FROM edits WHERE file_id = ?", (file_id,))
+    return {field: json.loads(value) for field, value in rows}
+
+
+def put(db: Connection, file_id: int, field: str, value: object, now: str) -> None:
+    """Set a field, whatever was set before."""
+    db.execute(
+        """
+        INSERT INTO edits (file_id, field, value, updated_at) VALUES (:file, :field, :value, :now)
+            ON CONFLICT (file_id, field) DO UPDATE SET value = :value, updated_at = :now
+        """,
+        {"file": file_id, "field": field, "value": json.dumps(value, ensure_ascii=False), "now": now},
+    )
+
+
+def remove(db: Connection, file_id: int, field: str) -> None:
+    """Nobody has set this field any more."""
+    db.execute("DELETE FROM edits WHERE file_id = ? AND field = ?", (file_id, field))
+
+
+def tags_given(db: Connection) -> list[tuple[int, dict[str, object]]]:
+    """(file, what a person did to its tags) of every file where somebody did."""
+    rows = db.execute("SELECT file_id, value FROM edits WHERE field = 'tags' ORDER BY file_id")
+    return [(file_id, json.loads(value)) for file_id, value in rows]
+
+
+def note(db: Connection, file_id: int, what: str, before: Mapping[str, object], now: str) -> None:
+    """Remember a change and how things were."""
+    db.execute(
+        "INSERT INTO edit_changes (at, file_id, what, undo) VALUES (?, ?, ?, ?)",
+        (now, file_id, what, json.dumps(before, ensure_ascii=False)),
+    )
+    db.execute("DELETE FROM edit_changes WHERE id <= (SELECT max(id) FROM edit_changes) - ?", (CHANGES_KEPT,))
+
+
+def last_change(db: Connection, file_id: int | None = None) -> Change | None:
+    """The last change of this file, or of any."""
+    row = db.execute(
+        """
+        SELECT id, file_id, what, undo FROM edit_changes
+         WHERE :file IS NULL OR file_id = :file ORDER BY id DESC LIMIT 1
+        """,
+        {"file": file_id},
+    ).fetchone()
+    return Change(row[0], row[1], row[2], json.loads(row[3])) if row else None
+
+
+def forget_change(db: Connection, change_id: int) -> None:
+    db.execute("DELETE FROM edit_changes WHERE id = ?", (change_id,))

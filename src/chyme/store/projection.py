@@ -1,0 +1,46 @@
+"""What a document is called and about, worked out anew from its digests, its tags and what persons set."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from chyme.decide.classification import Classification, from_json
+from chyme.decide.documents import CLASSIFIERS
+from chyme.decide.edits import Described, applied
+from chyme.store import digests, documents, edits, events, files, names, tags
+
+__all__ = ["CLASSIFIERS", "describe", "found"]
+
+
+def describe(db: Connection, file_id: int, now: str) -> bool:
+    """Bring document, index and whoever watches in line; in the transaction of what changed. Whether anything did."""
+    file = files.by_id(db, file_id)
+    if file is None:
+        return False
+    becomes = {name: other for name, other in tags.rules(db).items() if other}
+    told = applied(found(db, file_id), edits.of_file(db, file_id), becomes)
+    if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
+        return False
+    names.write(db, file, told.title, told.tags, told.summary)
+    documents.title_found(db, file_id)
+    events.tell(db, now, "document", file_id, file.path, detail="described")
+    return True
+
+
+def found(db: Connection, file_id: int) -> Described:
+    """What was found out, whatever persons say: the classifier's word, and until it speaks the text's own title."""
+    document = documents.of_file(db, file_id)
+    said = _classified(db, file_id)
+    title = said.title or (document.found_title if document else None)
+    return Described(title, said.summary, said.date, said.language, tuple(tags.of_file(db, file_id)))
+
+
+def _classified(db: Connection, file_id: int) -> Classification:
+    for name in sorted(CLASSIFIERS):
+        content = digests.content(db, file_id, name)
+        if content:
+            try:
+                return from_json(content)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                continue
+    return Classification()

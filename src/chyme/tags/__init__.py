@@ -1,0 +1,5 @@
+"""The tags of a vault, and what persons decide about them."""
+
+from chyme.tags.tags import Done, Listing, Shown, Similar, Tags, as_json
+
+__all__ = ["Done", "Listing", "Shown", "Similar", "Tags", "as_json"]

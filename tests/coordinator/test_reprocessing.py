@@ -1,0 +1,87 @@
+"""Trying again what went wrong with one document, and making again what is out of date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.coordinator.outdated import outdated, redo
+from chyme.coordinator.reprocessing import Reprocessing, reprocess
+from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
+from chyme.model import Output, iso
+from chyme.store import digests, requests
+
+TITLED = '{"title": "told", "tags": []}'
+UNTITLED = '{"title": null, "tags": []}'
+
+
+def again(bench: Bench, path: str) -> Reprocessing:
+    return reprocess(bench.database, bench.rules, "home", path, iso(bench.clock.now), lambda: None)
+
+
+def test_a_hundred_clicks_make_one_job(bench: Callable[..., Bench]) -> None:
+    classify = Told("classify-document", lambda _source: [Output("classify-document", UNTITLED)])
+    vault = bench(classify)
+    note = vault.drop("a/note.txt")
+    vault.process(note)
+    assert vault.state(note) == "needs-classification"
+
+    answers = {again(vault, "a/note.txt") for _ in range(100)}
+    assert answers == {Reprocessing("classify-doc_home_a/note.txt")}
+    assert len(requests.of_file(vault.db, note)) == 1
+    classify.make = lambda _source: [Output("classify-document", TITLED)]
+    vault.process(note)
+    assert (classify.calls, vault.state(note)) == (2, "completed")
+
+    assert again(vault, "a/note.txt") == Reprocessing("process-doc_home_a/note.txt")  # a finished job blocks no other
+    vault.process(note)
+    assert classify.calls == 3
+
+
+def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
+    text = Told("doc-to-markdown", fails(UnreadableFile("broken")))
+    vault = bench(text)
+    document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
+    vault.process(document)
+    assert vault.state(document) == "failed"
+    text.make = lambda _source: [Output("doc-to-markdown", "# Now it is there")]
+    assert again(vault, "paper.pdf").as_json() == {"success": True, "job_id": "process-doc_home_paper.pdf"}
+    vault.process(document)
+    assert vault.state(document) == "completed"
+
+
+def test_what_nobody_reads_is_not_tried_again(bench: Callable[..., Bench]) -> None:
+    vault = bench(Told("doc-to-markdown", fails(UnsupportedFile("an archive"))))
+    document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
+    vault.process(document)
+    assert again(vault, "paper.pdf").as_json() == {"skipped": True}
+    vault.drop("thing.bin", b"\0\1\2\3" * 20)
+    assert again(vault, "thing.bin").as_json() == {"skipped": True}
+    with pytest.raises(UsageError, match="is not a file"):
+        again(vault, "nowhere.txt")
+
+
+def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench], clock: Clock) -> None:
+    first, second = Told("first", provider="llm"), Told("second")
+    vault = bench(first, second)
+    notes = [vault.drop(f"{folder}/note.txt", folder) for folder in ("one", "two")]
+    for note in notes:
+        vault.process(note)
+    nothing: list[str] = []
+    assert outdated(vault.database, vault.rules, nothing, nothing, lambda _path: False) == []
+
+    vars(first)["recipe"] = "another prompt"
+    found = outdated(vault.database, vault.rules, nothing, nothing, lambda path: path.startswith("two/"))
+    assert [(one.digester, one.file_ids, one.calls) for one in found] == [("first", tuple(notes), 1)]
+    assert outdated(vault.database, vault.rules, ["two"], nothing, lambda _path: False)[0].file_ids == (notes[1],)
+    assert outdated(vault.database, vault.rules, nothing, ["second"], lambda _path: False) == []
+
+    assert redo(vault.database, vault.rules, found, iso(clock.now)) == 2
+    assert vault.content(notes[0], "first"), "what is there stays until it is replaced"
+    assert vault.state(notes[0]) == "processing"
+    for note in notes:
+        vault.process(note)
+    assert (first.calls, second.calls) == (4, 2)
+    assert digests.outdated(vault.db, vault.rules.recipes()) == 0

@@ -1,0 +1,348 @@
+"""What a person decides about tags holds in every document, in the index and in the digests, and can be undone."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from coordinating import Bench, Told
+
+from chyme.decide.alike import unit
+from chyme.decide.tag_names import TAG_EMBEDDINGS, TAGS, normalised
+from chyme.decide.tagged import Tagged, as_json
+from chyme.digester import Source
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.errors import UsageError
+from chyme.model import Output, TagVector, Wish
+from chyme.search.sqlite import SqliteIndex
+from chyme.store import documents, edits, events, projection, tags, verify
+from chyme.tags import Tags
+
+NOW = "2026-03-04T12:00:00.000000Z"
+Open = Callable[..., Bench]
+
+
+def meaning(tag: str) -> TagVector:
+    made = random.Random(tag)
+    return TagVector(tag, "m", unit(made.gauss(0, 1) for _ in range(64)))
+
+
+def propose(source: Source) -> list[Output]:
+    """The tags a file proposes are what it says, line by line."""
+    with source.open() as stream:
+        found = [tag for line in stream.read().decode().splitlines() if (tag := normalised(line))]
+    tagged = Tagged(tuple(found), "generated", tuple(found))
+    return [Output(TAGS, as_json(tagged), tag_vectors=tuple(map(meaning, found)))]
+
+
+def embed(source: Source) -> list[Output]:
+    output = source.output(TAGS)
+    found = json.loads(output.content)["tags"] if output and output.content else []
+    return [Output(TAG_EMBEDDINGS, str(len(found)), tag_vectors=tuple(map(meaning, found)))]
+
+
+class Tagging:
+    """A vault with tags, and short ways to ask about them."""
+
+    def __init__(self, open_bench: Open) -> None:
+        self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
+        self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
+        self.tags = Tags(self.bench.database, self.bench.clock)
+        self.index = SqliteIndex(self.bench.database.read)
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.bench.db
+
+    def drop(self, name: str, *proposed: str) -> int:
+        file_id = self.bench.drop(name, "\n".join(proposed))
+        self.bench.process(file_id)
+        return file_id
+
+    def edit(self, file_id: int, value: dict[str, list[str]]) -> None:
+        def write(db: sqlite3.Connection) -> None:
+            for name in (*value.get("set", ()), *value.get("added", ())):
+                tags.ensure(db, name, NOW)
+            edits.put(db, file_id, "tags", value, NOW)
+            projection.describe(db, file_id, NOW)
+
+        self.bench.database.write(write)
+
+    def shown(self, file_id: int) -> list[str]:
+        """What a person sees."""
+        row = documents.of_file(self.db, file_id)
+        assert row is not None
+        return list(row.tags)
+
+    def told(self, file_id: int) -> Any:
+        """What the digest says."""
+        return json.loads(self.bench.content(file_id, TAGS) or "null")
+
+    def found(self, tag: str) -> list[str]:
+        """The files whose names, titles and tags have this word; their texts would have it anyway."""
+        return sorted(hit.path for hit in self.index.search(tag).hits if "name" in hit.why)
+
+    def problems(self) -> list[str]:
+        return self.bench.database.write(verify.problems)
+
+    def state(self) -> object:
+        """Everything a decision may change."""
+        asked = (
+            "SELECT name, model, code FROM tags ORDER BY name",
+            "SELECT name, becomes FROM tag_rules ORDER BY name",
+            "SELECT g.file_id, t.name, g.ordinal FROM file_tags g JOIN tags t ON t.id = g.tag_id ORDER BY 1, 3",
+            "SELECT file_id, field, value FROM edits ORDER BY 1, 2",
+            "SELECT file_id, tags FROM documents ORDER BY 1",
+            "SELECT file_id, tags FROM file_terms ORDER BY 1",
+            "SELECT file_id, content FROM digests WHERE digester = 'tags' ORDER BY 1",
+        )
+        return [self.db.execute(question).fetchall() for question in asked]
+
+
+@pytest.fixture
+def vault(bench: Open) -> Tagging:
+    return Tagging(bench)
+
+
+def test_tags_are_listed_with_the_files_that_have_them(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "rent", "flat")
+    two = vault.drop("two.txt", "rent")
+    vault.edit(one, {"added": ["garden"], "removed": ["flat"]})
+    vault.edit(two, {"set": ["garden", "rent"]})
+    listed = {tag.name: (tag.files, tag.by_machine, tag.by_person) for tag in vault.tags.listed().tags}
+
+    assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1), "flat": (0, 1, 0)}
+    shown = vault.tags.show("RENTS")
+    assert [(file.path, file.by_person) for file in shown.files] == [("one.txt", False), ("two.txt", True)]
+    assert vault.tags.show("flat").files == ()
+
+
+def test_a_new_name_is_shown_and_found_everywhere_at_once_and_for_ever(vault: Tagging) -> None:
+    one, two = vault.drop("one.txt", "lease", "flat"), vault.drop("two.txt", "flat", "lease")
+    done = vault.tags.rename("Lease", "Rental  Contract")
+
+    assert (done.what, done.files) == ("renamed “lease” to “rental contract”", 2)
+    assert done.tag is not None
+    assert (done.tag.name, done.tag.files) == ("rental contract", 2)
+    assert (vault.shown(one), vault.shown(two)) == (["rental contract", "flat"], ["flat", "rental contract"])
+    assert vault.told(one)["reused"] == {"lease": "rental contract"}
+    assert vault.found("rental") == ["one.txt", "two.txt"]
+    three = vault.drop("three.txt", "leases")
+    assert vault.shown(three) == ["rental contract"]
+    assert vault.tags.listed().becomes == {"lease": "rental contract"}
+    assert vault.tags.show("rental contract").replaces == ("lease",)
+    vault.bench.process(one)
+    assert vault.problems() == []
+
+
+def test_what_a_new_name_means_is_asked_for_again(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "lease")
+    vault.tags.rename("lease", "contract")
+    assert tags.meaning_of(vault.db, "contract") is None
+    assert vault.bench.digest(one, TAG_EMBEDDINGS)[0] == "todo"
+    vault.bench.process(one)
+
+    assert tags.meaning_of(vault.db, "contract") is not None
+    assert vault.bench.digest(one, TAG_EMBEDDINGS)[0] == "completed"
+
+
+def test_a_name_that_is_taken_banned_or_none_is_refused(vault: Tagging) -> None:
+    vault.drop("one.txt", "lease", "contract", "page")
+    vault.tags.ban("page")
+    before = vault.state()
+    for new, why in (
+        ("contract", "chyme tags merge 'contract' 'lease'"),
+        ("page", "“page” is banned; say first: chyme tags unban 'page'"),
+        ("LEASE", "is called so already"),
+        ("a, b", "is no tag"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            vault.tags.rename("lease", new)
+    with pytest.raises(UsageError, match="there is no tag “leaze”; is it lease"):
+        vault.tags.rename("leaze", "x")
+    assert vault.state() == before
+
+
+def test_a_tag_may_be_spelt_otherwise(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "invoices")
+    vault.tags.rename("invoices", "invoice")
+    assert vault.shown(one) == ["invoice"]
+    assert vault.shown(vault.drop("two.txt", "invoices")) == ["invoice"]
+    vault.tags.rename("invoice", "invoices")  # and back
+    assert vault.tags.listed().becomes == {"invoice": "invoices"}
+    assert vault.shown(vault.drop("three.txt", "invoice")) == ["invoices"]
+
+
+def test_merging_keeps_one_of_several_in_the_first_place(vault: Tagging) -> None:
+    one, two = vault.drop("one.txt", "bill", "rent", "receipt"), vault.drop("two.txt", "invoice", "rent", "bill")
+    done = vault.tags.merge("invoice", ["bill", "receipt"])
+
+    assert done.what == "merged “bill” and “receipt” into “invoice”"
+    assert (vault.shown(one), vault.shown(two)) == (["invoice", "rent"], ["invoice", "rent"])
+    assert vault.shown(vault.drop("three.txt", "receipts", "bills")) == ["invoice"]
+    assert [tag.name for tag in vault.tags.listed().tags] == ["invoice", "rent"]
+    for others in ([], ["invoice"]):
+        with pytest.raises(UsageError, match="can only be merged with other tags"):
+            vault.tags.merge("invoice", others)
+    with pytest.raises(UsageError, match="“bill” became “invoice”"):
+        vault.tags.show("bill")
+
+
+def test_what_persons_gave_by_hand_is_renamed_too(vault: Tagging) -> None:
+    added, set_ = vault.drop("added.txt", "rent"), vault.drop("set.txt", "bill")
+    vault.edit(added, {"added": ["bill", "invoice"], "removed": []})
+    vault.edit(set_, {"set": ["bill", "garden"]})
+    vault.tags.merge("invoice", ["bill"])
+
+    assert edits.of_file(vault.db, added) == {"tags": {"added": ["invoice"], "removed": []}}
+    assert edits.of_file(vault.db, set_) == {"tags": {"set": ["invoice", "garden"]}}
+    assert (vault.shown(added), vault.shown(set_)) == (["rent", "invoice"], ["invoice", "garden"])
+    assert tags.names(vault.db) == ["garden", "invoice", "rent"]
+
+
+def test_what_persons_took_away_stays_away_and_what_they_kept_stays(vault: Tagging) -> None:
+    gone, kept = vault.drop("gone.txt", "bill", "rent"), vault.drop("kept.txt", "bill", "invoice")
+    for file_id in (gone, kept):
+        vault.edit(file_id, {"added": [], "removed": ["bill"]})
+    vault.tags.merge("invoice", ["bill"])
+
+    assert (vault.shown(gone), vault.shown(kept)) == (["rent"], ["invoice"])
+    assert edits.of_file(vault.db, kept) == {}
+    vault.tags.undo()
+    assert edits.of_file(vault.db, kept) == {"tags": {"added": [], "removed": ["bill"]}}
+
+
+def test_a_banned_tag_is_given_by_nobody_but_by_hand(vault: Tagging) -> None:
+    one, two = vault.drop("one.txt", "page", "rent"), vault.drop("two.txt", "page")
+    vault.edit(two, {"added": ["page"], "removed": []})
+    done = vault.tags.ban("page")
+
+    assert done.what == "banned “page”"
+    assert (vault.shown(one), vault.shown(two)) == (["rent"], ["page"])
+    assert vault.told(one)["tags"] == ["rent"]
+    assert vault.shown(vault.drop("three.txt", "pages", "flat")) == ["flat"]
+    assert vault.tags.listed().banned == ("page",)
+    with pytest.raises(UsageError, match="is banned already"):
+        vault.tags.ban("page")
+
+
+def test_a_tag_that_stands_on_no_file_is_gone_once_it_is_banned(vault: Tagging) -> None:
+    vault.bench.database.write(lambda db: tags.ensure(db, "page", NOW))
+    vault.tags.ban("page")
+    assert tags.names(vault.db) == []
+
+
+def test_an_unbanned_tag_comes_back_when_files_are_digested_again(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "page", "rent")
+    vault.tags.ban("page")
+    with pytest.raises(UsageError, match="“page” is banned; see: chyme tags unban"):
+        vault.tags.show("page")
+    assert vault.tags.unban("Pages").what == "unbanned “page”"
+    assert vault.shown(one) == ["rent"]
+    vault.bench.process(one, Wish(reset=True))
+
+    assert vault.shown(one) == ["page", "rent"]
+    with pytest.raises(UsageError, match="“rent” is not banned"):
+        vault.tags.unban("rent")
+
+
+@pytest.mark.parametrize("decision", ["rename", "merge", "ban", "unban"])
+def test_every_decision_can_be_undone_to_the_letter(vault: Tagging, decision: str) -> None:
+    one = vault.drop("one.txt", "bill", "rent", "receipt", "page")
+    two = vault.drop("two.txt", "invoice", "bill")
+    vault.edit(one, {"added": ["garden"], "removed": ["rent"]})
+    vault.edit(two, {"set": ["bill", "garden", "receipt"]})
+    vault.tags.ban("page")
+    before = vault.state()
+    done = {
+        "rename": lambda: vault.tags.rename("bill", "payment"),
+        "merge": lambda: vault.tags.merge("invoice", ["bill", "receipt", "garden"]),
+        "ban": lambda: vault.tags.ban("receipt"),
+        "unban": lambda: vault.tags.unban("page"),
+    }[decision]()
+    assert vault.state() != before
+
+    assert vault.tags.undo().what == done.what
+    assert vault.state() == before
+    for file_id in (one, two):
+        vault.bench.process(file_id)
+    assert vault.state() == before
+    assert vault.problems() == []
+    vault.tags.undo()
+    assert vault.shown(one) == ["bill", "receipt", "page", "garden"]
+    with pytest.raises(UsageError, match="there is nothing to undo"):
+        vault.tags.undo()
+
+
+def test_what_was_tagged_since_goes_along_when_a_decision_is_undone(vault: Tagging) -> None:
+    vault.drop("one.txt", "bill", "rent")
+    vault.tags.rename("bill", "invoice")
+    new = vault.drop("new.txt", "flat", "bill", "rent")
+    own = vault.drop("own.txt", "invoice")
+    assert vault.shown(new) == ["flat", "invoice", "rent"]
+    vault.tags.undo()
+
+    assert (vault.shown(new), vault.shown(own)) == (["flat", "bill", "rent"], ["invoice"])
+    assert vault.found("invoice") == ["own.txt"]
+
+
+def test_a_ban_that_is_back_takes_the_tag_away_again(vault: Tagging) -> None:
+    vault.drop("one.txt", "page", "rent")
+    vault.tags.ban("page")
+    vault.tags.unban("page")
+    later = vault.drop("later.txt", "page")
+    vault.tags.undo()
+    assert vault.shown(later) == []
+
+
+def test_a_decision_that_was_overtaken_cannot_be_undone(vault: Tagging) -> None:
+    vault.drop("one.txt", "bill", "rent")
+    vault.tags.ban("bill")
+    vault.bench.database.write(lambda db: tags.put_rule(db, "bill", "rent", NOW))
+    before = vault.state()
+    with pytest.raises(UsageError, match="cannot be undone any more"):
+        vault.tags.undo()
+    assert vault.state() == before
+
+
+def test_a_purged_file_is_no_hindrance(vault: Tagging) -> None:
+    one, two = vault.drop("one.txt", "bill"), vault.drop("two.txt", "bill")
+    vault.tags.rename("bill", "invoice")
+    vault.bench.database.write(lambda db: db.execute("DELETE FROM files WHERE id = ?", (one,)).rowcount)
+    vault.tags.undo()
+    assert vault.shown(two) == ["bill"]
+
+
+def test_whoever_watches_is_told(vault: Tagging) -> None:
+    vault.drop("one.txt", "bill")
+    last = events.after(vault.db, 0)[-1][0]
+    vault.tags.rename("bill", "invoice")
+    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.after(vault.db, last)]
+
+    assert ("vault", None, "renamed “bill” to “invoice”") in told
+    assert ("document", "one.txt", "described") in told
+
+
+def test_tags_that_may_be_one_are_told_with_the_commoner_first(vault: Tagging) -> None:
+    vault.drop("one.txt", "car", "rent")
+    vault.drop("two.txt", "car")
+
+    def spelt_and_meant(db: sqlite3.Connection) -> None:
+        vector = meaning("car").vector
+        tags.add(db, "automobile", TagVector("automobile", "m", (*vector[:-1], vector[-1] + 0.3)), NOW)
+        tags.add(db, "rents", None, NOW)
+
+    vault.bench.database.write(spelt_and_meant)
+    found = [(pair.one, pair.other, pair.files) for pair in vault.tags.similar()]
+    assert found == [("rent", "rents", (1, 0)), ("car", "automobile", (2, 0))]
+
+
+def test_a_vanished_file_does_not_count(vault: Tagging) -> None:
+    vault.drop("one.txt", "bill")
+    (vault.bench.root / "one.txt").unlink()
+    vault.drop("two.txt", "bill")
+    assert [(tag.name, tag.files, tag.by_machine) for tag in vault.tags.listed().tags] == [("bill", 1, 1)]

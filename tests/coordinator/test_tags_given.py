@@ -1,0 +1,244 @@
+"""A file is given the vault's tags before new ones, by spelling, by meaning, and as persons decided."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coordinating import Clock
+
+from chyme.coordinator import Intake, Rules, tagging
+from chyme.decide.alike import unit
+from chyme.decide.tag_names import TAG_EMBEDDINGS, TAGS
+from chyme.decide.tag_reuse import SAME_MEANING
+from chyme.decide.tagged import Tagged, as_json
+from chyme.engines.embedding.settings import EmbeddingSettings
+from chyme.engines.embedding.tag_vectors import embed_tags
+from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
+from chyme.store import edits, files, tags
+from chyme.store.database import Database
+
+NOW = "2026-03-04T12:00:00.000000Z"
+Vector = tuple[float, ...]
+
+
+class Shelf:
+    """A vault whose files are given tags directly."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = Database(folder)
+        self.intake = Intake(self.database, Rules(()), Clock())
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.database.read()
+
+    def file(self, path: str) -> File:
+        found = files.by_path(self.db, path)
+        if found is None:
+            self.intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
+            found = files.by_path(self.db, path)
+        assert found is not None
+        return found
+
+    def propose(self, path: str, *proposed: str, meanings: dict[str, Vector] | None = None, model: str = "m") -> Any:
+        """What the digest says once the proposals are recorded."""
+        vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
+        output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)), tag_vectors=vectors)
+        file = self.file(path)
+        content = self.database.write(lambda db: tagging.content_of(db, file, output, NOW))
+        return json.loads(content or "null")
+
+    def tags(self, path: str) -> list[str]:
+        return tags.of_file(self.db, self.file(path).id)
+
+    def known(self) -> list[str]:
+        return sorted(tags.names(self.db))
+
+    def rule(self, name: str, becomes: str | None) -> None:
+        self.database.write(lambda db: tags.put_rule(db, name, becomes, NOW))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    shelf = Shelf(tmp_path)
+    yield shelf
+    shelf.database.close()
+
+
+def somewhere(number: int) -> Vector:
+    made = random.Random(number)
+    return unit(made.gauss(0, 1) for _ in range(384))
+
+
+def beside(vector: Vector, cosine: float) -> Vector:
+    other = somewhere(99)
+    along = sum(a * b for a, b in zip(vector, other, strict=True))
+    across = unit(b - along * a for a, b in zip(vector, other, strict=True))
+    return tuple(cosine * a + math.sqrt(1 - cosine**2) * b for a, b in zip(vector, across, strict=True))
+
+
+def test_new_tags_are_made_and_kept_in_order(shelf: Shelf) -> None:
+    told = shelf.propose("a.txt", "rent", "flat", "contract")
+
+    assert told == {
+        "tags": ["rent", "flat", "contract"],
+        "source": "generated",
+        "proposed": ["rent", "flat", "contract"],
+    }
+    assert shelf.tags("a.txt") == ["rent", "flat", "contract"]
+
+
+def test_another_spelling_becomes_the_tag_that_is_there(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "invoice", "e-mail", "café")
+    told = shelf.propose("b.txt", "invoices", "email", "cafes", "rent")
+
+    assert told["tags"] == ["invoice", "e-mail", "café", "rent"]
+    assert told["reused"] == {"invoices": "invoice", "email": "e-mail", "cafes": "café"}
+    assert told["proposed"] == ["invoices", "email", "cafes", "rent"]
+    assert shelf.known() == ["café", "e-mail", "invoice", "rent"]
+
+
+def test_a_tag_close_in_meaning_becomes_the_one_that_is_there(shelf: Shelf) -> None:
+    car = somewhere(1)
+    shelf.propose("a.txt", "car", meanings={"car": car})
+    told = shelf.propose("b.txt", "automobile", meanings={"automobile": beside(car, SAME_MEANING + 0.02)})
+    assert (told["tags"], told["reused"]) == (["car"], {"automobile": "car"})
+
+    told = shelf.propose("c.txt", "garage", meanings={"garage": beside(car, SAME_MEANING - 0.02)})
+    assert told["tags"] == ["garage"]
+    assert shelf.known() == ["car", "garage"]
+
+
+def test_two_proposals_of_one_file_that_mean_the_same_are_one(shelf: Shelf) -> None:
+    car = somewhere(1)
+    told = shelf.propose("a.txt", "car", "automobile", "cars", meanings={"car": car, "automobile": beside(car, 0.95)})
+    assert (told["tags"], told["reused"]) == (["car"], {"automobile": "car", "cars": "car"})
+
+
+def test_other_digits_another_model_or_no_vector_make_a_new_tag(shelf: Shelf) -> None:
+    form = somewhere(1)
+    shelf.propose("a.txt", "form 1", meanings={"form 1": form})
+    assert shelf.propose("b.txt", "form 2", meanings={"form 2": form})["tags"] == ["form 2"]
+    assert shelf.propose("c.txt", "sheet", meanings={"sheet": form}, model="other")["tags"] == ["sheet"]
+    assert shelf.propose("d.txt", "paper")["tags"] == ["paper"]
+
+
+def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "car")
+    assert tags.meaning_of(shelf.db, "car") is None
+    learnt = Output(
+        TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", somewhere(1)), TagVector("gone", "m", (1.0,)))
+    )
+    shelf.database.write(lambda db: tagging.vectors_of(db, learnt))
+    assert shelf.known() == ["car"]
+    assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(somewhere(1), 0.95)})["tags"] == ["car"]
+
+    shelf.propose("c.txt", "car", meanings={"car": somewhere(2)}, model="newer")
+    meaning = tags.meaning_of(shelf.db, "car")
+    assert meaning is not None
+    assert meaning.model == "newer"
+
+
+def test_other_outputs_pass_untouched(shelf: Shelf) -> None:
+    output = Output("doc-to-markdown", "text", tag_vectors=(TagVector("x", "m", (1.0,)),))
+    file = shelf.file("a.txt")
+    assert shelf.database.write(lambda db: tagging.content_of(db, file, output, NOW)) == "text"
+    shelf.database.write(lambda db: tagging.vectors_of(db, output))
+    assert shelf.known() == []
+
+
+def test_what_persons_decided_holds_in_every_spelling(shelf: Shelf) -> None:
+    for name, becomes in (("bill", "invoice"), ("receipt", "bill"), ("page", None), ("leaf", "page")):
+        shelf.rule(name, becomes)
+    told = shelf.propose("a.txt", "receipts", "bill", "page", "pages", "leaf", "rent")
+
+    assert told["tags"] == ["invoice", "rent"]
+    assert told["reused"] == {"receipts": "invoice", "bill": "invoice"}
+    assert shelf.known() == ["invoice", "rent"]
+
+
+def test_a_tag_of_the_same_meaning_is_given_as_persons_decided(shelf: Shelf) -> None:
+    car = somewhere(1)
+    shelf.propose("a.txt", "car", meanings={"car": car})
+    shelf.rule("car", None)  # as a ban does, while somebody has the tag by hand
+    assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(car, 0.95)})["tags"] == []
+
+
+def test_a_file_has_ten_tags_at_most_and_none_is_made_for_nobody(shelf: Shelf) -> None:
+    shelf.rule("word b", None)
+    proposed = [f"word {letter}" for letter in "abcdefghijklmn"]
+    told = shelf.propose("a.txt", *proposed)
+
+    assert told["tags"] == [f"word {letter}" for letter in "acdefghijk"]
+    assert shelf.known() == sorted(told["tags"])
+
+
+def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "rent", "flat", "house")
+    shelf.propose("b.txt", "flat")
+    file_id = shelf.file("c.txt").id
+    shelf.database.write(lambda db: edits.put(db, file_id, "tags", {"added": ["house"], "removed": ["rent"]}, NOW))
+    shelf.rule("rent", "lease")
+    shelf.propose("a.txt", "garden")
+    assert shelf.known() == ["flat", "garden", "house"]
+
+    shelf.database.write(lambda db: tagging.forgotten(db, shelf.file("b.txt").id))
+    assert shelf.known() == ["garden", "house"]
+    assert tags.rules(shelf.db) == {"rent": "lease"}
+
+
+@pytest.mark.parametrize("content", [None, "no json"])
+def test_a_file_about_nothing_loses_its_tags(shelf: Shelf, content: str | None) -> None:
+    shelf.propose("a.txt", "rent")
+    file = shelf.file("a.txt")
+    assert shelf.database.write(lambda db: tagging.content_of(db, file, Output(TAGS, content), NOW)) == content
+    assert (shelf.tags("a.txt"), shelf.known()) == ([], [])
+
+
+def test_files_that_invent_the_same_tag_at_once_share_it(shelf: Shelf) -> None:
+    for number in range(8):
+        shelf.file(f"{number}.txt")
+    together = threading.Barrier(8)
+
+    def invent(number: int) -> None:
+        together.wait()
+        shelf.propose(f"{number}.txt", "solar panel" if number % 2 else "solar-panels", f"own {'abcdefgh'[number]}x")
+
+    workers = [threading.Thread(target=invent, args=(number,)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert len([name for name in shelf.known() if name.startswith("solar")]) == 1
+    assert len({shelf.tags(f"{number}.txt")[0] for number in range(8)}) == 1
+    assert len(shelf.known()) == 9
+
+
+def test_two_processes_share_a_tag_they_both_invent(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.propose("a.txt", "solar panel")
+    other = Shelf(tmp_path)
+    try:
+        assert other.propose("b.txt", "solar panels")["tags"] == ["solar panel"]
+    finally:
+        other.database.close()
+    assert shelf.known() == ["solar panel"]
+
+
+def test_real_vectors_tell_synonyms_from_neighbours(shelf: Shelf) -> None:
+    words = ["car", "automobile", "tax return", "birthday cake", "kubernetes"]
+    embedded = embed_tags(words, EmbeddingSettings())
+    if embedded.reason:
+        pytest.skip(f"needs the embedder: {embedded.reason}")
+    meanings = {one.tag: one.vector for one in embedded.vectors}
+    for number, word in enumerate(words):
+        shelf.propose(f"{number}.txt", word, meanings=meanings)
+    assert shelf.known() == ["birthday cake", "car", "kubernetes", "tax return"]

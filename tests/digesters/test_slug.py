@@ -1,0 +1,79 @@
+"""Proposing friendly names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from disk_source import DiskSource
+
+from chyme.decide.classification import Classification, as_json
+from chyme.decide.plan import input_hash
+from chyme.digesters.slug import Slug
+from chyme.model import File, Kind, Stamp, Upstream
+
+MILLER = Classification("Rental contract Miller", date="2026-04-03")
+
+
+def told(
+    name: str, found: Classification | str | None = MILLER, by: str = "classify-document"
+) -> dict[str, str] | None:
+    content = as_json(found) if isinstance(found, Classification) else found
+    source = DiskSource(Path("nowhere"), of(name), Path(), {by: Upstream(by, content)})
+    (output,) = Slug().digest(source)
+    assert output.name == "slug"
+    return None if output.content is None else json.loads(output.content)
+
+
+def of(name: str, kind: Kind = Kind.DOCUMENT) -> File:
+    return File(1, name, name, kind, "", Stamp("1", "1", 1, 0), "", 1)
+
+
+def test_a_scan_is_named_after_what_it_is() -> None:
+    assert told("scan0001.pdf") == {
+        "slug": "2026-04-03-rental-contract-miller.pdf",
+        "title": "Rental contract Miller",
+        "from": "classify-document",
+    }
+
+
+def test_a_photo_is_named_after_what_it_shows_and_keeps_its_extension() -> None:
+    found = told("IMG_1234.HEIC", Classification("A dog on the beach"), "classify-image")
+    assert found == {"slug": "a-dog-on-the-beach.HEIC", "title": "A dog on the beach", "from": "classify-image"}
+
+
+def test_a_name_that_a_person_gave_stays() -> None:
+    assert told("Mietvertrag.pdf") is None
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(None, "", "…", "Document", "Untitled", "scan0001", "IMG_1234.jpg", "Microsoft Word - Document1"),
+        "Screenshot_20260403-101233_Chrome",
+        "scan " * 20 + "passport",
+    ],
+)
+def test_without_a_telling_title_nothing_is_proposed(title: str | None) -> None:
+    assert told("scan0001.pdf", Classification(title, date="2026-04-03")) is None
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "{}", '{"tags": [], "dates": [{"what": 1}]}'])
+def test_what_is_no_classification_proposes_nothing(content: str | None) -> None:
+    assert told("scan0001.pdf", content) is None
+
+
+def test_a_date_nobody_is_sure_of_does_not_go_into_the_name() -> None:
+    unsure = Classification("Rental contract Miller", date="2026-04-03", confidence={"date": 0.3, "title": 0.9})
+    found = told("scan0001.pdf", unsure)
+    assert found is not None and found["slug"] == "rental-contract-miller.pdf"
+
+
+def test_every_kind_but_other_has_it() -> None:
+    assert [kind for kind in Kind if not Slug().can_digest(of("a", kind))] == [Kind.OTHER]
+
+
+def test_a_copy_under_another_name_gets_a_proposal_of_its_own() -> None:
+    slug = Slug()
+    assert input_hash(slug, of("scan0001.pdf"), {}) != input_hash(slug, of("Mietvertrag.pdf"), {})

@@ -1,0 +1,148 @@
+"""Tags are proposed from the classification, or else from everything there is to read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from disk_source import source_of
+
+from chyme.decide.classification import Classification, as_json
+from chyme.digesters.tags import LOOKED_AT, Tags
+from chyme.engines.embedding.settings import EmbeddingSettings
+from chyme.engines.embedding.tag_vectors import embed_tags
+from chyme.model import Kind, Output, Upstream
+
+GARDEN = """# Growing tomatoes
+
+Tomatoes need sun and warm soil. Plant tomato seedlings after the last frost, and water the seedlings every morning.
+
+## Soil
+
+Good soil for tomatoes is rich in compost. Compost feeds the soil slowly; tomato seedlings in poor soil stay small.
+
+## Harvest
+
+Pick tomatoes when they are red. The harvest lasts until the first frost, and compost made of old plants feeds the next.
+"""
+
+
+def digested(folder: Path, kind: Kind = Kind.TEXT, text: str = "", weights: str = "", **inputs: str | None) -> Output:
+    path = folder / "file.md"
+    path.write_text(text)
+    source = source_of(path)
+    named = {name.replace("_", "-"): content for name, content in inputs.items()}
+    source = replace(
+        source,
+        file=replace(source.file, kind=kind),
+        inputs={name: Upstream(name, content) for name, content in named.items()},
+    )
+    (output,) = Tags(EmbeddingSettings(weights or str(folder / "no weights"))).digest(source)
+    return output
+
+
+def told(output: Output) -> dict[str, Any]:
+    assert output.content is not None
+    return dict(json.loads(output.content))
+
+
+def things(*names: str, confidence: float = 0.9, tags: tuple[str, ...] = ()) -> str:
+    return json.dumps({"objects": [{"name": name, "tags": tags, "confidence": confidence} for name in names]})
+
+
+def test_the_tags_of_the_classification_are_taken_normalised(tmp_path: Path) -> None:
+    classified = as_json(Classification("Rent", tags=("Invoices", "#TaxReturn", "invoice", "2024", "the")))
+    found = told(digested(tmp_path, text=GARDEN, classify_document=classified))
+
+    assert found == {
+        "tags": ["invoices", "tax return"],
+        "source": "classification",
+        "proposed": ["invoices", "tax return"],
+    }
+
+
+def test_what_is_seen_in_a_picture_is_added(tmp_path: Path) -> None:
+    classified = as_json(Classification("At the beach", tags=("beach",)))
+    seen = things("Dog", "surfboards", tags=("summer",))
+    found = told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=seen))
+    assert found["tags"] == ["beach", "dog", "surfboards", "summer"]
+
+    doubtful = things("giraffe", confidence=0.3)
+    found = told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=doubtful))
+    assert found["tags"] == ["beach"]
+    crowd = things(*(f"{name} cup" for name in ("red", "blue", "tall", "old", "tiny", "cracked", "paper")))
+    assert len(told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=crowd))["tags"]) == 6
+
+
+def test_without_a_classification_tags_are_made_from_the_text(tmp_path: Path) -> None:
+    found = told(digested(tmp_path, text=GARDEN))
+
+    assert found["source"] == "generated"
+    assert "soil" in found["tags"]
+    assert any("tomato" in tag for tag in found["tags"])
+    assert 1 < len(found["tags"]) <= 10
+    assert found == told(digested(tmp_path, text=GARDEN))
+    assert told(digested(tmp_path, text=GARDEN, classify_document=as_json(Classification("Garden"))))["tags"]
+
+
+def test_every_text_counts_not_only_the_first(tmp_path: Path) -> None:
+    page = "# Solar panels\n\nSolar panels turn light into power. Solar panels need no fuel, and power is stored.\n"
+    found = told(digested(tmp_path, Kind.URL, url_crawl_content=page, url_crawl_summary=GARDEN))
+    assert any("solar" in tag for tag in found["tags"])
+    assert any("tomato" in tag for tag in found["tags"])
+
+
+def test_speech_is_read_by_what_was_said(tmp_path: Path) -> None:
+    segments = [{"start": 0, "end": 1, "text": line} for line in GARDEN.splitlines() if line]
+    found = told(
+        digested(tmp_path, Kind.AUDIO, speech_recognition=json.dumps({"language": "en", "segments": segments}))
+    )
+    assert any("tomato" in tag for tag in found["tags"])
+    assert not {"start", "end", "text", "segments"}.intersection(found["tags"])
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "12 34", "the and of"])
+def test_where_nothing_is_said_there_are_no_tags(tmp_path: Path, text: str) -> None:
+    assert digested(tmp_path, text=text) == Output("tags", None)
+    assert digested(tmp_path, Kind.IMAGE, image_ocr=None, image_objects=None).content is None
+
+
+@pytest.mark.parametrize("broken", ["no json", "[]", '{"tags": [1, null, {}]}', "{", '{"tags": ["x"], "dates": [1]}'])
+def test_broken_upstream_content_gives_what_there_is(tmp_path: Path, broken: str) -> None:
+    output = digested(tmp_path, text=GARDEN, classify_document=broken, image_objects=broken, speech_recognition=broken)
+    assert any("tomato" in tag for tag in told(output)["tags"])
+
+
+def test_tags_are_as_good_without_the_embedder(tmp_path: Path) -> None:
+    output = digested(tmp_path, text=GARDEN)
+    assert output.content is not None
+    assert output.tag_vectors == ()
+
+
+def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None:
+    missing = embed_tags(["x"], EmbeddingSettings()).reason
+    if missing:
+        pytest.skip(f"needs the embedder: {missing}")
+    path = tmp_path / "file.md"
+    path.write_text(GARDEN)
+    (output,) = Tags().digest(source_of(path))
+    assert {vector.tag for vector in output.tag_vectors} <= set(told(output)["proposed"])
+    assert "soil" in {vector.tag for vector in output.tag_vectors}
+
+
+def test_long_texts_are_bounded_and_every_kind_but_other_has_tags(tmp_path: Path) -> None:
+    digester = Tags()
+    assert digester.reads_at_most["doc-to-markdown"] == LOOKED_AT
+    file = source_of(_empty(tmp_path)).file
+    assert [kind for kind in Kind if not digester.can_digest(replace(file, kind=kind))] == [Kind.OTHER]
+    found = told(digested(tmp_path, text=GARDEN * 2000))
+    assert len(found["tags"]) <= 10
+
+
+def _empty(folder: Path) -> Path:
+    path = folder / "empty.txt"
+    path.write_text("")
+    return path

