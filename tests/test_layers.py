@@ -13,9 +13,9 @@ import importlib, pkgutil, sys, chyme
 
 SPARED = ("chyme.engines.", "chyme.digesters.")
 NATIVE = {
-    "PIL", "anydoc", "av", "ctranslate2", "cv2", "faster_whisper", "html_to_markdown", "liteparse", "lxml", "nh3",
-    "numpy", "onnxruntime", "openai", "pillow_heif", "pydantic_ai", "pypdfium2", "pypdfium2_raw", "rapidocr",
-    "resvg_py", "trafilatura", "xberg",
+    "PIL", "anthropic", "anydoc", "av", "ctranslate2", "cv2", "faster_whisper", "google", "html_to_markdown",
+    "liteparse", "lxml", "nh3", "numpy", "onnxruntime", "openai", "pillow_heif", "py3langid", "pydantic_ai",
+    "pypdfium2", "pypdfium2_raw", "rapidocr", "resvg_py", "tokenizers", "trafilatura", "xberg", "xllamacpp",
 }
 for module in pkgutil.walk_packages(chyme.__path__, "chyme."):
     if not module.name.startswith(SPARED) and not module.name.endswith(".__main__"):

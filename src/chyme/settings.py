@@ -22,7 +22,15 @@ def _setting(default: Any, told: str) -> Any:
 _AT_LEAST_ONE = (
     *("concurrency", "max_attempts", "scratch_mb", "pdf_pages", "ocr_threads", "ocr_side", "office_documents"),
     *("parser_memory_mb", "text_memory_mb", "picture_memory_mb", "page_memory_mb", "media_memory_mb"),
-    *("speech_memory_mb", "llm_characters", "web_memory_mb", "browser_memory_mb", "browser_pages"),
+    *(
+        "speech_memory_mb",
+        "embedding_memory_mb",
+        "model_calls",
+        "llm_characters",
+        "web_memory_mb",
+        "browser_memory_mb",
+        "browser_pages",
+    ),
     *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
 )
 
@@ -89,18 +97,42 @@ class Settings:
     speech_url: str = _setting("", "An OpenAI-compatible endpoint that recognises speech; empty means it is done here.")
     speech_model: str = _setting("", "The name of the model at that endpoint.")
     speech_key: str = _setting("", "The key for that endpoint; better as CHYME_SPEECH_KEY than in a file.")
+    speech_calls_per_day: int = _setting(0, "How often that endpoint is asked in a day; 0 means without limit.")
+    speech_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
     speech_request_seconds: float = _setting(600.0, "How long that endpoint may take for ten minutes of speech.")
     voice_similarity: float = _setting(0.65, "Voices at least as alike as this (0 to 1) belong to one person.")
     voice_seconds: float = _setting(2.0, "Who speaks for less than this is not looked for among people.")
-    llm_url: str = _setting("", "An OpenAI-compatible endpoint of a language model; empty means none.")
+    llm_provider: str = _setting(
+        "openai", "Whose language model: `openai` (and all that speak alike), `google`, `anthropic`, or `local`."
+    )
+    llm_url: str = _setting("", "The endpoint of a language model; empty means none, or the provider's own address.")
     llm_model: str = _setting("", "The name of that model.")
     llm_key: str = _setting("", "The key for that endpoint; better as CHYME_LLM_KEY than in a file.")
     llm_seconds: float = _setting(90.0, "How long one answer of that model may take.")
     llm_characters: int = _setting(24_000, "How much of a long text goes with one question about the whole of it.")
-    vision_url: str = _setting("", "An OpenAI-compatible endpoint of a model that sees; empty means none.")
+    llm_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
+    llm_tokens_per_day: int = _setting(0, "How many tokens may go to and fro in a day; 0 means without limit.")
+    llm_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
+    llm_calls_per_second: float = _setting(20.0, "How often that model is asked in a second; 0 means without limit.")
+    local_seconds: float = _setting(300.0, "How long one answer of the `local` model may take.")
+    local_memory_mb: int = _setting(2048, "Memory the `local` model may use besides the file of its weights.")
+    local_characters: int = _setting(6_000, "How much of a long text goes to the `local` model at once.")
+    local_threads: int = _setting(0, "How many threads the `local` model runs on; 0 means one per core.")
+    local_idle_seconds: float = _setting(300.0, "The `local` model leaves memory after this long with nothing to do.")
+    model_calls: int = _setting(8, "How many files wait for models at once.")
+    vision_provider: str = _setting(
+        "openai", "Whose model sees: `openai` (and all that speak alike), `google` or `anthropic`."
+    )
+    vision_url: str = _setting(
+        "", "The endpoint of a model that sees; empty means none, or the provider's own address."
+    )
     vision_model: str = _setting("", "The name of that model.")
     vision_key: str = _setting("", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.")
     vision_seconds: float = _setting(90.0, "How long one answer of that model may take.")
+    vision_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
+    vision_tokens_per_day: int = _setting(0, "How many tokens may go to and fro in a day; 0 means without limit.")
+    vision_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
+    vision_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
     heic_bytes: int = _setting(
         15 * 1024 * 1024, "HEIC pictures larger than this are previewed, but not sent to a model."
     )
@@ -118,6 +150,11 @@ class Settings:
     web_picture_bytes: int = _setting(5 * 1024 * 1024, "Pictures and fonts larger than this are left out of the copy.")
     web_parts: int = _setting(200, "How many pictures, styles and fonts are fetched for one copy.")
     web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.")
+    embedding_children: int = _setting(
+        0, "How many child processes tell what tags mean; 0 means one per core, at most 2."
+    )
+    embedding_threads: int = _setting(1, "How many threads of a child tell what texts mean; 0 means one per core.")
+    embedding_memory_mb: int = _setting(1024, "Memory one of them may use.")
     web_children: int = _setting(0, "How many pages are fetched at once; 0 means two per core, at most 4.")
     web_memory_mb: int = _setting(3072, "Memory one task on a web page may use, the browser not counted.")
     browser: str = _setting("auto", "Chromium: `auto` looks for it, `off` does without, else the path of its program.")

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from chyme import __version__
+from chyme.decide.providers import Allowance
+from chyme.engines.llm.settings import Endpoint
 from chyme.errors import UsageError
 from chyme.settings import Settings
+
+OPENAI, LOCAL = "openai", "local"
+PROVIDERS = (OPENAI, "google", "anthropic", LOCAL)
 
 
 def config_of(settings: Settings) -> dict[str, Any]:
@@ -60,6 +65,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "pace": settings.speech_pace,
         },
         "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
+        "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
         "voice_seconds": settings.voice_seconds,
         "media": {"video_pixels": settings.video_pixels},
         "crawl": settings.crawl,
@@ -102,19 +108,75 @@ def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def providers_of(settings: Settings) -> dict[str, str]:
+    """The models that are configured: how their settings begin → which model that is, in words."""
+    found = {}
+    for prefix in ("llm", "vision", "speech"):
+        url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
+        whose = getattr(settings, f"{prefix}_provider", OPENAI)
+        if whose == LOCAL:
+            found[prefix] = "the local model"
+        elif model:
+            found[prefix] = f"{model} at {Endpoint(url, model, provider=whose).host}"
+    return found
+
+
+def allowances_of(settings: Settings) -> dict[str, Allowance]:
+    """What may be spent on each provider."""
+    return {
+        prefix: Allowance(
+            getattr(settings, f"{prefix}_calls_per_day"),
+            getattr(settings, f"{prefix}_tokens_per_day", 0),
+            getattr(settings, f"{prefix}_cost_per_day", 0.0),
+            getattr(settings, f"{prefix}_calls_per_second"),
+        )
+        for prefix in ("llm", "vision", "speech")
+    }
+
+
 def _vision(settings: Settings) -> dict[str, Any] | None:
-    found = _endpoint("vision model", "vision", settings, settings.vision_seconds)
-    return {**found, "heic_bytes": settings.heic_bytes} if found else None
+    if settings.vision_provider == LOCAL:
+        raise UsageError("the local model does not see; vision_provider must be openai, google or anthropic")
+    found = _endpoint("vision model", "vision", settings, settings.vision_seconds, settings.vision_provider)
+    return {**found, "provider": settings.vision_provider, "heic_bytes": settings.heic_bytes} if found else None
 
 
 def _language(settings: Settings) -> dict[str, Any] | None:
-    found = _endpoint("language model", "llm", settings, settings.llm_seconds)
-    return {**found, "characters": settings.llm_characters} if found else None
+    whose = settings.llm_provider
+    if whose == LOCAL:
+        return _local(settings)
+    found = _endpoint("language model", "llm", settings, settings.llm_seconds, whose)
+    return {**found, "provider": whose, "characters": settings.llm_characters} if found else None
 
 
-def _endpoint(what: str, prefix: str, settings: Settings, seconds: float) -> dict[str, Any] | None:
+def _local(settings: Settings) -> dict[str, Any]:
+    """The model that runs in a child of ours."""
+    return {
+        "url": "",
+        "model": "",
+        "seconds": settings.local_seconds,
+        "provider": LOCAL,
+        "characters": settings.local_characters,
+        "local": {
+            "weights_dir": settings.weights_dir,
+            "seconds": settings.local_seconds,
+            "threads": settings.local_threads,
+            "memory_bytes": settings.local_memory_mb << 20,
+            "idle_seconds": settings.local_idle_seconds,
+            "run_as": (settings.child_uid, settings.child_uid),
+        },
+    }
+
+
+def _endpoint(
+    what: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
+) -> dict[str, Any] | None:
     """The settings of one model at one address, which begin alike."""
     url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
-    if bool(url) != bool(model):
+    if provider not in PROVIDERS:
+        raise UsageError(f"{prefix}_provider must be one of {', '.join(PROVIDERS)}, not {provider!r}")
+    if bool(url) != bool(model) and (provider == OPENAI or not model):
         raise UsageError(f"a {what} needs both {prefix}_url and {prefix}_model; docs/settings.md tells what they are")
-    return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds} if url else None
+    if not model:
+        return None
+    return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds}

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 from chyme import digesters
 from chyme.app.clock import now
-from chyme.app.config import config_of, without_secrets
+from chyme.app.config import LOCAL, allowances_of, config_of, providers_of, without_secrets
 from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
+from chyme.coordinator.ledger import Ledger
+from chyme.coordinator.outdated import OutdatedDigester, outdated, redo
 from chyme.coordinator.purging import purge_vanished
+from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
 from chyme.documents import Documents
+from chyme.edits import Edits
+from chyme.engines.private_files import PrivateFiles
 from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
@@ -28,6 +35,7 @@ from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
 from chyme.store import files, marks, passages, queue, requests
 from chyme.store.database import FILE_NAME, Database
+from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
 
 SETTLE_SECONDS = 2.0
@@ -66,6 +74,11 @@ class App:
         self.documents = Documents(self.database, self.rules.recipes, now)
         self.index: Index = SqliteIndex(self.database.read)
         self.people = People(self.database, now)
+        self.tags = Tags(self.database, now)
+        self.edits = Edits(self.database, now)
+        self.private = PrivateFiles(self.vault.root)
+        own = ("llm",) if self.settings.llm_provider == LOCAL else ()
+        self.ledger = Ledger(self.database, now, allowances_of(self.settings), self.private, own=own)
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self._work: Work | None = None
@@ -105,6 +118,27 @@ class App:
         """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared."""
         self._wake(self.rules.recipes())
         self.intake.complete_rows()
+        self._change_lanes()
+        self.ledger.begin_anew(sorted(self.providers))
+
+    def _change_lanes(self) -> None:
+        """Where digests wait follows from the settings, and these may have changed."""
+        lanes = self.rules.lanes()
+        told = json.dumps(lanes, sort_keys=True)
+        if marks.value_of(self.database.read(), "lanes") == told:
+            return
+
+        def change(db: Connection) -> None:
+            for name, lane in lanes.items():
+                queue.change_lane(db, name, lane)
+            marks.put(db, "lanes", told)
+
+        self.database.write(change)
+
+    @property
+    def providers(self) -> dict[str, str]:
+        """The models that are configured: how their settings begin → which model that is, in words."""
+        return providers_of(self.settings)
 
     def notice_engines(self) -> bool:
         """Another try for what failed for want of an engine that has appeared since. Whether any has."""
@@ -165,6 +199,25 @@ class App:
                 lambda db, id_=file.id: apply_wish(db, self.rules, id_, wish, iso(now()))  # type: ignore[misc]
             )
         return count
+
+    def outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
+        """What was made by an older recipe than today's, by digester, and what making it again would take."""
+        self.files_below(paths)
+        return outdated(self.database, self.rules, paths, self.rules.named(names), self.private)
+
+    def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
+        """Have what is out of date made again. Returns how many digests."""
+        count = redo(self.database, self.rules, chosen, iso(now()))
+        self._wake_up()
+        return count
+
+    def reprocess(self, path: str) -> Reprocessing:
+        """Try again what went wrong with one document: all that failed, or what its model could not do."""
+        return reprocess(self.database, self.rules, self.vault.root.name, path, iso(now()), self._wake_up)
+
+    def _wake_up(self) -> None:
+        if self._work is not None:
+            self._work.supervisor.wake()
 
     def _wish(self, paths: Sequence[str], wish: Wish) -> int:
         found = self.files_below(paths)

@@ -17,6 +17,7 @@ from chyme.engines.children.runner import Family, Runner
 from chyme.engines.guard.door import Door
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
+from chyme.engines.llm.local import close_all
 from chyme.errors import UsageError
 from chyme.model import Lane, iso
 from chyme.settings import Settings
@@ -77,10 +78,15 @@ class Work:
             app.state / "scratch",
             now,
             lambda f: allowed.get(f, allowed["parsers"]),
+            app.ledger,
         )
         self.supervisor = Supervisor(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
-            places={Lane.LONG: families["speech"].count, Lane.AWAY: families["web"].count},
+            places={
+                Lane.LONG: families["speech"].count,
+                Lane.AWAY: families["web"].count,
+                Lane.MODEL: settings.model_calls,
+            },
         )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
         self._stop = threading.Event()
@@ -99,6 +105,7 @@ class Work:
         self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
+        close_all()
         self.supervisor.close()
         self._door.close()
         self.coordinator.close()
@@ -129,14 +136,15 @@ class Work:
         db = self._app.database.read()
         counts = queue.unfinished(db) if self._among is None else queue.unfinished_among(db, self._among)
         todo, running, again = counts
+        models, when = self._app.ledger.soon()
         return Progress(
             todo + len(self.supervisor.wished_for()),
             running,
-            again,
+            again + models,
             self.watcher.unsettled,
             tuple(self.coordinator.at_work.running.values()),
             self.supervisor.paused or self.coordinator.paused,
-            queue.next_retry(db),
+            min((at for at in (queue.next_retry(db), when) if at), default=None),
         )
 
     def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
@@ -160,7 +168,11 @@ class Work:
             self._stop.wait(POLL_SECONDS)
 
 
-MOST_CHILDREN = {"speech": 4, "web": 4}  # each takes half a gigabyte; a long recording keeps all cores busy by itself
+MOST_CHILDREN = {
+    "speech": 4,
+    "web": 4,
+    "embedding": 2,
+}  # each takes half a gigabyte; a long recording keeps all cores busy by itself
 PER_CORE = {"web": 2}  # they mostly wait for strangers
 
 
@@ -174,6 +186,7 @@ def _families(settings: Settings) -> dict[str, Family]:
         "media": ("media", 256 * MB),
         "speech": ("speech", 1024 * MB),
         "web": ("web", 768 * MB),
+        "embedding": ("embedding", 512 * MB),
     }
     return {
         family: Family(

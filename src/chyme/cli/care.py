@@ -42,6 +42,55 @@ def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None
 
 
 @click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--outdated", is_flag=True, help="What was made by older rules, models or prompts than today's.")
+@_DIGESTER
+@click.option("--dry-run", is_flag=True, help="Only tell what would be made again, and what that takes.")
+@vault_options
+def redo(
+    paths: tuple[str, ...],
+    outdated: bool,
+    digesters: tuple[str, ...],
+    dry_run: bool,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
+    """Have digests that are out of date made again; what is there stays until it is replaced."""
+    if not outdated:
+        raise click.UsageError("say --outdated; 'chyme reset' makes anything again")
+    with opened(vault) as app:
+        found = app.outdated([app.vault.relative(path) for path in paths], digesters)
+        count = 0 if dry_run else app.redo(found)
+    shapes = [
+        {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
+        for one in found
+    ]
+    calls, seconds = sum(one.calls for one in found), sum(one.seconds for one in found)
+    if as_json:
+        tell({"outdated": shapes, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run})
+        return
+    if not found:
+        click.echo("nothing is out of date")
+        return
+    for one in found:
+        asked = f", {one.calls:,} calls of a model" if one.calls else ""
+        click.echo(f"{one.digester:<28}{len(one.file_ids):>8,} files, about {_long(one.seconds)}{asked}")
+    click.echo(f"together {calls:,} calls of models at least, and about {_long(seconds)}, one after the other")
+    if not dry_run:
+        click.echo(f"{count:,} digests will be made again by 'chyme digest' or a running 'chyme serve'")
+
+
+def _long(seconds: float) -> str:
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+@click.command()
 @vault_options
 @click.pass_context
 def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:

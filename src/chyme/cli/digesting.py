@@ -119,6 +119,13 @@ def _summary(app: App, report: Report, failed: list[Digest], left: Standing, con
     click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
     if left.again:
         click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
+    for one in app.ledger.standings(sorted(app.providers)):
+        if one.waiting:
+            why = f" ({printable(one.reason)})" if one.reason and one.state != "ready" else ""
+            click.echo(
+                f"{one.waiting} digests were made without {one.name}{why}; they are made again by themselves when it "
+                "can, or by 'chyme retry'"
+            )
     if left.moving:
         click.echo(f"{left.moving} files are still being written; run this again when they are whole")
     lines = failures.told(failed)

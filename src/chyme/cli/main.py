@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import adding, care, digesting, people, reading, serving, weights
+from chyme.cli import adding, ai, care, digesting, editing, people, reading, renaming, serving, tags, weights
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -79,8 +79,13 @@ for command in (
     reading.status,
     reading.show,
     people.people,
+    tags.tags,
+    editing.edit,
+    renaming.rename,
+    ai.ai,
     care.reset,
     care.retry,
+    care.redo,
     care.doctor,
     care.index,
     care.verify,

@@ -141,11 +141,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     file, document = told["file"], told["document"]
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
     if document:
-        click.echo(f"{printable(document['title'])}: {document['state']}")
-        if document["pages"] is not None:
-            click.echo(f"  {document['pages']:,} {'page' if document['pages'] == 1 else 'pages'}")
-        if document["reason"]:
-            click.echo(f"  {printable(document['reason'])}")
+        _print_document(document)
     apart = [digest["digester"] for digest in told["digests"] if digest["error"] == NOT_APPLICABLE]
     for digest in told["digests"]:
         if digest["digester"] in apart:
@@ -161,6 +157,17 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
             _print_lines(digest["content"].splitlines() if lines is None else lines)
     if apart:
         click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")
+
+
+def _print_document(document: dict[str, Any]) -> None:
+    """What a person sees of the file, in a few lines."""
+    click.echo(f"{printable(document['title'])}: {document['state']}")
+    if document["pages"] is not None:
+        click.echo(f"  {document['pages']:,} {'page' if document['pages'] == 1 else 'pages'}")
+    known = "; ".join(one for one in (document["date"], document["language"], ", ".join(document["tags"])) if one)
+    for line in (document["summary"], known, document["reason"]):
+        if line:
+            click.echo(f"  {printable(line)}")
 
 
 def _save(folder: Path, artifacts: dict[str, bytes]) -> None:

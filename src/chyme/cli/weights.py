@@ -12,7 +12,7 @@ from rich.console import Console
 from chyme.cli.vaults import chosen, printable, tell, vault_options
 from chyme.engines.vault import STATE
 from chyme.engines.weights.fetch import fetch
-from chyme.engines.weights.known import KNOWN
+from chyme.engines.weights.known import KNOWN, USUAL
 from chyme.engines.weights.shelf import folder_of
 from chyme.errors import EngineUnavailable
 from chyme.settings import read_settings
@@ -23,11 +23,11 @@ from chyme.settings import read_settings
 @vault_options
 @click.pass_context
 def weights(ctx: click.Context, capabilities: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
-    """Fetch the weights of models that are missing or damaged: of the given capabilities, or of all."""
+    """Fetch the weights of models that are missing or damaged: of the given capabilities, or of all that are usual."""
     weights_dir = read_settings(chosen(vault) / STATE, os.environ).weights_dir
     told: list[dict[str, object]] = []
     console = Console(stderr=True, quiet=not sys.stderr.isatty())
-    for capability in dict.fromkeys(capabilities or sorted(KNOWN)):
+    for capability in dict.fromkeys(capabilities or USUAL):
         known = KNOWN[capability]
         state, how = "there", ""
         with console.status(f"looking after the weights for {capability} …"):

@@ -14,15 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from chyme import __version__
 from chyme.app import App
 from chyme.app.adding import add_links
-from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.errors import ChymeError, VaultError
 from chyme.search.result import as_json
+from chyme.web.not_found import NotFound, known
+from chyme.web.understanding import add_routes
 
 WAITERS = 8
 TYPES = {".jpg": "image/jpeg", ".json": "application/json"}  # whatever else an artifact is, it is only downloaded
-
-
-class NotFound(UsageError):
-    """There is no such file."""
 
 
 class NewLink(BaseModel):
@@ -77,7 +75,7 @@ def create(app: App) -> FastAPI:
     @api.get("/api/digest/{path:path}")
     def show(path: str) -> dict[str, Any]:
         """Everything about one file."""
-        _known(app, path)
+        known(app, path)
         return app.documents.show(path)
 
     @api.post("/api/digest/{path:path}", response_model=None)
@@ -85,7 +83,7 @@ def create(app: App) -> FastAPI:
         path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
     ) -> dict[str, Any] | JSONResponse:
         """Reset and process a file; with wait=false, or when many wait already, in the background."""
-        _known(app, path)
+        known(app, path)
         if not wait or not waiters.acquire(blocking=False):
             app.request_again(path, digester or ())
             return JSONResponse({"path": path, "queued": True}, 202)
@@ -114,12 +112,8 @@ def create(app: App) -> FastAPI:
             headers["Content-Disposition"] = "attachment"
         return Response(data, media_type=known or "application/octet-stream", headers=headers)
 
+    add_routes(api, app)
     return api
-
-
-def _known(app: App, path: str) -> None:
-    if not app.knows(path):
-        raise NotFound(f"{path}: is not a file of this vault")
 
 
 def _local(host: str) -> bool:

@@ -1,0 +1,144 @@
+"""Change the name of a file of the vault on disk: in its folder, as it was known, and in nobody's place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+from chyme.app.opened import App
+from chyme.decide.machine_names import without_extension
+from chyme.decide.moves import Move
+from chyme.decide.slugs import numbered
+from chyme.engines.renamed import rename_in
+from chyme.engines.vault import spell, stamp_of, unspell
+from chyme.errors import UsageError
+from chyme.model import File, Seen
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_TRIES = 100
+
+
+class NotRenamed(UsageError):
+    """The file keeps its name. The message goes behind its path: why, and what helps."""
+
+
+class FreeNames:
+    """Which names are taken in the folders of the vault, in capitals or not: disks differ in what they tell apart."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._taken: dict[str, set[str]] = {}  # folder → names in one spelling
+
+    def take(self, file: File, wanted: str) -> str:
+        """The name, or the next one with a number that nobody has; it is taken from now on."""
+        taken = self._in(_folder(_raw(file)))
+        extension = wanted[len(without_extension(wanted)) :]
+        for number in count(1):
+            name = numbered(wanted, number, extension)
+            if _alike(name) not in taken:
+                taken.add(_alike(name))
+                return name
+        raise AssertionError("there is always another number")
+
+    def _in(self, folder: str) -> set[str]:
+        if folder not in self._taken:
+            try:
+                with opened_folder(self._app, folder) as handle:
+                    self._taken[folder] = set(map(_alike, os.listdir(handle)))
+            except OSError:
+                self._taken[folder] = set()  # whoever renames is told why that cannot be
+        return self._taken[folder]
+
+
+def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) -> Move:
+    """Where the file is from now on. `another` gives the next name to try when somebody was quicker.
+
+    Raises NotRenamed, and then nothing has changed.
+    """
+    raw = _raw(file)
+    try:
+        with opened_folder(app, _folder(raw)) as handle:
+            _refuse_changed(app, file, raw)
+            for _ in range(_MOST_TRIES):
+                if app.scanner.passes_over(beside(raw, name)):
+                    raise NotRenamed(f"chyme would pass over it as {name} (.chymeignore)")
+                try:
+                    rename_in(handle, _name(raw), name)
+                except FileExistsError:
+                    name = another()
+                    continue
+                return _moved(app, file, beside(raw, name))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise NotRenamed(f"cannot be renamed ({reason}); see who may write in its folder") from error
+    raise NotRenamed("every name is taken as soon as it is chosen; try again")
+
+
+def sync_folders(app: App, moves: Iterable[Move]) -> None:
+    """What was renamed must be so after a power cut too, before anybody writes it down."""
+    for folder in {_folder(unspell(move.seen.path)) for move in moves}:
+        with contextlib.suppress(OSError), opened_folder(app, folder) as handle:
+            os.fsync(handle)
+
+
+def path_beside(file: File, name: str) -> str:
+    """The path of a file of this name in the same folder."""
+    return spell(beside(_raw(file), name))[0]
+
+
+def beside(raw: str, name: str) -> str:
+    folder = _folder(raw)
+    return f"{folder}/{name}" if folder else name
+
+
+def name_on_disk(path: str) -> str:
+    """The last part of a path, as the disk spells it."""
+    return _name(unspell(path))
+
+
+@contextlib.contextmanager
+def opened_folder(app: App, folder: str) -> Iterator[int]:
+    """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
+    handle = os.open(app.vault.root, _FOLDER)
+    try:
+        for part in folder.split("/") if folder else ():
+            below = os.open(part, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = below
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _refuse_changed(app: App, file: File, raw: str) -> None:
+    status = app.vault.status(raw)
+    if status is None:
+        raise NotRenamed("is not where it was; 'chyme digest' finds it again")
+    if stamp_of(status) != file.stamp:
+        raise NotRenamed("has changed since it was digested; 'chyme digest' looks at it again")
+
+
+def _moved(app: App, file: File, raw: str) -> Move:
+    path, escaped = spell(raw)
+    status = app.vault.status(raw)
+    stamp = stamp_of(status) if status is not None else file.stamp
+    return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
+
+
+def _raw(file: File) -> str:
+    return unspell(file.path) if file.escaped else file.path
+
+
+def _folder(raw: str) -> str:
+    return raw.rpartition("/")[0]
+
+
+def _name(raw: str) -> str:
+    return raw.rpartition("/")[2]
+
+
+def _alike(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,143 @@
+"""chyme ai: which models are asked, what that costs, and the button that stops it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from chyme.app import App
+from chyme.app.clock import now
+from chyme.cli.people import Asked
+from chyme.cli.vaults import opened, printable, tell, vault_options
+from chyme.coordinator.ledger import Standing
+from chyme.errors import UsageError
+from chyme.model import iso
+from chyme.store.ai_calls import BY, Account
+
+
+@click.group(invoke_without_command=True)
+@vault_options
+@click.pass_context
+def ai(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Tell which models are asked and what they cost; pause them, let them go on.
+
+    PROVIDER is how its settings begin: llm, vision or speech.
+    """
+    ctx.obj = Asked(vault, as_json)
+    if ctx.invoked_subcommand is None:
+        _status(ctx.obj)
+
+
+@ai.command()
+@vault_options
+@click.pass_obj
+def status(asked: Asked, vault: Path | None, as_json: bool) -> None:
+    """Show how each configured model stands: ready, paused, resting after failures, or its budget spent."""
+    _status(asked.or_(vault, as_json))
+
+
+@ai.command()
+@click.argument("provider", required=False)
+@vault_options
+@click.pass_obj
+def pause(asked: Asked, provider: str | None, vault: Path | None, as_json: bool) -> None:
+    """Make no call of a model, or of any, until `resume`. Everything else goes on, by local rules."""
+    asked = asked.or_(vault, as_json)
+    with opened(asked.vault) as app:
+        names = _meant(app, provider)
+        app.ledger.pause(names)
+    if asked.as_json:
+        tell({"paused": names})
+    else:
+        click.echo(f"paused: {', '.join(names)}; calls under way end by themselves. 'chyme ai resume' lets them go on")
+
+
+@ai.command()
+@click.argument("provider", required=False)
+@vault_options
+@click.pass_obj
+def resume(asked: Asked, provider: str | None, vault: Path | None, as_json: bool) -> None:
+    """Let calls go on, also to a model that is resting after failures; what was made without it is made again."""
+    asked = asked.or_(vault, as_json)
+    with opened(asked.vault) as app:
+        names = _meant(app, provider)
+        count = app.ledger.resume(names)
+    if asked.as_json:
+        tell({"resumed": names, "digests": count})
+    else:
+        click.echo(
+            f"goes on: {', '.join(names)}; {count} digests will be made again by 'chyme digest' or 'chyme serve'"
+        )
+
+
+@ai.command()
+@click.option("--by", type=click.Choice(sorted(BY)), default="provider", help="What to add up by.")
+@click.option("--days", type=click.IntRange(min=1), default=30, help="How far to look back.")
+@vault_options
+@click.pass_obj
+def spend(asked: Asked, by: str, days: int, vault: Path | None, as_json: bool) -> None:
+    """Add up calls, tokens and cost."""
+    asked = asked.or_(vault, as_json)
+    with opened(asked.vault) as app:
+        found = app.ledger.accounts(by, iso(now() - timedelta(days=days)))
+    if asked.as_json:
+        tell({"by": by, "days": days, "spend": [asdict(one) for one in found]})
+        return
+    if not found:
+        click.echo(f"no model was asked in the last {days} days")
+        return
+    click.echo(f"{'calls':>8}{'failed':>8}{'tokens in':>12}{'out':>10}{'seconds':>10}{'US$':>10}  {by}")
+    for one in found:
+        click.echo(_line(one))
+
+
+def _line(one: Account) -> str:
+    cost = "?" if one.cost is None else f"{one.cost:.4f}"
+    counts = f"{one.calls:>8,}{one.failed:>8,}{one.tokens_in:>12,}{one.tokens_out:>10,}"
+    return f"{counts}{one.seconds:>10,.1f}{cost:>10}  {printable(one.name)}"
+
+
+def _status(asked: Asked) -> None:
+    with opened(asked.vault) as app:
+        models = app.providers
+        found = app.ledger.standings(sorted(models))
+        private = app.private.patterns
+    if asked.as_json:
+        shapes = [{"model": models[one.name], **asdict(one)} for one in found]
+        tell({"providers": shapes, "private_patterns": private})
+        return
+    if not found:
+        click.echo("no model is configured: local rules serve. docs/models.md tells how to have one")
+    for one in found:
+        for line in _told(one, models[one.name]):
+            click.echo(printable(line))
+    if private:
+        click.echo(f"{private} patterns in .chymeprivate keep files away from models")
+
+
+def _told(one: Standing, model: str) -> list[str]:
+    lines = [f"{one.name:<8}{one.state:<9}{model}"]
+    if one.reason and one.state != "ready":
+        until = f"; until {one.until}" if one.until else ""
+        lines.append(f"        {one.reason}{until}")
+    budget = f" of {one.allowance.calls:,}" if one.allowance.calls else ""
+    lines.append(
+        f"        today: {one.spent.calls:,}{budget} calls, {one.spent.tokens:,} tokens, "
+        f"{one.spent.cost:.4f} dollars where prices are known; {one.in_flight} under way"
+    )
+    if one.waiting:
+        lines.append(f"        {one.waiting:,} digests were made without it and will be made again")
+    return lines
+
+
+def _meant(app: App, provider: str | None) -> list[str]:
+    known = sorted(app.providers)
+    if provider is None and known:
+        return known
+    if provider not in known:
+        there = f"there are: {', '.join(known)}" if known else "none is configured"
+        raise UsageError(f"there is no model called {provider!r}; {there}" if provider else f"no model: {there}")
+    return [provider]

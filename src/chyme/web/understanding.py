@@ -1,0 +1,53 @@
+"""The routes about what documents are: trying again, setting by hand, and the models that are asked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict
+
+from chyme.app import App
+from chyme.web.not_found import known
+
+
+class NewEdits(BaseModel):
+    """What a person knows better."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str | None = None
+    date: str | None = None
+    tags: list[str] | None = None
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.post("/api/documents/{path:path}/reprocess")
+    def reprocess(path: str) -> dict[str, Any]:
+        """Try again what went wrong with a document; asking twice makes one job."""
+        known(app, path)
+        return app.reprocess(path).as_json()
+
+    @api.patch("/api/files/{path:path}")
+    def edit(path: str, edits: NewEdits) -> dict[str, Any]:
+        """Set title, date or tags by hand; null says that there is none, and what is left out stays."""
+        known(app, path)
+        given = edits.model_fields_set
+        if "title" in given:
+            app.edits.set_title(path, edits.title)
+        if "date" in given:
+            app.edits.set_date(path, edits.date)
+        if "tags" in given:
+            app.edits.set_tags(path, edits.tags or [])
+        return app.documents.show(path)
+
+    @api.get("/api/ai")
+    def standing() -> dict[str, Any]:
+        """Which models are asked, how they stand, and what they cost today."""
+        models = app.providers
+        return {
+            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.standings(sorted(models))]
+        }

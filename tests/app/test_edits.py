@@ -1,0 +1,194 @@
+"""What persons set about documents stays, whatever the machine says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from described_vault import classify, complete, file_at, put
+
+from chyme.app import App, open_app
+from chyme.app.clock import now
+from chyme.coordinator.transitions import apply_wish
+from chyme.decide.edits import Described, Wanted
+from chyme.edits import as_json
+from chyme.errors import UsageError
+from chyme.model import File, Wish, iso
+from chyme.store import edits, tags
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    (tmp_path / "vault").mkdir()
+    with open_app(tmp_path / "vault") as opened:
+        yield opened
+
+
+@pytest.fixture
+def letter(app: App) -> File:
+    file = put(app, "letter.txt")
+    classify(app, file, "A letter", "2026-04-03", "letter", "dog")
+    return file
+
+
+def document(app: App, path: str = "letter.txt") -> Described:
+    return app.edits.shown(path).document
+
+
+def found_by(app: App, words: str) -> list[str]:
+    return [hit.path for hit in app.index.search(words).hits]
+
+
+def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:
+    done = app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": "2025"}, add=["Zebra"], remove=["dog"]))
+    assert done.what == (
+        "letter.txt: set the title to “Greetings”, set the date to “2025”, tagged “zebra”, untagged “dog”"
+    )
+    assert document(app) == Described("Greetings", None, "2025", None, ("letter", "zebra"))
+    assert app.documents.show("letter.txt")["document"]["title"] == "Greetings"
+    assert found_by(app, "greetings") == found_by(app, "zebra") == found_by(app, "tag:zebra") == ["letter.txt"]
+    assert found_by(app, "tag:dog") == []
+
+
+def test_the_machines_word_is_still_there(app: App, letter: File) -> None:
+    app.edits.set_title("letter.txt", "Greetings")
+    shown = app.edits.shown("letter.txt")
+    assert shown.edits == {"title": "Greetings"}
+    assert (shown.found.title, shown.found.tags) == ("A letter", ("letter", "dog"))
+    assert as_json(shown)["found"]["tags"] == ["letter", "dog"]
+
+
+def test_it_stays_when_the_machine_says_something_else(app: App, letter: File) -> None:
+    app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": None}, add=["zebra"], remove=["dog"]))
+    classify(app, letter, "Another title", "2020", "dog", "invoice")
+    assert document(app) == Described("Greetings", None, None, None, ("invoice", "zebra"))
+    complete(app, letter, "classify-document", None)
+    assert document(app).title == "Greetings"
+
+
+def test_it_stays_through_a_reset(app: App, letter: File) -> None:
+    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    app.database.write(lambda db: apply_wish(db, app.rules, letter.id, Wish(True), iso(now())))
+    assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
+    classify(app, letter, "A letter again", None, "dog")
+    assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
+
+
+def test_it_goes_along_with_a_file_that_moves(app: App, letter: File) -> None:
+    app.edits.set_title("letter.txt", "Greetings")
+    (app.vault.root / "letter.txt").rename(app.vault.root / "brief.txt")
+    app.scan()
+    assert document(app, "brief.txt").title == "Greetings"
+
+
+def test_it_goes_when_the_file_is_purged(app: App, letter: File) -> None:
+    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    (app.vault.root / "letter.txt").unlink()
+    app.scan()
+    app.purge(everything=True, confirmed=True)
+    db = app.database.read()
+    assert edits.of_file(db, letter.id) == {} and edits.last_change(db) is None
+
+
+def test_a_person_may_say_that_there_is_none_and_take_it_back(app: App, letter: File) -> None:
+    app.edits.set_title("letter.txt", None)
+    app.edits.set_date("letter.txt", None)
+    app.edits.set_tags("letter.txt", [])
+    assert document(app) == Described()
+    for field in ("title", "date", "tags"):
+        app.edits.clear("letter.txt", field)
+    assert document(app) == Described("A letter", None, "2026-04-03", None, ("letter", "dog"))
+    assert app.edits.shown("letter.txt").edits == {}
+
+
+def test_changes_are_undone_one_after_the_other(app: App, letter: File) -> None:
+    app.edits.set_title("letter.txt", None)
+    app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": "2025"}, add=["zebra"]))
+    app.edits.clear("letter.txt", "title")
+    assert app.edits.undo().what == "letter.txt: cleared the title"
+    assert (document(app).title, document(app).date) == ("Greetings", "2025")
+    app.edits.undo("letter.txt")
+    assert document(app) == Described(None, None, "2026-04-03", None, ("letter", "dog"))
+    app.edits.undo()
+    assert document(app).title == "A letter"
+    with pytest.raises(UsageError, match="nothing was set that could be undone"):
+        app.edits.undo()
+    with pytest.raises(UsageError, match=r"letter.txt: nothing to undo"):
+        app.edits.undo("letter.txt")
+
+
+def test_one_files_change_is_undone_without_the_others(app: App, letter: File) -> None:
+    put(app, "other.txt")
+    app.edits.set_title("letter.txt", "Greetings")
+    app.edits.set_title("other.txt", "Other")
+    app.edits.undo("letter.txt")
+    assert (document(app).title, document(app, "other.txt").title) == ("A letter", "Other")
+
+
+def test_a_tag_a_person_gave_is_one_of_the_vaults(app: App, letter: File) -> None:
+    app.edits.add_tags("letter.txt", ["zebra"])
+    assert "zebra" in tags.names(app.database.read())
+    app.edits.remove_tags("letter.txt", ["zebra"])
+    assert "zebra" not in tags.names(app.database.read())
+    app.edits.undo()
+    assert "zebra" in tags.names(app.database.read())
+
+
+def test_tags_are_added_and_taken_away_bit_by_bit(app: App, letter: File) -> None:
+    app.edits.add_tags("letter.txt", ["zebra"])
+    app.edits.add_tags("letter.txt", ["Yak"])
+    app.edits.remove_tags("letter.txt", ["zebra", "dog"])
+    assert document(app).tags == ("letter", "yak")
+    app.edits.add_tags("letter.txt", ["dog"])
+    assert document(app).tags == ("letter", "dog", "yak")
+    app.edits.set_tags("letter.txt", ["cat"])
+    app.edits.add_tags("letter.txt", ["ox"])
+    classify(app, letter, "A letter", None, "invoice")
+    assert document(app).tags == ("cat", "ox")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        (Wanted(), "nothing to change was said"),
+        (Wanted({"title": " "}), "title needs something"),
+        (Wanted({"date": "yesterday"}), "is no date"),
+        (Wanted({"summary": "x"}), "'summary' cannot be set; there are title, date, tags"),
+        (Wanted({"title": "x"}, clear=["title"]), "cannot be set and cleared at once"),
+        (Wanted(add=["x"], clear=["tags"]), "cannot be set and cleared at once"),
+        (Wanted(add=["zebra"], remove=["zebras"]), "cannot be added and taken away at once"),
+        (Wanted(remove=["cat"]), "letter.txt: has no tag “cat”"),
+        (Wanted(add=["???"]), "is no tag"),
+        (Wanted(tags=[f"tag {number}" for number in range(200)]), "more than 100 tags"),
+        (Wanted(clear=["date"]), "letter.txt: nobody has set that"),
+    ],
+)
+def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File, wanted: Wanted, why: str) -> None:
+    before = document(app)
+    with pytest.raises(UsageError, match=why):
+        app.edits.change("letter.txt", wanted)
+    assert document(app) == before
+    assert edits.last_change(app.database.read()) is None
+
+
+def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> None:
+    app.edits.set_title("letter.txt", "Greetings")
+    with pytest.raises(UsageError, match="is already so"):
+        app.edits.set_title("letter.txt", "  Greetings ")
+    app.edits.undo()
+    assert document(app).title == "A letter"
+
+
+def test_an_unknown_file_is_told(app: App) -> None:
+    for act in (lambda: app.edits.shown("nowhere"), lambda: app.edits.set_title("nowhere", "x")):
+        with pytest.raises(UsageError, match="nowhere: is not a file of this vault"):
+            act()
+
+
+def test_other_content_leaves_what_a_person_set(app: App, letter: File) -> None:
+    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    put(app, "letter.txt", "entirely different words")
+    assert file_at(app, "letter.txt").generation == 2
+    assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
+    assert found_by(app, "greetings") == ["letter.txt"]

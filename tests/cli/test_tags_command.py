@@ -1,0 +1,120 @@
+"""chyme tags, as somebody types it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chyme.app import now
+from chyme.cli.main import Chyme
+from chyme.cli.tags import tags
+from chyme.coordinator import Intake, Rules, tagging
+from chyme.decide.tag_names import TAGS
+from chyme.decide.tagged import Tagged, as_json
+from chyme.model import Kind, Output, Seen, Stamp
+from chyme.store import files, projection
+from chyme.store import tags as store
+from chyme.store.database import Database
+
+
+class Typed:
+    """A vault with tagged files in it, and a person at the keyboard."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.command = Chyme("chyme", {"tags": tags})
+        database = Database(root / ".chyme")
+        intake = Intake(database, Rules(()), now)
+        for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
+            intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
+            file = files.by_path(database.read(), path)
+            assert file is not None
+            output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)))
+            database.write(lambda db, file=file, output=output: tagging.content_of(db, file, output, "now"))  # type: ignore[misc]
+            database.write(lambda db, file=file: projection.describe(db, file.id, "now"))  # type: ignore[misc]
+        database.close()
+
+    def __call__(self, *words: str) -> Result:
+        return CliRunner().invoke(self.command, ["tags", *words])
+
+    def json(self, *words: str) -> Any:
+        answer = self("--vault", os.fspath(self.root), *words, "--json")
+        assert answer.exit_code == 0, answer.output
+        return json.loads(answer.stdout)
+
+    def says(self, *words: str) -> str:
+        answer = self(*words, "--vault", os.fspath(self.root))
+        assert answer.exit_code == 0, answer.output
+        return answer.stdout
+
+    def refuses(self, *words: str) -> str:
+        answer = self(*words, "--vault", os.fspath(self.root))
+        assert answer.exit_code == 2, answer.output
+        return answer.stderr
+
+
+@pytest.fixture
+def chyme(tmp_path: Path) -> Typed:
+    return Typed(tmp_path)
+
+
+def test_tags_are_listed_with_their_files(chyme: Typed) -> None:
+    lines = chyme.says("list").splitlines()
+    assert lines[0].split() == ["bill", "2", "files"]
+    assert "\\u202egarden" in chyme.says("list")
+    told = chyme.json()
+    assert told["tags"][0] == {"name": "bill", "files": 2, "by_machine": 2, "by_person": 0}
+    assert (told["banned"], told["becomes"]) == ([], {})
+
+
+def test_the_files_of_a_tag_are_shown(chyme: Typed) -> None:
+    assert chyme.says("show", "Bills").splitlines() == ["bill: 2 files", "  one.txt", "  sub/two.txt"]
+    told = chyme.json("show", "rent")
+    assert told["files"] == [{"path": "one.txt", "title": None, "by_person": False}]
+    assert "there is no tag “bil”; is it bill?" in chyme.refuses("show", "bil")
+
+
+def test_decisions_are_told_and_taken_back(chyme: Typed) -> None:
+    assert chyme.says("rename", "bill", "Invoice") == "renamed “bill” to “invoice” (2 files)\n"
+    assert chyme.says("merge", "invoice", "rent") == "merged “rent” into “invoice” (2 files)\n"
+    assert chyme.says("ban", "invoice") == "banned “invoice” (2 files)\n"
+    told = chyme.json("list")
+    assert (told["banned"], told["becomes"]) == (["invoice"], {"bill": "invoice", "rent": "invoice"})
+    assert "banned: invoice" in chyme.says("list")
+    assert "bill becomes invoice" in chyme.says("list")
+    assert chyme.says("unban", "invoice") == "unbanned “invoice” (0 files)\n"
+    for what in ("unbanned", "banned", "merged", "renamed"):
+        assert chyme.says("undo").startswith(f"undone: {what}")
+    assert "nothing to undo" in chyme.refuses("undo")
+    assert chyme.json("show", "bill")["tag"]["files"] == 2
+
+
+def test_what_was_done_is_told_in_json_too(chyme: Typed) -> None:
+    told = chyme.json("rename", "bill", "invoice")
+    assert told == {
+        "done": "renamed “bill” to “invoice”",
+        "files": 2,
+        "tag": {"name": "invoice", "files": 2, "by_machine": 2, "by_person": 0},
+    }
+    assert chyme.json("undo") == {"done": "undone: renamed “bill” to “invoice”", "files": 2, "tag": None}
+
+
+def test_tags_that_may_be_one_come_with_the_command_that_merges_them(chyme: Typed) -> None:
+    assert chyme.says("similar") == "no two tags are close\n"
+    assert chyme.json("similar") == {"similar": []}
+    database = Database(chyme.root / ".chyme")
+    database.write(lambda db: store.add(db, "bills", None, "now"))
+    database.close()
+    assert chyme.says("similar") == "1.00  chyme tags merge 'bill' 'bills'  (2 files, 0 files)\n"
+    assert chyme.json("similar")["similar"] == [{"one": "bill", "other": "bills", "likeness": 1.0, "files": [2, 0]}]
+
+
+def test_a_vault_without_tags_says_so(tmp_path: Path) -> None:
+    Database(tmp_path / ".chyme").close()
+    answer = CliRunner().invoke(Chyme("chyme", {"tags": tags}), ["tags", "--vault", os.fspath(tmp_path)])
+    assert answer.stdout == "there are no tags yet\n"
