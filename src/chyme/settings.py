@@ -114,6 +114,7 @@ class Settings:
     llm_tokens_per_day: int = _setting(0, "How many tokens may go to and fro in a day; 0 means without limit.")
     llm_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
     llm_calls_per_second: float = _setting(20.0, "How often that model is asked in a second; 0 means without limit.")
+    local_model: str = _setting("llm", "Which weights the `local` model has: `llm`, or `smollm2`, which is tiny.")
     local_seconds: float = _setting(300.0, "How long one answer of the `local` model may take.")
     local_memory_mb: int = _setting(2048, "Memory the `local` model may use besides the file of its weights.")
     local_characters: int = _setting(6_000, "How much of a long text goes to the `local` model at once.")

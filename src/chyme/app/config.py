@@ -9,10 +9,12 @@ from typing import Any
 from chyme import __version__
 from chyme.decide.providers import Allowance
 from chyme.engines.llm.settings import Endpoint
+from chyme.engines.weights.known import LLM, SMOLLM2
 from chyme.errors import UsageError
 from chyme.settings import Settings
 
 OPENAI, LOCAL = "openai", "local"
+LOCAL_MODELS = (LLM.capability, SMOLLM2.capability)
 PROVIDERS = (OPENAI, "google", "anthropic", LOCAL)
 
 
@@ -151,6 +153,8 @@ def _language(settings: Settings) -> dict[str, Any] | None:
 
 def _local(settings: Settings) -> dict[str, Any]:
     """The model that runs in a child of ours."""
+    if settings.local_model not in LOCAL_MODELS:
+        raise UsageError(f"local_model must be one of {', '.join(LOCAL_MODELS)}, not {settings.local_model!r}")
     return {
         "url": "",
         "model": "",
@@ -159,6 +163,7 @@ def _local(settings: Settings) -> dict[str, Any]:
         "characters": settings.local_characters,
         "local": {
             "weights_dir": settings.weights_dir,
+            "capability": settings.local_model,
             "seconds": settings.local_seconds,
             "threads": settings.local_threads,
             "memory_bytes": settings.local_memory_mb << 20,

@@ -10,12 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from chyme import digesters
+from chyme.app.config import LOCAL, providers_of
 from chyme.engines.browser.program import browser_program
 from chyme.engines.children.runner import isolation
 from chyme.engines.guard.policy import policy_of
+from chyme.engines.llm.local_settings import LocalSettings
 from chyme.engines.pages.office_program import office_program
 from chyme.engines.vault import STATE
-from chyme.engines.weights.known import OBJECTS, SPEECH, VOICES, Weights
+from chyme.engines.weights.known import EMBEDDING, OBJECTS, SPEECH, VOICES, Weights
 from chyme.engines.weights.shelf import path_of
 from chyme.errors import UsageError, VaultError
 from chyme.settings import Settings, read_settings
@@ -47,6 +49,7 @@ _ENGINES = (
     ("HEIC, AVIF", "pillow-heif"),
     ("SVG", "resvg_py"),
     ("audio, video", "av"),
+    ("language of texts", "py3langid"),
 )
 
 
@@ -57,6 +60,7 @@ def doctor(root: Path) -> list[Engine]:
     found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
     found += [_browser(settings), _links(settings)]
     found += [_speech(settings), _weighed("who speaks", VOICES, settings), _language(settings)]
+    found.append(_weighed("what tags mean", EMBEDDING, settings))
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
     found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
@@ -92,14 +96,14 @@ def _words(settings: Settings) -> Engine:
 
 
 def _objects(settings: Settings) -> Engine:
-    if settings.vision_url:
-        return Engine("objects", f"{settings.vision_model} at {settings.vision_url}", True)
+    if settings.vision_model:
+        return Engine("objects", providers_of(settings)["vision"], True)
     return _weighed("objects", OBJECTS, settings)
 
 
 def _speech(settings: Settings) -> Engine:
     if settings.speech_url:
-        return Engine("speech", f"{settings.speech_model} at {settings.speech_url}", True)
+        return Engine("speech", providers_of(settings)["speech"], True)
     if not settings.speech_dir:
         return _weighed("speech", SPEECH, settings)
     folder = Path(settings.speech_dir).expanduser()
@@ -109,10 +113,17 @@ def _speech(settings: Settings) -> Engine:
 
 
 def _language(settings: Settings) -> Engine:
-    if settings.llm_url:
-        return Engine("transcripts, summaries", f"{settings.llm_model} at {settings.llm_url}", True)
-    how = "a language model makes better ones: set llm_url and llm_model"
-    return Engine("transcripts, summaries", "rules, and sentences as they were said", True, how)
+    what = "titles, tags, summaries"
+    if settings.llm_provider == LOCAL:
+        here = LocalSettings(settings.weights_dir, settings.local_model)
+        return Engine(what, f"{here.weights.engine}, in a child of chyme", not here.missing, here.missing)
+    found = providers_of(settings).get("llm")
+    if found:
+        return Engine(what, found, True)
+    how = (
+        "a language model makes better ones: set llm_url and llm_model, or run 'make llm' and set llm_provider to local"
+    )
+    return Engine(what, "rules and statistics", True, how)
 
 
 def _weighed(capability: str, weights: Weights, settings: Settings) -> Engine:
@@ -121,8 +132,8 @@ def _weighed(capability: str, weights: Weights, settings: Settings) -> Engine:
 
 
 def _captions(settings: Settings) -> Engine:
-    if settings.vision_url:
-        return Engine("captions", f"{settings.vision_model} at {settings.vision_url}", True)
+    if settings.vision_model:
+        return Engine("captions", providers_of(settings)["vision"], True)
     how = "a model that sees makes richer ones: set vision_url and vision_model"
     return Engine("captions", "composed from objects and words", True, how)
 

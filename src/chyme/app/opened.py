@@ -283,4 +283,5 @@ class App:
         self.database.write(passages.rebuild)
 
     def failures_since(self, moment: str) -> list[Digest]:
-        return self.documents.failures(moment)
+        """What ended failed, but for what changes nothing about a document."""
+        return [one for one in self.documents.failures(moment) if one.digester not in self.rules.uncounted]

@@ -1,0 +1,59 @@
+"""A real language model, small and often wrong, on loopback: the whole path, from the command to the document."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import Any
+
+import pytest
+from running_chyme import RunningChyme
+
+from chyme.decide.classification import from_json
+from chyme.engines.weights.known import SMOLLM2
+from chyme.engines.weights.shelf import path_of
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("xllamacpp") is None or path_of(SMOLLM2) is None,
+        reason="xllamacpp or the weights of SmolLM2 are not there: run 'make setup-dev' and 'chyme weights smollm2'",
+    ),
+]
+TEXTS = {
+    "letter.txt": (
+        "Dear Ms Miller,\n\nthe heating in the flat at 12 Harbour Street was repaired on 3 April 2026. The plumber"
+        " replaced the pump and the thermostat, and charged 240 pounds.\n\nYours sincerely,\nJo Carpenter\n"
+    ),
+    "recipe.md": "# Rhubarb jam\n\nCut the rhubarb, add sugar and ginger, and boil it until it sets.\n",
+}
+
+
+def test_a_small_model_of_our_own_classifies_and_a_private_file_may_go_there(chyme: RunningChyme) -> None:
+    chyme.settings |= {
+        "CHYME_LLM_PROVIDER": "local",
+        "CHYME_LOCAL_MODEL": "smollm2",
+        "CHYME_LOCAL_CHARACTERS": "1000",
+        "CHYME_LOCAL_SECONDS": "200",
+    }
+    for name, text in TEXTS.items():
+        chyme.drop(name, text)
+    (chyme.vault / ".chymeprivate").write_text("letter.txt\n")  # nothing leaves this machine, so it may be asked
+    ended = chyme.run("digest", "--no-wait", seconds=280)
+    assert ended.code == 0, ended.err
+
+    asked = chyme.rows("SELECT digester, host, model, outcome, tokens_in, tokens_out FROM ai_calls")
+    assert asked, "nobody was asked"
+    assert {(digester, outcome) for digester, _, _, outcome, _, _ in asked} <= {
+        ("classify-document", "answered"),
+        ("classify-document", "cancelled"),
+    }
+    assert all(tokens_in and tokens_out for *_, outcome, tokens_in, tokens_out in asked if outcome == "answered")
+    for name in TEXTS:
+        shown: dict[str, Any] = chyme.run("show", name, "--json").json
+        digest = next(one for one in shown["digests"] if one["digester"] == "classify-document")
+        found = from_json(digest["content"])  # whoever answered: what is kept has the shape that is promised
+        assert found.title
+        assert found.engine in (SMOLLM2.engine, "local")
+        assert shown["document"]["state"] == ("completed" if found.engine != "local" else "needs-classification")
+        assert json.loads(digest["content"])["tags"] is not None
