@@ -12,7 +12,7 @@ from chyme.decide.documents import STALE_SECONDS
 from chyme.decide.transcript import from_json
 from chyme.errors import UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
-from chyme.store import digests, documents, events, files, marks, places, queue, sqlar, verify, voices
+from chyme.store import digests, documents, events, files, marks, places, projection, queue, sqlar, verify, voices
 from chyme.store.database import Database
 
 PROCESSING_STATUS = {
@@ -106,7 +106,10 @@ class Documents:
 
     def problems(self) -> list[str]:
         """Where the database contradicts itself; empty when all is well."""
-        return self._database.write(verify.problems)
+        found = self._database.write(verify.problems)
+        with self._database.snapshot() as db:
+            wrong = projection.misdescribed(db)
+        return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]
 
     def _ordered(self, rows: dict[str, Digest]) -> list[str]:
         order = {name: at for at, (name, _) in enumerate(self._recipes())}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from sqlite3 import Connection
 from typing import Any
@@ -18,12 +18,15 @@ from chyme.decide.edits import (
     TagEdit,
     Wanted,
     date_given,
+    in_new_words,
+    names_of_today,
     tag_edit,
     tag_value,
     tags_with,
     title_given,
     with_tags,
 )
+from chyme.decide.tag_meant import renamed
 from chyme.decide.tag_names import comparable, given
 from chyme.errors import UsageError
 from chyme.model import File, iso
@@ -31,6 +34,10 @@ from chyme.store import documents, edits, files, projection, tags
 from chyme.store.database import Database
 
 _GIVEN = {TITLE: title_given, DATE: date_given}
+
+
+class AlreadySo(UsageError):
+    """There is nothing to change. A person is told; a program that asks twice got what it wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +99,16 @@ class Edits:
         values = _values(wanted)
 
         def write(db: Connection) -> Done:
-            file = _find(db, path)
+            file, becomes = _find(db, path), renamed(tags.rules(db))
+            meant = _in_new_words(wanted, becomes)
             before = edits.of_file(db, file.id)
             after = {field: value for field, value in before.items() if field not in wanted.clear} | values
-            tag_change = _tag_change(db, file, after.get(TAGS), wanted)
-            after.pop(TAGS, None)
+            tag_change = _tag_change(db, file, in_new_words(tag_edit(after.pop(TAGS, None)), becomes), meant)
             if tag_change.anything:
                 after[TAGS] = tag_value(tag_change)
             if not _put(db, file, before, after, now):
-                raise UsageError(f"{file.path}: {_already(wanted)}")
-            what = f"{file.path}: {_what(wanted)}"
+                raise AlreadySo(f"{file.path}: {_already(wanted)}")
+            what = f"{file.path}: {_what(meant)}"
             edits.note(db, file.id, what, _before(before, after), now)
             projection.describe(db, file.id, now)
             return Done(what, _shown(db, file))
@@ -124,6 +131,8 @@ class Edits:
                 after.pop(field, None)
                 if earlier is not None:
                     after[field] = earlier["value"]
+            if TAGS in after:
+                after[TAGS] = tag_value(in_new_words(tag_edit(after[TAGS]), renamed(tags.rules(db))))
             _put(db, file, present, after, now)
             edits.forget_change(db, change.id)
             projection.describe(db, file.id, now)
@@ -168,29 +177,30 @@ def _values(wanted: Wanted) -> dict[str, object]:
     return {field: None if text is None else _GIVEN[field](text) for field, text in wanted.fields.items()}
 
 
-def _tag_change(db: Connection, file: File, before: object, wanted: Wanted) -> TagEdit:
+def _in_new_words(wanted: Wanted, becomes: Mapping[str, str]) -> Wanted:
+    """Tags that were renamed or merged do not come back by their old names. One that is banned may be given by hand."""
+
+    def told(names: Iterable[str]) -> tuple[str, ...]:
+        return names_of_today(map(given, names), becomes)
+
+    chosen = None if wanted.tags is None else told(wanted.tags)
+    return replace(wanted, tags=chosen, add=told(wanted.add), remove=told(wanted.remove))
+
+
+def _tag_change(db: Connection, file: File, before: TagEdit, wanted: Wanted) -> TagEdit:
     """What a person says of the tags, with this change."""
-    edit = tag_edit(before) if wanted.tags is None else TagEdit(all=_given(wanted.tags))
-    add, remove = _given(wanted.add), _given(wanted.remove)
-    both = {comparable(tag) for tag in add}.intersection(map(comparable, remove))
+    edit = before if wanted.tags is None else TagEdit(all=tuple(wanted.tags))
+    both = {comparable(tag) for tag in wanted.add}.intersection(map(comparable, wanted.remove))
     if both:
         raise UsageError(f"“{both.pop()}” cannot be added and taken away at once")
-    there = {comparable(tag) for tag in tags_with(projection.found(db, file.id).tags, edit, _renamed(db))}
-    for tag in remove:
+    there = {comparable(tag) for tag in tags_with(projection.found(db, file.id).tags, edit)}
+    for tag in wanted.remove:
         if comparable(tag) not in there:
             raise UsageError(f"{file.path}: has no tag “{tag}”; 'chyme edit' shows those it has")
-    after = with_tags(edit, add, remove)
+    after = with_tags(edit, wanted.add, wanted.remove)
     if len(after.all or after.added) > MOST_GIVEN:
         raise UsageError(f"{file.path}: would have more than {MOST_GIVEN} tags")
     return after
-
-
-def _renamed(db: Connection) -> dict[str, str]:
-    return {name: becomes for name, becomes in tags.rules(db).items() if becomes}
-
-
-def _given(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(given, names)))
 
 
 def _put(db: Connection, file: File, before: Mapping[str, object], after: Mapping[str, object], now: str) -> bool:
@@ -230,7 +240,7 @@ def _what(wanted: Wanted) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"“{name}”" for name in _given(names)) or "none"
+    return ", ".join(f"“{name}”" for name in names) or "none"
 
 
 def _before(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:

@@ -92,7 +92,7 @@ class Supervisor:
                     self._coordinator.recover()
                 if time.monotonic() - asked >= WAKE_SECONDS:
                     asked = time.monotonic()
-                    self._coordinator.wake()
+                    self._coordinator.wake(self._among)
                 self._fill()
                 self.paused = None
             except DiskFull as error:
@@ -100,6 +100,9 @@ class Supervisor:
                 continue
             except ChymeError as error:
                 log.warning("the queue could not be read: %s", error)
+            except Exception:  # without this thread nothing is ever digested again, and nobody would be told
+                log.exception("the queue could not be worked on")
+                self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
 
     def _pause(self, reason: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
 from chyme.app import App, doctor, open_app
 from chyme.errors import UsageError, VaultError
 from chyme.settings import Settings, read_settings
+from chyme.store import marks
 
 
 @pytest.fixture
@@ -95,3 +98,50 @@ def test_the_doctor_names_every_engine_and_needs_no_vault(vault: Path) -> None:
     assert engines["PDF"].ok and engines["database"].ok
     assert all(engine.ok or engine.how for engine in engines.values())
     assert list(vault.iterdir()) == []
+
+
+def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -> None:
+    (vault / "note.txt").write_text("hello")
+    with open_app(vault) as app:
+        app.scan_and_settle()
+        app.start(follow=False, among=frozenset())
+        lanes = app.rules.lanes()
+
+        def elsewhere(db: Connection) -> None:
+            db.execute("UPDATE digests SET weight = weight % 1000 + 9000")
+            marks.put(db, "lanes", json.dumps(lanes | {"slug": 9}, sort_keys=True))
+
+        app.database.write(elsewhere)
+    with open_app(vault) as app:
+        app.start(follow=False, among=frozenset())
+        rows = app.database.read().execute("SELECT digester, weight / 1000 FROM digests").fetchall()
+        assert dict(rows) == dict.fromkeys(lanes, 9) | {"slug": lanes["slug"]}
+        assert json.loads(str(marks.value_of(app.database.read(), "lanes"))) == lanes
+
+
+def test_a_document_that_says_something_else_than_its_digests_is_found(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("# A note\n")
+    with open_app(tmp_path) as app:
+        app.scan_and_settle()
+        assert not [problem for problem in app.documents.problems() if "something else" in problem]
+        app.database.write(lambda db: db.execute("UPDATE documents SET title = 'another'"))
+        assert [problem for problem in app.documents.problems() if "something else" in problem]
+
+
+def test_what_nobody_makes_any_more_comes_to_rest_when_digestion_starts(vault: Path) -> None:
+    (vault / "note.txt").write_text("hello")
+    with open_app(vault) as app:
+        app.scan_and_settle()
+
+        def leave_behind(db: Connection) -> None:
+            db.execute("UPDATE digests SET digester = 'guest' WHERE digester = 'slug'")
+            db.execute("UPDATE digests SET digester = 'visitor' WHERE digester = 'tags'")
+            db.execute(
+                "UPDATE digests SET status = 'in-progress', run_id = 'x', attempts = 1 WHERE digester = 'visitor'"
+            )
+
+        app.database.write(leave_behind)  # as a process would that died with a plug-in at work
+        app.start(follow=False, among=frozenset())
+        left = "SELECT status, error FROM digests WHERE digester IN ('guest', 'visitor')"
+        rows = app.database.read().execute(left).fetchall()
+        assert rows == [("skipped", "nobody makes this any more")] * 2

@@ -148,6 +148,70 @@ def test_tags_are_added_and_taken_away_bit_by_bit(app: App, letter: File) -> Non
     assert document(app).tags == ("cat", "ox")
 
 
+@pytest.fixture
+def renamed(app: App, letter: File) -> None:
+    """letter → mail → post, and dog is never given."""
+    app.tags.rename("letter", "mail")
+    app.tags.rename("mail", "post")
+    app.tags.ban("dog")
+
+
+@pytest.mark.usefixtures("renamed")
+@pytest.mark.parametrize("old", ["letter", "mail"])
+def test_a_tag_that_was_renamed_is_given_by_its_new_name(app: App, old: str) -> None:
+    put(app, "other.txt")
+    assert app.edits.add_tags("other.txt", [old]).what == "other.txt: tagged “post”"
+    assert app.edits.shown("other.txt").edits == {"tags": {"added": ["post"], "removed": []}}
+    assert document(app, "other.txt").tags == ("post",)
+    assert [(tag.name, tag.files) for tag in app.tags.listed().tags] == [("post", 2)]
+    assert tags.names(app.database.read()) == ["post"]
+    app.edits.set_tags("other.txt", [old, "yak"])
+    assert app.edits.shown("other.txt").edits == {"tags": {"set": ["post", "yak"]}}
+    app.edits.remove_tags("other.txt", [old])
+    assert document(app, "other.txt").tags == ("yak",)
+
+
+@pytest.mark.usefixtures("renamed")
+def test_a_tag_that_was_renamed_is_taken_away_by_any_of_its_names(app: App) -> None:
+    app.edits.remove_tags("letter.txt", ["letter"])
+    assert document(app).tags == ()
+    assert app.edits.shown("letter.txt").edits == {"tags": {"added": [], "removed": ["post"]}}
+    put(app, "other.txt")
+    with pytest.raises(UsageError, match="cannot be added and taken away at once"):
+        app.edits.change("other.txt", Wanted(add=["letter"], remove=["mail"]))
+
+
+@pytest.mark.usefixtures("renamed")
+def test_a_tag_that_is_banned_can_be_given_by_hand(app: App) -> None:
+    app.edits.add_tags("letter.txt", ["dog"])
+    assert document(app).tags == ("post", "dog")
+
+
+def test_an_edit_that_is_taken_back_knows_tags_by_their_new_names(app: App, letter: File) -> None:
+    app.edits.add_tags("letter.txt", ["zebra"])
+    app.edits.add_tags("letter.txt", ["yak"])
+    app.tags.rename("zebra", "horse")
+    app.edits.undo()
+    assert document(app).tags == ("letter", "dog", "horse")
+    assert app.edits.shown("letter.txt").edits == {"tags": {"added": ["horse"], "removed": []}}
+    assert "zebra" not in tags.names(app.database.read())
+
+
+def test_what_was_kept_under_an_old_name_can_be_taken_away(app: App, letter: File) -> None:
+    app.tags.rename("dog", "hound")
+    at = iso(now())
+    app.database.write(lambda db: edits.put(db, letter.id, "tags", {"added": ["dog"], "removed": []}, at))
+    app.edits.remove_tags("letter.txt", ["hound"])
+    assert document(app).tags == ("letter",)
+
+
+@pytest.mark.usefixtures("renamed")
+@pytest.mark.parametrize("asked", ["post", "posts", "POST", "letter", "Letters", "mail"])
+def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None:
+    assert found_by(app, f"tag:{asked}") == ["letter.txt"]
+    assert found_by(app, f"-tag:{asked}") == []
+
+
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [

@@ -15,12 +15,13 @@ import pytest
 from described_vault import classify, complete, file_at, listed, named, propose, put
 
 from chyme.app import App, open_app
+from chyme.app.clock import now
 from chyme.app.file_names import opened_folder
-from chyme.app.renaming import PERSON, Proposal, Renamed, Renaming
+from chyme.app.renaming import PERSON, TEXT, Proposal, Renamed, Renaming
 from chyme.decide.edits import Wanted
 from chyme.errors import UsageError
-from chyme.model import Wish
-from chyme.store import digests, requests
+from chyme.model import Wish, iso
+from chyme.store import digests, documents, projection, requests
 
 MILLER = "2026-04-03-rental-contract-miller.txt"
 
@@ -283,6 +284,26 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     assert [one.becomes for one in Renaming(app).proposals()] == ["2020-01-01-my-title.txt"]
     app.edits.set_title("scan0001.txt", None)
     assert Renaming(app).proposals() == []
+
+
+def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
+    file = put(app, "scan0001.txt")
+    classify(app, file, "Machine's title", "2020-01-01")
+    propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
+    app.edits.set_date("scan0001.txt", "2026-04")
+    assert Renaming(app).proposals() == [
+        Proposal("scan0001.txt", "2026-04-machines-title.txt", "Machine's title", "classify-document")
+    ]
+
+
+def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
+    file = put(app, "scan0001.txt")
+    at = iso(now())
+    app.database.write(lambda db: documents.find_title(db, file.id, "Rental contract"))
+    app.database.write(lambda db: projection.describe(db, file.id, at))
+    app.edits.set_date("scan0001.txt", "2026-04")
+    (proposal,) = Renaming(app).proposals()
+    assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
 
 
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:

@@ -115,7 +115,7 @@ def test_tags_are_listed_with_the_files_that_have_them(vault: Tagging) -> None:
     vault.edit(two, {"set": ["garden", "rent"]})
     listed = {tag.name: (tag.files, tag.by_machine, tag.by_person) for tag in vault.tags.listed().tags}
 
-    assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1), "flat": (0, 1, 0)}
+    assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1)}  # nobody has “flat”, whatever the machine says
     shown = vault.tags.show("RENTS")
     assert [(file.path, file.by_person) for file in shown.files] == [("one.txt", False), ("two.txt", True)]
     assert vault.tags.show("flat").files == ()
@@ -339,6 +339,66 @@ def test_tags_that_may_be_one_are_told_with_the_commoner_first(vault: Tagging) -
     vault.bench.database.write(spelt_and_meant)
     found = [(pair.one, pair.other, pair.files) for pair in vault.tags.similar()]
     assert found == [("rent", "rents", (1, 0)), ("car", "automobile", (2, 0))]
+
+
+def test_a_tag_that_only_a_vanished_file_has_by_hand_is_still_listed(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "bill")
+    vault.edit(one, {"added": ["garden"], "removed": []})
+    (vault.bench.root / "one.txt").unlink()
+    vault.drop("two.txt", "rent")
+    assert [(tag.name, tag.files) for tag in vault.tags.listed().tags] == [("rent", 1), ("garden", 0)]
+
+
+def test_what_was_renamed_twice_is_told_by_its_last_name(vault: Tagging) -> None:
+    one = vault.drop("one.txt", "invoice")
+    vault.tags.rename("invoice", "bill")
+    vault.tags.rename("bill", "rechnung")
+    vault.edit(one, {"added": ["invoice"], "removed": []})  # as an older version kept it
+
+    assert vault.shown(one) == ["rechnung"]
+    assert [tag.name for tag in vault.tags.listed().tags] == ["rechnung"]
+    for act in (vault.tags.show, vault.tags.ban, lambda tag: vault.tags.rename(tag, "x")):
+        with pytest.raises(UsageError, match="“invoice” became “rechnung”"):
+            act("invoice")
+    assert vault.tags.listed().becomes == {"bill": "rechnung", "invoice": "bill"}
+    assert vault.tags.show("rechnung").replaces == ("bill", "invoice")
+
+
+def test_a_ban_is_not_lost_by_a_new_name(vault: Tagging) -> None:
+    one, two = vault.drop("one.txt", "page"), vault.drop("two.txt", "rent")
+    vault.edit(one, {"added": ["page"], "removed": []})
+    vault.tags.ban("page")
+    before = vault.state()
+    for act in (lambda: vault.tags.rename("page", "seite"), lambda: vault.tags.merge("rent", ["page"])):
+        with pytest.raises(UsageError, match="“page” is banned; say first: chyme tags unban 'page'"):
+            act()
+    assert vault.state() == before
+    assert (vault.shown(one), vault.shown(two)) == (["page"], ["rent"])
+
+
+def test_what_became_a_banned_tag_is_told_so(vault: Tagging) -> None:
+    vault.drop("one.txt", "invoice")
+    vault.tags.rename("invoice", "bill")
+    vault.tags.ban("bill")
+    with pytest.raises(UsageError, match="“invoice” became “bill”, which is banned; see: chyme tags unban"):
+        vault.tags.show("invoice")
+
+
+def test_a_word_that_is_no_tag_yet_can_be_banned(vault: Tagging) -> None:
+    assert vault.tags.ban("Page").what == "banned “page”"
+    assert vault.shown(vault.drop("one.txt", "pages", "rent")) == ["rent"]
+    for spelt in ("page", "pages"):
+        with pytest.raises(UsageError, match="“page” is banned already"):
+            vault.tags.ban(spelt)
+    vault.tags.undo()
+    assert vault.tags.listed().banned == ()
+
+
+def test_a_new_word_is_given_by_renaming_not_by_merging(vault: Tagging) -> None:
+    vault.drop("one.txt", "bill", "rent")
+    for into, others in (("bill", ["payment"]), ("payment", ["bill", "rent"])):
+        with pytest.raises(UsageError, match=r"no tag “payment”.* new name .*: chyme tags rename 'bill' 'payment'"):
+            vault.tags.merge(into, others)
 
 
 def test_a_vanished_file_does_not_count(vault: Tagging) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told
 
+from chyme.coordinator import Claim
 from chyme.decide.providers import Allowance
 from chyme.digester import Source
 from chyme.errors import (
@@ -21,8 +22,8 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
-from chyme.model import CallEnd, Output, Question, Reply, Status, Ticket, iso
-from chyme.store import ai_calls, ai_providers, digests, documents
+from chyme.model import CallEnd, Lane, Output, Question, Reply, Status, Ticket, iso
+from chyme.store import ai_calls, ai_providers, digests, documents, queue, verify
 
 CLASSIFY = "classify-document"
 LOCAL = '{"title": "by rules", "tags": []}'
@@ -89,6 +90,7 @@ def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[Laid]:
 def again(bench: Bench, *file_ids: int) -> int:
     """What the supervisor does: wake what may be asked now, then carry the files that are due."""
     woken = bench.coordinator.wake()
+    assert not any("not settled" in problem for problem in bench.database.write(verify.problems))
     for file_id in file_ids:
         bench.process(file_id)
     return woken
@@ -387,3 +389,160 @@ def test_every_state_is_told(lay: Laid, model: Model, clock: Clock) -> None:
     bench.ledger.pause(["llm"])
     assert [one.state for one in bench.ledger.standings(["llm"])] == ["paused"]
     assert digests.of_file(bench.db, bench.file("note.txt").id)[CLASSIFY].status is Status.COMPLETED
+
+
+def test_two_questions_that_always_fail_are_given_up_as_one_is(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay()
+    model.fails(lambda: TimedOut("it hangs"), outage=False)
+    poison = [bench.drop(f"{number}.txt", f"poison {number}") for number in range(2)]
+    for _ in range(500):
+        again(bench, *poison)
+        clock.forward(30)
+    assert model.made <= 6
+    assert [row(bench, one)[2:] for one in poison] == [(3, False), (3, False)]
+    model.returns()
+    for number in range(20):  # others answered well bring none of them back
+        bench.process(bench.drop(f"fine {number}.txt", f"fine {number}"))
+        again(bench, *poison)
+        clock.forward(600)
+    assert model.made <= 6 + 20
+
+
+def test_whoever_cannot_do_without_comes_to_an_end_and_is_tried_when_the_provider_is_back(
+    bench: Callable[..., Bench], clock: Clock
+) -> None:
+    heard = Told("speech-recognition", waits=True, provider="speech")
+    vault = bench(heard, Told("search-keyword", reads=("speech-recognition",)))
+    error = NetworkFailed("nobody there")
+
+    def down(source: Source) -> list[Output]:
+        leave = source.calls.begin(Question("speech", "there", "m", source.file.hash))
+        assert isinstance(leave, Ticket)
+        source.calls.end(leave, CallEnd("unreachable", 0.1))
+        source.calls.failed("speech", error, True)
+        raise error
+
+    heard.make = down
+    talk = vault.drop("talk.txt")
+    for _ in range(40):
+        vault.coordinator.wake()
+        vault.process(talk)
+        clock.forward(60)
+    assert vault.digest(talk, "speech-recognition") == ("failed", "network", 3)
+    assert vault.digest(talk, "search-keyword")[0] == "completed", "it can be found by its name"
+
+    heard.make = lambda _source: [Output("speech-recognition", "heard")]
+    vault.ledger.answered("speech")  # another recording was heard
+    for _ in range(3):
+        vault.coordinator.wake()
+        vault.process(talk)
+        clock.forward(60)
+    assert vault.digest(talk, "speech-recognition")[0] == "completed"
+
+
+def test_what_a_model_made_is_not_replaced_by_less(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay()
+    note = bench.drop("note.txt")
+    bench.process(note)
+    assert bench.content(note, CLASSIFY) == ASKED
+    model.fails(lambda: NetworkFailed("it is down"))
+    bench.database.write(lambda db: digests.redo(db, note, [CLASSIFY], iso(clock.now)))
+    bench.process(note)
+
+    assert bench.content(note, CLASSIFY) == ASKED
+    document = documents.of_file(bench.db, note)
+    assert document is not None and (document.state, document.degraded) == ("completed", True)
+    assert row(bench, note)[:2] == ("completed", "llm")
+    model.returns()
+    clock.forward(10)
+    assert again(bench, note) == 1
+    assert row(bench, note) == ("completed", None, 1, False)
+
+
+def test_other_content_is_not_described_by_the_old_answer(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay()
+    note = bench.drop("note.txt", "old")
+    bench.process(note)
+    model.fails(lambda: NetworkFailed("it is down"))
+    assert bench.drop("note.txt", "new text") == note
+    bench.process(note)
+    assert bench.content(note, CLASSIFY) == LOCAL
+
+
+def test_another_model_or_none_makes_again_what_waited_for_a_person(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay()
+    bench.ledger.begin_anew({"llm": "a model"})
+    model.fails(lambda: UnreadableFile("does not fit"))
+    note = bench.drop("note.txt")
+    bench.process(note)
+    bench.ledger.begin_anew({"llm": "a model"})
+    assert again(bench, note) == 0, "a restart alone changes nothing"
+    bench.ledger.begin_anew({"llm": "another model"})
+    model.returns()
+    assert again(bench, note) == 1
+    assert bench.content(note, CLASSIFY) == ASKED
+
+    model.fails(lambda: UnreadableFile("does not fit"))
+    other = bench.drop("other.txt", "other")
+    bench.process(other)
+    bench.ledger.begin_anew({})
+    assert again(bench) == 1
+
+
+def test_a_longer_rest_that_was_asked_for_outlives_a_restart(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay()
+    bench.ledger.begin_anew({"llm": "a model"})
+    model.fails(lambda: RateLimited("come tomorrow", retry_after=86_400))
+    note = bench.drop("note.txt")
+    bench.process(note)
+    clock.forward(3600)
+    bench.ledger.begin_anew({"llm": "a model"})
+    assert again(bench, note) == 0
+    assert model.made == 1
+
+
+def test_resuming_while_the_rules_are_at_work_is_not_overlooked(tmp_path: Path, clock: Clock, model: Model) -> None:
+    def meanwhile(_source: Source) -> list[Output]:
+        vault.ledger.resume(["llm"])
+        return [Output(CLASSIFY, LOCAL)]
+
+    classify = Told(CLASSIFY, model.digest, waits=True, provider="llm", instead=meanwhile)
+    vault = Bench(tmp_path, clock, classify)
+    try:
+        vault.ledger.pause(["llm"])
+        note = vault.drop("note.txt")
+        vault.process(note)
+        assert vault.coordinator.wake() == 1
+        vault.process(note)
+        assert vault.content(note, CLASSIFY) == ASKED
+    finally:
+        vault.close()
+
+
+def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, model: Model, clock: Clock) -> None:
+    bench = lay(Allowance(calls=1, per_second=0))
+    notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(3)]
+    for note in notes:
+        bench.process(note)
+    bench.database.write(lambda db: queue.let_go_on(db, "llm", iso(clock.now)))
+    assert bench.ledger.soon() == (0, None)  # the budget is spent, whatever is due
+    clock.forward(24 * 3600)
+    assert bench.ledger.soon()[0] == 2
+    assert bench.ledger.soon(among=[notes[0]])[0] + bench.ledger.soon(among=notes[1:])[0] == 2
+    bench.ledger.pause(["llm"])
+    assert bench.ledger.soon() == (0, None)
+
+
+def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Clock) -> None:
+    """Another process with other settings may have moved it."""
+    vault = Bench(tmp_path, clock, Told("asks", lane=Lane.MODEL), Told("plain"))
+    try:
+        note = vault.drop("note.txt")
+        vault.database.write(lambda db: queue.change_lane(db, "asks", Lane.ORDINARY))
+        assert [due.file_id for due in queue.due(vault.db, iso(clock.now), 5)] == [note]
+        claims = vault.coordinator.claim([(note, None)], frozenset({Lane.ORDINARY}))
+        vault.coordinator.carry([one for one in claims if isinstance(one, Claim)])
+        assert queue.due(vault.db, iso(clock.now), 5) == []
+        assert [due.file_id for due in queue.due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
+    finally:
+        vault.close()

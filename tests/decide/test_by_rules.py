@@ -48,6 +48,22 @@ def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> 
     assert "Subject:" in found.evidence["title"]
 
 
+@pytest.mark.parametrize(
+    ("head", "summary"),
+    [
+        ("Blue Harbour Ltd.\n12 Quay Street", "An invoice from Blue Harbour Ltd. of 3 April 2026."),
+        ("Ada Miller\n12 Quay Street", "An invoice from Ada Miller of 3 April 2026."),
+        ("Invoice for the boat\n12 Quay Street", "An invoice of 3 April 2026."),
+        ("Boat number 12\n12 Quay Street", "An invoice of 3 April 2026."),
+        ("Ada Miller\n\nBill to:\nBlue Harbour Ltd.", "An invoice from Ada Miller of 3 April 2026."),
+    ],
+)
+def test_an_invoice_is_told_by_its_sender_and_its_day(head: str, summary: str) -> None:
+    rows = "Rope 20.00\nTar 12.50\nSails 99.00\nTotal 131.50 incl. VAT"
+    text = f"{head}\n\nInvoice no. 7\nInvoice date: 3 April 2026\n\n{rows}\n"
+    assert of({"doc-to-markdown": text}).summary == summary
+
+
 def test_it_survives_being_written_and_read() -> None:
     found = of({"doc-to-markdown": LETTER})
     assert from_json(as_json(found)).title == found.title

@@ -227,6 +227,48 @@ def test_no_date_is_better_than_a_wrong_one(name: str) -> None:
     assert taken(text, language) is None
 
 
+LETTER = "Bright Dental Practice\n12 High Street\n\n{day}\n\n{begins}\n\nThe tooth is well. Please come again.\n"
+
+
+@pytest.mark.parametrize("begins", ["Dear Mr Miller,", "Report of the treatment"])
+def test_a_day_under_the_letterhead_is_taken_though_its_order_is_not_sure(begins: str) -> None:
+    (found,) = dates_in(LETTER.format(day="03/04/2026", begins=begins), "en", "x", TODAY)
+    assert chosen([found]) is found
+    assert (found.date, found.ambiguous) == ("2026-03-04", True)
+
+
+def test_elsewhere_such_a_day_is_not_taken() -> None:
+    assert taken(LETTER.format(day="Ref. 4711", begins="We saw you on 03/04/2026 at noon.")) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "signed"),
+    [
+        ("en", "The rent is 900 euros a month and due. Signed on 1 February 2024 in Berlin by both parties."),
+        ("en", "This agreement is dated this 1st day of February 2024, and what follows from it is said below."),
+        ("en", "This lease is made and entered into on 1 February 2024 by the landlord and the tenant named below."),
+        ("en", "They have signed this on 1 February 2024 in the presence of the witnesses who are named below."),
+        (
+            "de",
+            "Die Miete beträgt 900 Euro im Monat. Unterzeichnet am 1. Februar 2024 von beiden Parteien hier in Kiel.",
+        ),
+    ],
+)
+def test_a_contract_is_of_the_day_it_was_signed(language: str, signed: str) -> None:
+    assert taken(f"The contract\n\n{signed}\n\n{PROSE}", language) == "2024-02-01"
+
+
+def test_another_contract_that_was_signed_is_not_this_one() -> None:
+    assert taken("We refer to the agreement signed on 1 February 2024 and to all that was said about it.") is None
+
+
+def test_a_note_is_not_of_the_day_it_links_to() -> None:
+    assert taken("# Ideas\n\nSee [[2024-01-03]]\n", kind="text") is None
+    assert taken("See [[days/2024-01-03|that day]]\n", kind="text") is None
+    assert taken("Date: [[2024-01-03]]\n\nIdeas\n", kind="text") == "2024-01-03"
+    assert taken("2024-01-03\n\nIdeas\n", kind="text") == "2024-01-03"
+
+
 def test_what_a_text_tells_of_old_times_counts_least() -> None:
     text = f"{PROSE}On 3 April 2025 we walked the same way again, over the bridge and along the river to the works."
     confidence = {one.date: one.confidence for one in dates_in(text, "en", "doc-to-markdown", TODAY)}

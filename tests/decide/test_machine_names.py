@@ -175,7 +175,14 @@ Bild 12.jpg
 Foto 3.jpg
 photo.jpg
 attachment.pdf
-ATT00001.htm
+ATT00001.txt
+20260403_101112
+20260403_101112.txt
+2026-04-03 10.12.33.txt
+1712138400.txt
+0012.txt
+1234.jpg
+WA0001.jpg
 Anhang 1.pdf
 noname.eml
 temp.pdf
@@ -306,6 +313,25 @@ MyCamelCaseName.txt
 meetingNotes.txt
 attention-is-all-you-need.pdf
 plan_b.txt
+1984.txt
+1984.epub
+2024-01-03.md
+2024-01.md
+2024-W02.md
+2024-Q1.md
+page1.html
+W-2.pdf
+I-9.pdf
+1040.pdf
+A380.jpg
+B12.pdf
+U2.mp3
+Q3.xlsx
+001.sql
+p1.py
+x.c
+image001.htm
+a1b2c3d4e5f6.js
 """.strip().splitlines()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import date
 
@@ -92,6 +93,75 @@ def test_no_title_is_complained_about_however_often(title: str | None, complaint
     check = Check(ASKED)
     for _ in range(2):
         assert complaint in (check(replace(TOLD, title=title)) or "")
+
+
+DENTIST = (
+    "Bright Dental Practice\n3 April 2026\nDear Mr Miller,\nyour next appointment with the dentist is on Tuesday."
+    " Please bring your insurance card, and strong nerves.\nYours sincerely\nDr Jones"
+)
+TOOTH = Asked("scan0002.pdf", DENTIST, "doc-to-markdown", date(2026, 11, 16), RULES)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Told("Kündigung des Stromvertrags", tags=("kündigung", "stromvertrag")),
+        Told("Kündigung des Stromvertrags", "Dear Mr Miller", tags=("kündigung", "stromvertrag")),
+        Told("Cancelled electricity", tags=("electricity",)),
+        Told("Electricity", tags=("electricity", "cancellation")),
+        Told("电力合同终止通知", tags=("合同",)),
+    ],
+)
+def test_a_title_for_which_nothing_in_the_text_speaks_is_refused_and_its_tags_with_it(answer: Told) -> None:
+    check = Check(TOOTH)
+    for _ in range(2):
+        assert "not in the text" in (check(answer) or "")
+    found = merged(answer, TOOTH, "wordy")
+    assert (found.title, found.tags) == (RULES.title, RULES.tags)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Told("Dental checkup", tags=("health",)),
+        Told("Reminder for Tuesday", tags=("health",)),
+        Told("Checkup", tags=("dentist", "health")),
+        Told("Medical checkup", "your next appointment with the dentist"),
+        Told("Checkup"),
+    ],
+)
+def test_a_short_title_stands_when_a_word_a_quote_or_a_tag_speaks_for_it(answer: Told) -> None:
+    assert title_fault(answer.title, TOOTH) is None
+    assert Check(TOOTH)(answer) is None
+    assert merged(answer, TOOTH, "wordy").title == answer.title
+
+
+def test_a_million_tags_are_not_looked_for() -> None:
+    began = time.perf_counter()
+    assert Check(TOOTH)(Told("Checkup", tags=("nothing of it" * 100,) * 100_000 + ("dentist",))) is not None
+    assert time.perf_counter() - began < 1.0
+
+
+def test_a_part_of_a_longer_word_speaks_for_a_title() -> None:
+    german = replace(RULES, language="de")
+    asked = replace(ASKED, text="Der Stromliefervertrag endet im Mai, und die Anlage bleibt.", rules=german)
+    assert Check(asked)(Told("Liefervertrag")) is None
+    assert Check(asked)(Told("Neuer Liefervertrag")) is None
+
+
+def test_tags_that_do_not_stand_in_the_text_are_kept_and_less_sure() -> None:
+    sure = {"tags": 0.9}
+    absent = merged(replace(TOLD, tags=("contract", "agreement"), confidence=sure), ASKED, "wordy")
+    assert (absent.tags, absent.confidence["tags"]) == (("contract", "agreement"), 0.6)
+    present = merged(replace(TOLD, tags=("contract", "pier"), confidence=sure), ASKED, "wordy")
+    assert (present.tags, present.confidence["tags"]) == (("contract", "pier"), 0.9)
+
+
+def test_what_a_picture_shows_is_not_looked_for_in_its_words() -> None:
+    picture = replace(TOOTH, telling=False)
+    answer = Told("Rotes Segelboot", tags=("boot",), confidence={"tags": 0.9})
+    assert Check(picture)(answer) is None
+    assert merged(answer, picture, "wordy").confidence["tags"] == 0.9
 
 
 def test_a_title_made_from_the_files_name_is_none() -> None:
@@ -264,6 +334,15 @@ def test_hostile_strings_come_out_plain_and_short() -> None:
     assert len(hostile.summary or "") <= SUMMARY_LENGTH
     assert len(hostile.tags) <= 10
     assert all(len(tag) <= 50 for tag in hostile.tags)
+
+
+def test_of_an_answer_that_never_ends_only_the_beginning_is_looked_at() -> None:
+    began = time.perf_counter()
+    found = told(tags=(*("<b>" for _ in range(99)), "lease", *("<b>" * 1000 for _ in range(20_000)), "boat"))
+    assert found.tags == ("lease",)
+    Check(ASKED)(replace(TOLD, summary="?" * 4_000_000))
+    assert told(summary="." * 4000).summary == RULES.summary
+    assert time.perf_counter() - began < 2.0
 
 
 @pytest.mark.parametrize(

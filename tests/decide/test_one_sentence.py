@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from chyme.decide.material import material
 from chyme.decide.one_sentence import one_sentence
 
@@ -77,6 +79,74 @@ def test_a_recording_is_told_by_its_summary() -> None:
     )
     assert found is not None
     assert found.text == "The bread is to be baked by Friday."
+
+
+BILL = """Malerbetrieb Schulze
+Lindenweg 4
+24103 Kiel
+
+Pos Bezeichnung Menge Preis
+1 Wände streichen 40 m² 480,00 EUR
+2 Decke streichen 20 m² 240,00 EUR
+Summe 720,00 EUR zzgl. MwSt.
+
+Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen.
+"""
+
+
+def test_rows_of_a_table_and_an_address_are_no_sentence() -> None:
+    assert told(BILL) == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
+    assert "says" in (told("Corner Market\nMain Street\nSpringfield in Illinois\nMilk and bread and apples\n") or "")
+    rows = "Corner Market\nMain Street\nSpringfield in Illinois\nMilk and bread and apples are sold.\n"
+    assert "says" in (told(rows) or "")
+
+
+def test_a_wrapped_sentence_is_still_one() -> None:
+    text = (
+        "The harbour office of the town lets the boat house at the\n"
+        "old pier to the rowing club for as long as the club\n"
+        "keeps its roof tight and its doors painted, and it asks\n"
+        "for nothing else than that the club rows at the feast.\n"
+    )
+    assert told(text) == " ".join(text.split())
+    assert told("The boat was clean\nwhen it came back.\n") == "The boat was clean when it came back."
+
+
+def test_of_a_paragraph_with_amounts_a_sentence_without_them_is_taken() -> None:
+    text = "We charged 12.50 and 13.50 and also 99.00 for the boat you rented. The boat was clean when it came back."
+    assert told(text) == "The boat was clean when it came back."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Preis für die Wände ist inkl. MwSt. Kiel und Umgebung gerechnet worden.",
+        "Die Wände bzw. Decken sind z. B. Weiß und die Türen evtl. Blau gestrichen worden.",
+        "Die Rechnung mit der Nr. Sieben geht an die Anna-Str. Acht in der Stadt Kiel.",
+    ],
+)
+def test_a_sentence_does_not_end_with_an_abbreviation(sentence: str) -> None:
+    assert told(f"{sentence} Danke dafür.") == sentence
+
+
+def test_a_word_that_is_also_an_abbreviation_may_end_a_sentence() -> None:
+    assert told("The harbour town has always lived from boats and art. Thanks.", None) == (
+        "The harbour town has always lived from boats and art."
+    )
+
+
+def bill(sort: str, sender: str = "", day: str = "") -> str | None:
+    found = one_sentence(material({"file": BILL}), None, "text/plain", "de", sort, sender, day)
+    return found.text if found else None
+
+
+def test_a_bill_is_told_by_who_wrote_it_and_when() -> None:
+    assert bill("invoice", "Malerbetrieb Schulze", "2026-04-03") == (
+        "An invoice from Malerbetrieb Schulze of 3 April 2026."
+    )
+    assert bill("receipt", "Corner Market", "2026-04") == "A receipt from Corner Market of April 2026."
+    assert bill("receipt", day="2026") == "A receipt of 2026."
+    assert bill("invoice") == bill("") == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
 
 
 def test_nothing_is_said_about_nothing() -> None:

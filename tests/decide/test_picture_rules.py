@@ -86,6 +86,13 @@ def test_nothing_known_leaves_everything_empty() -> None:
     assert (found.title, found.summary, found.date, found.language, found.tags) == (None, None, None, None, ())
 
 
+def test_a_picture_that_nobody_can_see_is_not_called_by_its_name() -> None:
+    unseen = classified_picture(preview=None, ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
+    assert (unseen.title, unseen.confidence) == (None, {})
+    seen = classified_picture(preview="{}", ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
+    assert seen.title == "Rex on the sofa"
+
+
 def test_content_in_no_promised_shape_is_no_error() -> None:
     found = classified_picture(preview="[1", ocr="", caption="3", objects='{"objects": [3]}', name="IMG_0001.jpg")
     assert found.title is None

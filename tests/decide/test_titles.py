@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from chyme.decide.material import material
-from chyme.decide.titles import titles
+from chyme.decide.titles import ENOUGH, titles
 
 PDF, MAIL, HTML = "application/pdf", "message/rfc822", "text/html"
 PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and costs nine hundred a month.\n\n" * 5
@@ -26,6 +26,62 @@ class Given:
     created: str | None = None
     modified: str | None = None
     language: str | None = None
+
+
+def of_name(name: str, text: str = "", mime: str = "text/plain") -> str | None:
+    """What a file is called for which nothing but its name, or this text, speaks."""
+    found = titles(material({"file": text}), name, mime)
+    return found[0].text if found and found[0].confidence >= ENOUGH else None
+
+
+@pytest.mark.parametrize(
+    ("name", "mime", "title"),
+    [
+        ("x.c", "text/x-c", "x.c"),
+        ("001.sql", "application/sql", "001.sql"),
+        ("a1b2c3d4e5f6.js", "text/javascript", "a1b2c3d4e5f6.js"),
+        ("read_mail.py", "text/x-python", "read mail"),
+        ("1984.epub", "application/epub+zip", "1984"),
+        ("W-2.pdf", PDF, "W-2"),
+        ("2024-01-03.md", "text/markdown", "2024-01-03"),
+        ("2024-01-03-garden-plan.md", "text/markdown", "2024-01-03 garden plan"),
+        ("<script>alert(1)<.txt", "text/plain", "script alert(1)"),
+        ("scan0001.pdf", PDF, None),
+        ("image001.htm", HTML, None),
+    ],
+)
+def test_a_name_is_a_title_if_a_person_gave_it_or_code_goes_by_it(name: str, mime: str, title: str | None) -> None:
+    assert of_name(name, mime=mime) == title
+
+
+@pytest.mark.parametrize(
+    ("letterhead", "title"),
+    [
+        ("Talleres García S.L.\nCalle Mayor 12\n28013 Madrid", "Talleres García S.L."),
+        ("Blue Harbour Ltd.\n12 Quay Street\nBristol", "Blue Harbour Ltd."),
+        ("Malerbetrieb Schulze e.K.\nLindenweg 4\n24103 Kiel", "Malerbetrieb Schulze e.K."),
+    ],
+)
+def test_a_company_in_the_letterhead_beats_the_name_of_the_file_and_its_address(letterhead: str, title: str) -> None:
+    assert of_name("factura_0012.txt", f"{letterhead}\n\nNo. 2026/0012\n") == title
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-04-01 12:00:00 ERROR Connection to the database is lost",
+        "[2026-04-01T12:00:00Z] ERROR Connection to the database is lost",
+        "Apr  1 12:00:00 harbour sshd: Connection to the database is lost",
+    ],
+)
+def test_a_line_of_a_log_is_no_title(line: str) -> None:
+    assert of_name("server.log", f"{line}\n{line} again\n") == "server"
+    assert of_name("0001.txt", f"{line}\n{line} again\n") is None
+
+
+def test_a_contract_is_not_called_by_its_parties() -> None:
+    text = "Mietvertrag\n\nzwischen Anna Meyer als Vermieterin und Paul Schmidt als Mieter\n\n1. Die Miete\n"
+    assert of_name("mietvertrag.txt", text) == "Mietvertrag"
 
 
 def best(

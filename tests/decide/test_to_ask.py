@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -32,6 +33,13 @@ def test_a_short_document_is_sent_whole_without_its_markup() -> None:
 def test_what_chyme_wrote_into_a_text_is_not_sent() -> None:
     asked = to_ask({"doc-to-markdown": "The pier [?] closes.\n\n> note: pages 3 to 9 could not be read\n"}, RULES, 1000)
     assert asked.text == "The pier closes."
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", " \n"])
+def test_blanks_cost_no_more_than_their_length(blank: str) -> None:
+    began = time.perf_counter()
+    to_ask({"doc-to-markdown": blank * 100_000, "url-crawl-content": blank * 100_000}, RULES, 24_000)
+    assert time.perf_counter() - began < 2.0
 
 
 def test_of_a_long_one_beginning_middle_and_end_are_sent_and_how_much_that_is() -> None:

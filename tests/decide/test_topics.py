@@ -56,6 +56,36 @@ def test_german_tags_are_nouns() -> None:
     assert any("patientenakte" in tag for tag in found)
 
 
+def test_a_german_tag_is_in_its_base_form_if_that_occurs() -> None:
+    text = "Die Kosten des Stromvertrags und die Dauer des Stromvertrags.\n\nDer Preis des Stromvertrags ist hoch.\n"
+    assert "stromvertrags" in tags(text, "de")
+    assert "stromvertrag" in tags(f"{text}\nEin Stromvertrag.\n", "de")
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "topic"),
+    [
+        ("de", "EUR", "Farbe"),
+        ("en", "CHF", "paint"),
+        ("fr", "Madame", "peinture"),
+        ("fr", "Monsieur", "peinture"),
+        ("de", "Frau", "Farbe"),
+        ("it", "domani", "vernice"),
+        ("fr", "demain", "peinture"),
+    ],
+)
+def test_currencies_salutations_and_today_are_no_tags(language: str, word: str, topic: str) -> None:
+    found = tags(f"{word} {topic}.\n\n{topic}, {word}.\n\n{word}: {topic}!\n", language)
+    assert topic.lower() in found
+    assert word.lower() not in " ".join(found)
+
+
+def test_today_and_tomorrow_are_no_tags_where_words_are_not_spaced() -> None:
+    found = tags("明日は会議室で会います。\n\n今日は会議室を予約した。明日もです。\n\n今日、明日、会議室。\n", "ja")
+    assert "会議室" in found
+    assert not any(tag.startswith(("明日", "今日")) for tag in found)
+
+
 def test_unspaced_script_has_topics_too() -> None:
     assert "会議室" in tags("会議室は二階です。\n\n会議室を予約した。\n\n会議室の鍵。\n", "ja")
 
@@ -72,6 +102,20 @@ def test_a_text_in_which_nothing_comes_again_has_none() -> None:
         ("# Apple cake\n\nIngredients: 2 cups flour\n\nPreheat the oven, bake 40 minutes.", "text/plain", ["recipe"]),
         ("3 May 2024\n\nDear Mr Miller,\n\nthe flat is yours.\n\nYours faithfully", "application/pdf", ["letter"]),
         ("Minutes of the board\n\nAttendees: A, B\n\nAgenda: money. Resolved: yes.", "application/pdf", ["minutes"]),
+        ("Corner Market\n\nMilk 2.49\nBread 3.19\nEgg 4.05\nTOTAL 9.73\nCASH 10.00\n10:12", "text/plain", ["receipt"]),
+        ("R\nBROT 2,49 B\nMILCH 1,19 B\nEI 0,99 B\nSUMME 4,67\nBAR EUR 5,00\nBon-Nr.:12", "text/plain", ["receipt"]),
+        ("Milk costs 2.49\nBread costs 3.19\nApples cost 4.05\nTotal: 9.73", "text/plain", []),
+        ("Lebenslauf\n\nAusbildung\n2010 Kiel\n\nBerufserfahrung\n2015 Bonn", "application/pdf", ["cv"]),
+        ("Curriculum Vitae\n\nEducation\n2010\n\nExperience\n2015", "application/pdf", ["cv"]),
+        ("# Pancakes\n\nIngredients\n\n- 200 g flour\n- 300 ml milk\n\nMix it.", "text/markdown", ["recipe"]),
+        ("Apfelkuchen\n\nZutaten\n200 g Mehl\n100 g Butter\n\nDen Teig kneten.", "text/plain", ["recipe"]),
+        ("Contract of tenancy\n\nThe landlord lets the flat.\n\nSigned on 1 May 2024", "application/pdf", ["contract"]),
+        ("Mietvertrag\n\nAnna als Vermieterin, Paul als Mieter\n\n§ 1 Die Wohnung", "application/pdf", ["contract"]),
+        ("Protokoll der Sitzung\n\nAnwesend: Anna\nTagesordnung: Kasse", "application/pdf", ["minutes"]),
+        ("Compte rendu\n\nPrésents : Marie\nOrdre du jour : budget", "application/pdf", ["minutes"]),
+        ("Acta de la reunión\n\nAsistentes: María\nOrden del día: presupuesto", "application/pdf", ["minutes"]),
+        ("Verbale della riunione\n\nPresenti: Maria\nOrdine del giorno: bilancio", "application/pdf", ["minutes"]),
+        ("Notulen\n\nAanwezig: Jan\nAgenda: begroting", "application/pdf", ["minutes"]),
         ("def x(): pass", "text/x-python", ["source code"]),
         ("Hello", "message/rfc822", ["e-mail"]),
         ("We never got your invoice and wonder where it is.", "application/pdf", []),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from disk_source import DiskSource
 
-from chyme.decide.classification import Classification, as_json
+from chyme.decide.classification import Candidate, Classification, as_json
 from chyme.decide.plan import input_hash
 from chyme.digesters.slug import Slug
 from chyme.model import File, Kind, Stamp, Upstream
@@ -68,6 +69,19 @@ def test_a_date_nobody_is_sure_of_does_not_go_into_the_name() -> None:
     unsure = Classification("Rental contract Miller", date="2026-04-03", confidence={"date": 0.3, "title": 0.9})
     found = told("scan0001.pdf", unsure)
     assert found is not None and found["slug"] == "rental-contract-miller.pdf"
+
+
+def test_a_date_that_may_be_the_other_way_round_needs_more_than_the_habit_of_a_language() -> None:
+    unclear = (Candidate("2026-03-04", "03/04/2026", "doc-to-markdown", 0.58, ambiguous=True),)
+    found = Classification("Rental contract Miller", date="2026-03-04", confidence={"date": 0.58}, dates=unclear)
+    by_habit, by_signs = told("scan0001.pdf", found), told("scan0001.pdf", replace(found, confidence={"date": 0.77}))
+    assert by_habit is not None and by_habit["slug"] == "rental-contract-miller.pdf"
+    assert by_signs is not None and by_signs["slug"] == "2026-03-04-rental-contract-miller.pdf"
+
+
+@pytest.mark.parametrize("name", ["page1.html", "a1b2c3d4e5f6.js", "001.sql", "x.c", "image001.htm"])
+def test_what_others_call_by_its_name_keeps_it(name: str) -> None:
+    assert told(name) is None
 
 
 def test_every_kind_but_other_has_it() -> None:

@@ -19,6 +19,7 @@ from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.settings import LanguageSettings, VisionSettings
 from chyme.engines.llm.speech import Patience, corrected, summarised
 from chyme.engines.llm.speech_shapes import CorrectedSegments
+from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     Category,
     ContentBlocked,
@@ -124,7 +125,7 @@ def test_a_second_answer_that_does_not_fit_is_a_misfit(misfit: Reply) -> None:
         (fails(402), QuotaSpent, "quota"),
         (fails(503, code="overloaded"), QuotaSpent, "overloaded"),
         (fails(500), NetworkFailed, "500"),
-        (fails(401), EngineUnavailable, "llm_key"),
+        (fails(401), KeyRefused, "llm_key"),
         (fails(404, code="model_not_found"), EngineUnavailable, "llm_model"),
         (fails(400), EngineUnavailable, "must take a text"),
         (fails(400, code="content_filter"), ContentBlocked, "refused this text"),

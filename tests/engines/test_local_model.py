@@ -300,6 +300,6 @@ def test_weights_that_are_missing_or_damaged_are_told_with_the_way_out(tmp_path:
 
 
 def test_a_question_longer_than_the_context_fails_alone(endpoint: Endpoint) -> None:
-    with pytest.raises(DigestError, match=r"^long\.md: "):
+    with pytest.raises(DigestError, match=r"^long\.md: .*lower local_characters"):
         ask(endpoint, FreeCalls(), "long.md", "You describe notes.", "entirely different words " * 1500, Note)
     assert word_from(endpoint)

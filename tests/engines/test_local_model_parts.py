@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, Field
 
+from chyme.engines.llm.local_process import ServerProcess
 from chyme.engines.llm.local_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
 from chyme.engines.llm.local_turns import Turns
 from chyme.engines.weights.known import KNOWN, LLM, SMOLLM2, USUAL
@@ -94,6 +100,59 @@ def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
     assert heard == ["chyme is shutting down; no model is asked any more"]
     with pytest.raises(ChymeError), turns.taken():
         pass
+
+
+@contextmanager
+def listening(answers: Callable[[str, str | None], int]) -> Iterator[str]:
+    """Somebody on loopback who answers a path and a key with a status. Gives the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(answers(self.path, self.headers["Authorization"]))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def process() -> Iterator[ServerProcess]:
+    """A server that has not been told what to serve."""
+    started = ServerProcess()
+    yield started
+    started.bury()
+
+
+def test_a_server_is_well_when_it_answers_to_our_key(process: ServerProcess) -> None:
+    def ours(path: str, key: str | None) -> int:
+        return 200 if path == "/health" or key == f"Bearer {process.key}" else 401
+
+    with listening(ours) as process._address:
+        assert process.answers()
+
+
+def test_who_knows_another_key_is_not_our_server(process: ServerProcess) -> None:
+    with listening(lambda path, _key: 200 if path == "/health" else 401) as process._address:
+        assert not process.answers()
+
+
+def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerProcess) -> None:
+    def stranger(_path: str, _key: str | None) -> int:
+        os.kill(process.pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while process.alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return 200
+
+    with listening(stranger) as process._address:
+        assert not process.answers()
 
 
 class Inner(BaseModel):

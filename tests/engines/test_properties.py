@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import io
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +109,58 @@ def test_a_part_that_unpacks_to_very_much_is_not_read(tmp_path: Path) -> None:
     assert properties_of(given(tmp_path, packed(docProps__core_xml=huge), DOCX)) == Properties()
 
 
-def test_a_pdf_tells_by_its_dictionary_and_else_by_its_packet(tmp_path: Path) -> None:
+def test_a_package_whose_list_is_very_long_has_no_properties_and_costs_no_memory(tmp_path: Path) -> None:
+    """It says so only in a second place, as very large packages do."""
+    whole = office()
+    end = whole.rindex(b"PK\x05\x06")
+    hole = 64 << 20
+    second = struct.pack("<4sQHHLLQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, hole, end)
+    where = struct.pack("<4sLQL", b"PK\x06\x07", 0, end + hole, 1)
+    source = given(tmp_path, whole[:end], DOCX)
+    with source.path.open("r+b") as stream:
+        stream.seek(end + hole)
+        stream.write(second + where + whole[end:])
+    tracemalloc.start()
+    try:
+        found = properties_of(on_disk(source.path, DOCX))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == Properties()
+    assert peak < hole / 4
+
+
+def test_a_part_that_claims_a_window_larger_than_memory_is_not_read(tmp_path: Path) -> None:
+    """In a process of its own, which may not have so much."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("docProps/core.xml", CORE.format(created="2024-05-03"))
+    data = bytearray(held.getvalue())
+    at = data.index(b"\x5d\x00\x00")  # the first of five bytes that say how it is packed
+    data[at + 1 : at + 5] = b"\xff\xff\xff\xff"
+    source = given(tmp_path, bytes(data), DOCX)
+    code = (
+        "import resource, sys; from chyme.engines.properties_packages import office_properties\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "with open(sys.argv[1], 'rb') as stream:\n    print(office_properties(stream, 0).title == '')"
+    )
+    told = subprocess.run([sys.executable, "-c", code, source.path], capture_output=True, text=True, check=False)
+    assert (told.stdout.strip(), told.stderr) == ("True", "")
+
+
+def test_the_words_of_a_packet_are_found_and_a_hostile_one_costs_no_more_than_its_length(tmp_path: Path) -> None:
+    def with_packet(packet: bytes) -> Properties:
+        whole = blank_pdf() + b"<x:xmpmeta>" + packet + b"</x:xmpmeta>"
+        return properties_of(given(tmp_path, whole, PDF))
+
+    words = b"<dc:subject>\n<rdf:Bag><rdf:li>flat</rdf:li> <rdf:li>rent</rdf:li></rdf:Bag>\n</dc:subject>"
+    assert with_packet(words).keywords == ("flat", "rent")
+    began = time.perf_counter()
+    assert with_packet(b"<dc:subject><rdf:Bag>" * 12_000).keywords == ()
+    assert time.perf_counter() - began < 1.0
+
+
+def blank_pdf() -> bytes:
     import pypdfium2  # type: ignore[import-untyped]
 
     held = io.BytesIO()
@@ -112,11 +168,15 @@ def test_a_pdf_tells_by_its_dictionary_and_else_by_its_packet(tmp_path: Path) ->
     document.new_page(100, 100)
     document.save(held)
     document.close()
+    return held.getvalue()
+
+
+def test_a_pdf_tells_by_its_dictionary_and_else_by_its_packet(tmp_path: Path) -> None:
     packet = (
         b"<x:xmpmeta><dc:title><rdf:Alt><rdf:li>Quarterly report</rdf:li></rdf:Alt></dc:title>"
         b"<xmp:CreateDate>2023-04-10T07:46:54Z</xmp:CreateDate></x:xmpmeta>\n"
     )
-    found = properties_of(given(tmp_path, held.getvalue() + packet, PDF))
+    found = properties_of(given(tmp_path, blank_pdf() + packet, PDF))
 
     assert found.title == "Quarterly report"
     assert found.created is not None and found.created.startswith("20")

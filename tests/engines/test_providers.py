@@ -40,6 +40,7 @@ from chyme.engines.llm.ask import ask
 from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.models import instructed
 from chyme.engines.llm.settings import ADDRESSES, Endpoint
+from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -181,7 +182,7 @@ def test_tokens_are_counted(way: str) -> None:
 
 SOON = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}
 NO_SUCH_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-OUTAGE, FAULT, WELL, SILENT = "outage", "fault", "well", "silent"
+OUTAGE, FAULT, WELL = "outage", "fault", "well"
 FAULTS: list[tuple[str, Answer, type[DigestError], str, float | None]] = [
     ("openai", fails(429, retry_after="7"), RateLimited, OUTAGE, 7.0),
     ("openai", fails(429, retry_after="7.5"), RateLimited, OUTAGE, 7.5),
@@ -196,40 +197,44 @@ FAULTS: list[tuple[str, Answer, type[DigestError], str, float | None]] = [
     ("openai", fails(503), NetworkFailed, OUTAGE, None),
     ("openai", fails(503, "overloaded"), QuotaSpent, OUTAGE, None),
     ("openai", fails(504), NetworkFailed, OUTAGE, None),
-    ("openai", fails(401), EngineUnavailable, SILENT, None),
-    ("openai", fails(404, "model_not_found"), EngineUnavailable, SILENT, None),
-    ("openai", fails(400), EngineUnavailable, SILENT, None),
-    ("openai", fails(400, "context_length_exceeded"), EngineUnavailable, SILENT, None),
+    ("openai", fails(401), KeyRefused, OUTAGE, None),
+    ("openai", fails(404, "model_not_found"), EngineUnavailable, OUTAGE, None),
+    ("openai", fails(400), EngineUnavailable, WELL, None),
+    ("openai", fails(422), EngineUnavailable, WELL, None),
+    ("openai", fails(308, location="http://127.0.0.1:9/"), EngineUnavailable, OUTAGE, None),
+    ("openai", fails(400, "context_length_exceeded"), EngineUnavailable, WELL, None),
     ("openai", fails(400, "content_filter"), ContentBlocked, WELL, None),
     ("openai", blocks(), ContentBlocked, WELL, None),
     ("openai", says(None, refusal="I will not."), ContentBlocked, WELL, None),
-    ("openai", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, SILENT, None),
-    ("openai", raw(b"{}"), EngineUnavailable, SILENT, None),
-    ("openai", raw(b'{"choices": 7}'), EngineUnavailable, SILENT, None),
+    ("openai", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, OUTAGE, None),
+    ("openai", raw(b"{}"), EngineUnavailable, OUTAGE, None),
+    ("openai", raw(b'{"choices": 7}'), EngineUnavailable, OUTAGE, None),
     ("openai", cuts(GOOD), NetworkFailed, FAULT, None),
     ("openai", resets(), NetworkFailed, FAULT, None),
     ("google", google_fails(429, "RESOURCE_EXHAUSTED", SOON), RateLimited, OUTAGE, 34.0),
     ("google", google_fails(429, "RESOURCE_EXHAUSTED", retry_after="7"), RateLimited, OUTAGE, 7.0),
     ("google", google_fails(500, "INTERNAL"), NetworkFailed, FAULT, None),
     ("google", google_fails(503, "UNAVAILABLE"), NetworkFailed, OUTAGE, None),
-    ("google", google_fails(403, "PERMISSION_DENIED"), EngineUnavailable, SILENT, None),
-    ("google", google_fails(400, "INVALID_ARGUMENT", NO_SUCH_KEY), EngineUnavailable, SILENT, None),
-    ("google", google_fails(404, "NOT_FOUND"), EngineUnavailable, SILENT, None),
+    ("google", google_fails(403, "PERMISSION_DENIED"), KeyRefused, OUTAGE, None),
+    ("google", google_fails(400, "INVALID_ARGUMENT", NO_SUCH_KEY), KeyRefused, OUTAGE, None),
+    ("google", google_fails(400, "INVALID_ARGUMENT"), EngineUnavailable, WELL, None),
+    ("google", google_fails(404, "NOT_FOUND"), EngineUnavailable, OUTAGE, None),
     ("google", google_blocks(), ContentBlocked, WELL, None),
     ("google", google_says(None, finish="SAFETY"), ContentBlocked, WELL, None),
-    ("google", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, SILENT, None),
-    ("google", raw(b'{"candidates": 7}'), EngineUnavailable, SILENT, None),
+    ("google", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, OUTAGE, None),
+    ("google", raw(b'{"candidates": 7}'), EngineUnavailable, OUTAGE, None),
     ("google", cuts(GOOD), NetworkFailed, FAULT, None),
     ("google", resets(), NetworkFailed, FAULT, None),
     ("anthropic", anthropic_fails(429, "rate_limit_error", retry_after="7"), RateLimited, OUTAGE, 7.0),
     ("anthropic", anthropic_fails(529, "overloaded_error"), QuotaSpent, OUTAGE, None),
     ("anthropic", anthropic_fails(402, "billing_error"), QuotaSpent, OUTAGE, None),
     ("anthropic", anthropic_fails(500, "api_error"), NetworkFailed, FAULT, None),
-    ("anthropic", anthropic_fails(401, "authentication_error"), EngineUnavailable, SILENT, None),
-    ("anthropic", anthropic_fails(404, "not_found_error"), EngineUnavailable, SILENT, None),
+    ("anthropic", anthropic_fails(401, "authentication_error"), KeyRefused, OUTAGE, None),
+    ("anthropic", anthropic_fails(400, "invalid_request_error"), EngineUnavailable, WELL, None),
+    ("anthropic", anthropic_fails(404, "not_found_error"), EngineUnavailable, OUTAGE, None),
     ("anthropic", anthropic_says("", stop="refusal"), ContentBlocked, WELL, None),
-    ("anthropic", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, SILENT, None),
-    ("anthropic", raw(b'{"content": 7}'), EngineUnavailable, SILENT, None),
+    ("anthropic", raw(b"<html>Welcome!", "text/html"), EngineUnavailable, OUTAGE, None),
+    ("anthropic", raw(b'{"content": 7}'), EngineUnavailable, OUTAGE, None),
     ("anthropic", cuts(GOOD), NetworkFailed, FAULT, None),
     ("anthropic", resets(), NetworkFailed, FAULT, None),
 ]
@@ -251,7 +256,7 @@ def test_a_fault_means_the_same_whoever_it_comes_from(
     assert calls.ill == reported.get(told, [])
     assert calls.well == (["llm"] if told == WELL else [])
     assert len(calls.ends) == 1
-    if expected is EngineUnavailable:
+    if issubclass(expected, EngineUnavailable):
         assert "llm_" in str(error)
 
 
@@ -264,6 +269,24 @@ def test_a_bad_key_is_named_as_such_by_all() -> None:
     for way, answer in bad.items():
         with ModelServer([answer]) as server, pytest.raises(EngineUnavailable, match="llm_key"):
             asked(server, way)
+
+
+@pytest.mark.parametrize("way", ["openai", "google", "anthropic"])
+@pytest.mark.parametrize("half", ["\ud800", '{"title": "\udc00", "tags": []}'], ids=["alone", "inside"])
+def test_half_a_letter_in_an_answer_is_a_misfit(way: str, half: str) -> None:
+    calls = FreeCalls()
+    with ModelServer([SAY[way](half)]) as server, pytest.raises(Misfit, match=r"^flat\.txt: .*llm_model"):
+        asked(server, way, calls)
+    assert (calls.well, calls.ill) == (["llm"], [])
+
+
+def test_a_text_too_long_for_our_own_model_says_what_to_lower() -> None:
+    llama = {"code": 400, "message": "too long", "type": "exceed_context_size_error", "n_ctx": 8192}
+    for own, setting in ((True, "lower local_characters$"), (False, "lower llm_characters")):
+        with ModelServer([raw(json.dumps({"error": llama}).encode(), status=400)]) as server:
+            there = Endpoint(server.url, "wordy", prefix="llm", takes="text", own=own)
+            with pytest.raises(EngineUnavailable, match=setting):
+                ask(there, FreeCalls(), "flat.txt", "Tell what it is.", "A lease.", Found)
 
 
 def test_a_date_may_say_when_to_come_back() -> None:
@@ -361,3 +384,65 @@ def test_the_environment_has_no_say(way: str) -> None:
     (request,) = server.requests
     assert "environment" not in f"{request.path} {request.headers}"
     assert "mine" in request.headers.values()
+
+
+@pytest.mark.parametrize("way", ["openai", "google", "anthropic"])
+def test_no_file_is_told_to_a_log_whatever_the_environment_says(way: str) -> None:
+    """In a process of its own, as the clients look at the environment when they are loaded."""
+    code = (
+        "import logging, sys; logging.basicConfig(level=logging.DEBUG)\n"
+        "from pydantic import BaseModel; from free_calls import FreeCalls\n"
+        "from chyme.engines.llm.ask import ask; from chyme.engines.llm.settings import Endpoint\n"
+        "class Found(BaseModel):\n    title: str\n"
+        "there = Endpoint(sys.argv[1], sys.argv[2], 'mine', prefix='llm', provider=sys.argv[3])\n"
+        "print(ask(there, FreeCalls(), 'a', 'Be brief.', 'The heir is Ada.', Found).title)"
+    )
+    with ModelServer([SAY[way](GOOD)]) as server:
+        there = endpoint_at(server, way)
+        ended = subprocess.run(
+            [sys.executable, "-c", code, there.url, there.model, there.provider],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parent),
+                **dict.fromkeys(("ANTHROPIC_LOG", "OPENAI_LOG"), "debug"),
+                "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
+            },
+        )
+    assert ended.stdout.strip() == "Lease"
+    assert not any(word in ended.stderr for word in ("heir", "brief", "Lease", "mine"))
+
+
+@pytest.mark.parametrize("provider", ["google", "anthropic"])
+def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
+    code = (
+        "import sys; from chyme.engines.llm.settings import LanguageSettings, VisionSettings\n"
+        "from free_calls import FreeCalls; from chyme.errors import NetworkFailed\n"
+        "from chyme.engines.llm import classify, pages, speech, vision\n"
+        "words = LanguageSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
+        "sees = VisionSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
+        "fine, calls = (lambda _: None), FreeCalls()\n"
+        "for asks in (\n"
+        "    lambda: classify.classified_document(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: classify.classified_picture(calls, 'a', b'b', '', sees, fine),\n"
+        "    lambda: pages.points_of(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: speech.corrected(calls, 'a', ['b'], ('', ''), None, words, fine),\n"
+        "    lambda: speech.summarised(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: vision.objects_in(calls, 'a', b'b', sees),\n"
+        "    lambda: vision.caption_of(calls, 'a', b'b', sees),\n"
+        "):\n"
+        "    try:\n        asks()\n"
+        "    except NetworkFailed:\n        pass\n"
+        "print(len(calls.questions), sorted({'openai', 'anthropic', 'google.genai'} & sys.modules.keys()))"
+    )
+    with ModelServer([fails(500)]) as server:
+        told = subprocess.run(
+            [sys.executable, "-c", code, server.url.removesuffix("/v1"), provider],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        ).stdout
+    assert told.strip() == f"7 {[{'google': 'google.genai'}.get(provider, provider)]}"

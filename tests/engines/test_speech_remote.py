@@ -542,13 +542,31 @@ def test_who_may_not_call_hears_why_and_nothing_is_sent(scratch: Path) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "outage"),
-    [(fails(429), True), (fails(503), True), (fails(500), False), (Reply(body=b"{}" * 99, reset=True), False)],
+    [
+        (fails(429), True),
+        (fails(503), True),
+        (fails(500), False),
+        (Reply(body=b"{}" * 99, reset=True), False),
+        (fails(401), True),
+        (fails(404), True),
+        (fails(405), True),
+        (says("Welcome!"), True),
+        (says({"text": 7}), True),
+    ],
 )
 def test_a_services_fault_is_told_to_whoever_keeps_watch(reply: Reply, outage: bool, scratch: Path) -> None:
     calls = FreeCalls()
     with serving([reply]) as service, pytest.raises(DigestError) as caught:
         calling(calls, service, scratch)
     assert calls.ill == [("speech", caught.value, outage)]
+    assert calls.well == []
+
+
+def test_who_complains_about_the_sound_lives(scratch: Path) -> None:
+    calls = FreeCalls()
+    with serving([fails(422)]) as service, pytest.raises(EngineUnavailable):
+        calling(calls, service, scratch)
+    assert (calls.well, calls.ill) == (["speech"], [])
 
 
 def test_the_fingerprint_tells_address_and_model_and_never_the_key() -> None:

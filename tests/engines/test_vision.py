@@ -18,6 +18,7 @@ from vision_server import CAPTION, OBJECTS, Reply, fails, says, serving
 
 from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.llm.vision import caption_of, objects_in, size_of
+from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -94,8 +95,8 @@ def test_a_second_misfit_is_final() -> None:
         (fails(503, code="overloaded"), QuotaSpent, "overloaded"),
         (fails(503), NetworkFailed, "503"),
         (fails(500), NetworkFailed, "500"),
-        (fails(401), EngineUnavailable, "vision_key"),
-        (fails(403), EngineUnavailable, "vision_key"),
+        (fails(401), KeyRefused, "vision_key"),
+        (fails(403), KeyRefused, "vision_key"),
         (fails(404, code="model_not_found"), EngineUnavailable, "vision_model"),
         (fails(400), EngineUnavailable, "vision_model"),
         (fails(400, code="content_filter"), ContentBlocked, "refused"),

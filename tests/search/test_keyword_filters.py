@@ -6,6 +6,7 @@ import pytest
 from keyword_shelf import Shelf
 
 from chyme.model import Kind
+from chyme.store import tags
 
 
 @pytest.fixture
@@ -68,3 +69,25 @@ def test_without_words_files_are_listed_newest_first(office: Shelf) -> None:
     assert [hit.path for hit in result.hits] == ["photos/acme_100%.jpg", "work/2024/invoices/acme.pdf"]
     assert result.hits[0].why == ("filter",)
     assert result.total == 4
+
+
+def test_a_tag_may_be_spelt_otherwise_or_have_been_renamed(office: Shelf) -> None:
+    for name in ("logo", "invoice"):
+        tags.add(office.db, name, None, "now")
+    tags.put_rule(office.db, "brand", "emblem", "now")
+    tags.put_rule(office.db, "emblem", "logo", "now")
+    tags.put_rule(office.db, "photo", None, "now")
+    for asked in ("Logos", "brand", "Brands", "emblem"):
+        assert office.found(f"tag:{asked}") == ["photos/acme_100%.jpg"], asked
+    assert office.ask("tag:brand").notes == ("“brand” became “logo”; searched for that",)
+    assert office.ask("tag:logos").notes == ()
+    for asked in ("photo", "nothing", "???"):
+        assert office.found(f"tag:{asked}") == []
+
+
+def test_a_tag_is_not_mixed_up_with_another_that_is_spelt_alike(office: Shelf) -> None:
+    office.put("receipts.txt", tags=["invoices"])
+    for name in ("invoice", "invoices"):
+        tags.add(office.db, name, None, "now")
+    assert office.found("tag:invoices") == ["receipts.txt"]
+    assert office.found("tag:invoice") == ["work/2024/invoices/acme.pdf"]

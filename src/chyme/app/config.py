@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from chyme import __version__
 from chyme.decide.providers import Allowance
 from chyme.engines.llm.settings import Endpoint
-from chyme.engines.weights.known import LLM, SMOLLM2
+from chyme.engines.weights.known import KNOWN, LLM, SMOLLM2
 from chyme.errors import UsageError
 from chyme.settings import Settings
 
@@ -117,9 +118,21 @@ def providers_of(settings: Settings) -> dict[str, str]:
         url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
         whose = getattr(settings, f"{prefix}_provider", OPENAI)
         if whose == LOCAL:
-            found[prefix] = "the local model"
+            found[prefix] = f"{KNOWN[settings.local_model].engine}, in a child of chyme"
         elif model:
             found[prefix] = f"{model} at {Endpoint(url, model, provider=whose).host}"
+    return found
+
+
+def fingerprints_of(settings: Settings) -> dict[str, str]:
+    """What tells that a model is another one than before: whose, where, which, and with which key, hashed."""
+    found = {}
+    for prefix in providers_of(settings):
+        fields = ("provider", "url", "model", "key")
+        told = "\0".join(str(getattr(settings, f"{prefix}_{field}", "")) for field in fields)
+        if prefix == "llm":
+            told += f"\0{settings.local_model}"
+        found[prefix] = hashlib.sha256(told.encode()).hexdigest()[:16]
     return found
 
 
@@ -157,7 +170,7 @@ def _local(settings: Settings) -> dict[str, Any]:
         raise UsageError(f"local_model must be one of {', '.join(LOCAL_MODELS)}, not {settings.local_model!r}")
     return {
         "url": "",
-        "model": "",
+        "model": KNOWN[settings.local_model].engine,
         "seconds": settings.local_seconds,
         "provider": LOCAL,
         "characters": settings.local_characters,

@@ -65,6 +65,7 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
             for _ in range(_MOST_TRIES):
                 if app.scanner.passes_over(beside(raw, name)):
                     raise NotRenamed(f"chyme would pass over it as {name} (.chymeignore)")
+                _refuse_uncovering(app, file, name)
                 try:
                     rename_in(handle, _name(raw), name)
                 except FileExistsError:
@@ -119,6 +120,14 @@ def _refuse_changed(app: App, file: File, raw: str) -> None:
         raise NotRenamed("is not where it was; 'chyme digest' finds it again")
     if stamp_of(status) != file.stamp:
         raise NotRenamed("has changed since it was digested; 'chyme digest' looks at it again")
+
+
+def _refuse_uncovering(app: App, file: File, name: str) -> None:
+    """No file stops being private because it is called otherwise: it would be sent to a model."""
+    if app.private.problem is not None:
+        raise NotRenamed(f"keeps its name for now: {app.private.problem}")
+    if app.private(file.path) and not app.private(path_beside(file, name)):
+        raise NotRenamed(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
 
 
 def _moved(app: App, file: File, raw: str) -> Move:

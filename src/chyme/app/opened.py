@@ -14,12 +14,14 @@ from typing import Any
 
 from chyme import digesters
 from chyme.app.clock import now
-from chyme.app.config import LOCAL, allowances_of, config_of, providers_of, without_secrets
+from chyme.app.config import LOCAL, allowances_of, config_of, fingerprints_of, providers_of, without_secrets
 from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
 from chyme.coordinator.ledger import Ledger
+from chyme.coordinator.leftovers import let_go, take_up
 from chyme.coordinator.outdated import OutdatedDigester, outdated, redo
 from chyme.coordinator.purging import purge_vanished
+from chyme.coordinator.recovery import recover
 from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
@@ -33,7 +35,7 @@ from chyme.people import People
 from chyme.search.index import Index
 from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
-from chyme.store import files, marks, passages, queue, requests
+from chyme.store import digests, files, marks, passages, queue, requests
 from chyme.store.database import FILE_NAME, Database
 from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
@@ -78,7 +80,11 @@ class App:
         self.edits = Edits(self.database, now)
         self.private = PrivateFiles(self.vault.root)
         own = ("llm",) if self.settings.llm_provider == LOCAL else ()
-        self.ledger = Ledger(self.database, now, allowances_of(self.settings), self.private, own=own)
+        self.ledger = Ledger(
+            *(self.database, now, allowances_of(self.settings), self.private),
+            own=own,
+            max_attempts=self.settings.max_attempts,
+        )
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self._work: Work | None = None
@@ -115,25 +121,51 @@ class App:
         self.database.close()
 
     def _prepare(self) -> None:
-        """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared."""
+        """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared.
+
+        Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
+        """
+        recover(self.database, self.rules, now())
         self._wake(self.rules.recipes())
         self.intake.complete_rows()
+        take_up(self.database, self.rules, now())
         self._change_lanes()
-        self.ledger.begin_anew(sorted(self.providers))
+        self.ledger.begin_anew(fingerprints_of(self.settings))
+        self._redo_disclosed()
+        let_go(self.database, self.rules, now())
 
     def _change_lanes(self) -> None:
         """Where digests wait follows from the settings, and these may have changed."""
         lanes = self.rules.lanes()
         told = json.dumps(lanes, sort_keys=True)
-        if marks.value_of(self.database.read(), "lanes") == told:
+        before = marks.value_of(self.database.read(), "lanes")
+        if before == told:
             return
+        known = json.loads(before) if before else {}
 
         def change(db: Connection) -> None:
             for name, lane in lanes.items():
-                queue.change_lane(db, name, lane)
+                if known.get(name) != lane:
+                    queue.change_lane(db, name, lane)
             marks.put(db, "lanes", told)
 
         self.database.write(change)
+
+    def _redo_disclosed(self) -> None:
+        """What was made here because its file was private is made again once it is not."""
+        found: dict[int, list[str]] = {}
+        for digester in self.rules.registry:
+            for name in digester.outputs:
+                for file_id, path in digests.private_ones(self.database.read(), name):
+                    if not self.private(path):
+                        found.setdefault(file_id, []).append(name)
+
+        def redo_all(db: Connection) -> None:
+            for file_id, names in found.items():
+                digests.redo(db, file_id, names, iso(now()))
+
+        if found:
+            self.database.write(redo_all)
 
     @property
     def providers(self) -> dict[str, str]:

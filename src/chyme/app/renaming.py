@@ -12,7 +12,7 @@ from chyme.app.file_names import FreeNames, NotRenamed, name_on_disk, path_besid
 from chyme.app.opened import App
 from chyme.decide.classification import from_json
 from chyme.decide.documents import CLASSIFIERS
-from chyme.decide.edits import DATE
+from chyme.decide.edits import DATE, TITLE
 from chyme.decide.machine_names import is_machine_made
 from chyme.decide.moves import Move
 from chyme.digesters.slug import Slug, proposed, sure_date
@@ -21,7 +21,7 @@ from chyme.model import File, Wish, iso
 from chyme.store import digests, documents, edits, files, renames, requests
 
 _AT_ONCE = 100  # files renamed between two transactions
-PERSON = "a person"  # who says what the file is, where no digester does
+PERSON, TEXT = "a person", "its text"  # who says what the file is, where no digester does
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Proposal:
     path: str
     becomes: str
     title: str
-    said_by: str  # the digester whose title it is
+    said_by: str  # the digester whose title it is; else PERSON or TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +214,12 @@ def _edited(db: Connection, file: File) -> tuple[str, str, str] | None:
     document = documents.of_file(db, file.id)
     if document is None or document.title is None:
         return None
-    date = document.date
-    if DATE not in edits.of_file(db, file.id):
-        said = [digests.content(db, file.id, name) for name in sorted(CLASSIFIERS)]
-        date = next((sure_date(from_json(content)) for content in said if content), None)
+    edited = edits.of_file(db, file.id)
+    said = {name: content for name in sorted(CLASSIFIERS) if (content := digests.content(db, file.id, name))}
+    found = {name: from_json(content) for name, content in said.items()}
+    date = document.date if DATE in edited else next((sure_date(one) for one in found.values()), None)
     name = proposed(file.name, document.title, date)
-    return (name, document.title, PERSON) if name else None
+    if name is None:
+        return None
+    whose = PERSON if TITLE in edited else next((by for by, one in found.items() if one.title == document.title), TEXT)
+    return name, document.title, whose

@@ -136,7 +136,7 @@ class Work:
         db = self._app.database.read()
         counts = queue.unfinished(db) if self._among is None else queue.unfinished_among(db, self._among)
         todo, running, again = counts
-        models, when = self._app.ledger.soon()
+        models, when = self._app.ledger.soon(self._among)
         return Progress(
             todo + len(self.supervisor.wished_for()),
             running,

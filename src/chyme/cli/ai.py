@@ -10,6 +10,7 @@ import click
 
 from chyme.app import App
 from chyme.app.clock import now
+from chyme.cli.counted import counted
 from chyme.cli.people import Asked
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.coordinator.ledger import Standing
@@ -69,7 +70,8 @@ def resume(asked: Asked, provider: str | None, vault: Path | None, as_json: bool
         tell({"resumed": names, "digests": count})
     else:
         click.echo(
-            f"goes on: {', '.join(names)}; {count} digests will be made again by 'chyme digest' or 'chyme serve'"
+            f"goes on: {', '.join(names)}; {counted(count, 'digest')} will be made again by 'chyme digest' or "
+            "'chyme serve'"
         )
 
 
@@ -87,7 +89,7 @@ def spend(asked: Asked, by: str, days: int, vault: Path | None, as_json: bool) -
         tell({"by": by, "days": days, "spend": [asdict(one) for one in found]})
         return
     if not found:
-        click.echo(f"no model was asked in the last {days} days")
+        click.echo(f"no model was asked in the last {'day' if days == 1 else f'{days} days'}")
         return
     click.echo(f"{'calls':>8}{'failed':>8}{'tokens in':>12}{'out':>10}{'seconds':>10}{'US$':>10}  {by}")
     for one in found:
@@ -115,22 +117,41 @@ def _status(asked: Asked) -> None:
         for line in _told(one, models[one.name]):
             click.echo(printable(line))
     if private:
-        click.echo(f"{private} patterns in .chymeprivate keep files away from models")
+        keep = "keeps" if private == 1 else "keep"
+        click.echo(f"{counted(private, 'pattern')} in .chymeprivate {keep} files away from models")
 
 
 def _told(one: Standing, model: str) -> list[str]:
     lines = [f"{one.name:<8}{one.state:<9}{model}"]
-    if one.reason and one.state != "ready":
+    if why := why_not(one):
         until = f"; until {one.until}" if one.until else ""
-        lines.append(f"        {one.reason}{until}")
-    budget = f" of {one.allowance.calls:,}" if one.allowance.calls else ""
+        lines.append(f"        {why}{until}")
+    most = one.allowance.calls
+    calls = f"{one.spent.calls:,} of {counted(most, 'call')}" if most else counted(one.spent.calls, "call")
     lines.append(
-        f"        today: {one.spent.calls:,}{budget} calls, {one.spent.tokens:,} tokens, "
+        f"        today: {calls}, {counted(one.spent.tokens, 'token')}, "
         f"{one.spent.cost:.4f} dollars where prices are known; {one.in_flight} under way"
     )
     if one.waiting:
-        lines.append(f"        {one.waiting:,} digests were made without it and will be made again")
+        lines.append(f"        {made_without(one, 'it')}")
     return lines
+
+
+def why_not(one: Standing) -> str | None:
+    """Why the model is not asked; None when it is."""
+    if one.reason is None or one.state == "ready":
+        return None
+    return f"paused {one.reason.replace(', ', ' ')}" if one.state == "paused" else one.reason
+
+
+def made_without(one: Standing, called: str) -> str:
+    """What local rules made instead of this model, and what becomes of that."""
+    by_itself = one.waiting - one.for_person
+    count = by_itself or one.for_person
+    told = f"{counted(count, 'digest')} {'was' if count == 1 else 'were'} made without {called} and will be made again"
+    if not one.for_person:
+        return told
+    return f"{told}; {one.for_person:,} only by 'chyme retry'" if by_itself else f"{told} only by 'chyme retry'"
 
 
 def _meant(app: App, provider: str | None) -> list[str]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from chyme.app import doctor as examine
+from chyme.cli.counted import counted
 from chyme.cli.vaults import chosen, opened, printable, tell, vault_options
 
 _DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
@@ -27,7 +28,7 @@ def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: 
         if not paths and not yes:
             click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
         count = app.reset([app.vault.relative(path) for path in paths], digesters)
-    _told(as_json, "files", count, "files will be digested again by 'chyme digest' or a running 'chyme serve'")
+    _told(as_json, "file", count, "will be digested again by 'chyme digest' or a running 'chyme serve'")
 
 
 @click.command()
@@ -38,7 +39,7 @@ def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None
     """Give failed digests their attempts back."""
     with opened(vault) as app:
         count = app.retry([app.vault.relative(path) for path in paths], digesters)
-    _told(as_json, "digests", count, "digests will be tried again by 'chyme digest' or a running 'chyme serve'")
+    _told(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
 
 
 @click.command()
@@ -73,11 +74,11 @@ def redo(
         click.echo("nothing is out of date")
         return
     for one in found:
-        asked = f", {one.calls:,} calls of a model" if one.calls else ""
-        click.echo(f"{one.digester:<28}{len(one.file_ids):>8,} files, about {_long(one.seconds)}{asked}")
-    click.echo(f"together {calls:,} calls of models at least, and about {_long(seconds)}, one after the other")
+        asked = f", {counted(one.calls, 'call')} of a model" if one.calls else ""
+        click.echo(f"{one.digester:<28}{counted(len(one.file_ids), 'file'):>14}, about {_long(one.seconds)}{asked}")
+    click.echo(f"together {counted(calls, 'call')} of models at least, and about {_long(seconds)}, one after the other")
     if not dry_run:
-        click.echo(f"{count:,} digests will be made again by 'chyme digest' or a running 'chyme serve'")
+        click.echo(f"{counted(count, 'digest')} will be made again by 'chyme digest' or a running 'chyme serve'")
 
 
 def _long(seconds: float) -> str:
@@ -148,7 +149,7 @@ def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> Non
         console = Console(stderr=True)
         steps = iter(track(range(len(found)), "purging", console=console, disable=not sys.stderr.isatty()))
         count = app.purge(everything, confirmed=yes, progress=lambda _done, _all: _step(steps))
-    _told(as_json, "files", count, "vanished files were purged")
+    _told(as_json, "vanished file", count, "purged")
 
 
 def _step(steps: Iterator[int]) -> None:
@@ -157,9 +158,9 @@ def _step(steps: Iterator[int]) -> None:
 
 def _told(as_json: bool, name: str, count: int, sentence: str) -> None:
     if as_json:
-        tell({name: count})
+        tell({f"{name.rpartition(' ')[2]}s": count})
     else:
-        click.echo(f"{count} {sentence}")
+        click.echo(f"{counted(count, name)} {sentence}")
 
 
 def _problems(ctx: click.Context, as_json: bool, problems: list[str], well: str) -> None:

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from chyme.app import App, now
 from chyme.app import Progress as Standing
 from chyme.cli import failures
+from chyme.cli.ai import made_without, why_not
+from chyme.cli.counted import counted
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.model import Digest, iso
 from chyme.watcher import Report
@@ -121,15 +123,14 @@ def _summary(app: App, report: Report, failed: list[Digest], left: Standing, con
         click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
     for one in app.ledger.standings(sorted(app.providers)):
         if one.waiting:
-            why = f" ({printable(one.reason)})" if one.reason and one.state != "ready" else ""
-            click.echo(
-                f"{one.waiting} digests were made without {one.name}{why}; they are made again by themselves when it "
-                "can, or by 'chyme retry'"
-            )
-    if left.moving:
-        click.echo(f"{left.moving} files are still being written; run this again when they are whole")
+            why = why_not(one)
+            click.echo(made_without(one, f"{one.name} ({printable(why)})" if why else one.name))
+    if left.moving == 1:
+        click.echo("1 file is still being written; run this again when it is whole")
+    elif left.moving:
+        click.echo(f"{left.moving:,} files are still being written; run this again when they are whole")
     lines = failures.told(failed)
     for line in lines[:SHOWN]:
         console.print(line, style="red", markup=False, soft_wrap=True)
     if len(lines) > SHOWN:
-        click.echo(f"… and {len(lines) - SHOWN} files more; 'chyme status' shows them all", err=True)
+        click.echo(f"… and {counted(len(lines) - SHOWN, 'file')} more; 'chyme status' shows them all", err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from chyme.app import App
+from chyme.cli.counted import counted
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.tags import Done
 from chyme.tags import as_json as shape
@@ -56,7 +57,7 @@ def show(asked: Asked, tag: str, vault: Path | None, as_json: bool) -> None:
         files = [asdict(file) for file in found.files]
         tell({"tag": shape(found.tag), "replaces": list(found.replaces), "files": files})
         return
-    click.echo(f"{printable(found.tag.name)}: {_counted(found.tag.files)}")
+    click.echo(f"{printable(found.tag.name)}: {counted(found.tag.files, 'file')}")
     if found.replaces:
         click.echo(f"  also for: {printable(', '.join(found.replaces))}")
     for file in found.files:
@@ -116,7 +117,7 @@ def similar(asked: Asked, vault: Path | None, as_json: bool) -> None:
     if not pairs:
         click.echo("no two tags are close")
     for pair in pairs:
-        counts = f"{_counted(pair.files[0])}, {_counted(pair.files[1])}"
+        counts = f"{counted(pair.files[0], 'file')}, {counted(pair.files[1], 'file')}"
         click.echo(
             f"{pair.likeness:.2f}  chyme tags merge '{printable(pair.one)}' '{printable(pair.other)}'  ({counts})"
         )
@@ -141,15 +142,11 @@ def _list(asked: Asked) -> None:
     width = max((len(printable(tag.name)) for tag in found.tags), default=0)
     for tag in found.tags:
         by_hand = f", {tag.by_person} by hand" if tag.by_person else ""
-        click.echo(f"{printable(tag.name):<{width}}  {_counted(tag.files)}{by_hand}")
+        click.echo(f"{printable(tag.name):<{width}}  {counted(tag.files, 'file')}{by_hand}")
     for name, becomes in found.becomes.items():
         click.echo(f"{printable(name)} becomes {printable(becomes)}")
     if found.banned:
         click.echo(f"banned: {printable(', '.join(found.banned))}")
-
-
-def _counted(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
 
 
 def _decide(asked: Asked, decide: Callable[[App], Done], before: str = "") -> None:
@@ -158,4 +155,4 @@ def _decide(asked: Asked, decide: Callable[[App], Done], before: str = "") -> No
     if asked.as_json:
         tell({"done": before + done.what, "files": done.files, "tag": shape(done.tag) if done.tag else None})
     else:
-        click.echo(printable(f"{before}{done.what} ({_counted(done.files)})"))
+        click.echo(printable(f"{before}{done.what} ({counted(done.files, 'file')})"))

@@ -34,15 +34,19 @@ from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault, stamp_of
-from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import File, Lane, Lease, Limits, Status, Wish, iso
-from chyme.store import dictionary, digests, locks, passages, requests
+from chyme.store import dictionary, digests, files, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
 
 FULL_DISK_PAUSE = 5.0
 LITTLE_ROOM = 4 * 1024 * 1024
+# What a model fails with. Whatever else goes wrong with a digest that asks one is no reason to wait for it.
+ITS_MODELS = frozenset(
+    {Category.NETWORK, Category.RATE_LIMIT, Category.AI_QUOTA, Category.BUDGET, Category.UNAVAILABLE}
+)
 
 
 class Handled(Enum):
@@ -120,9 +124,15 @@ class Coordinator:
                 self._scratch.forget(key)
         return given_back
 
-    def wake(self) -> int:
+    def wake(self, among: frozenset[int] | None = None) -> int:
         """Have made again what was made without a model that may be asked now. Returns how many digests."""
-        return self._ledger.wake()
+        return self._ledger.wake(self._follow, among)
+
+    def _follow(self, db: Connection, file_id: int) -> None:
+        """The document of a file whose digests went back to the queue says so."""
+        file = files.by_id(db, file_id)
+        if file is not None:
+            transitions.project(db, self._rules, file, digests.of_file(db, file_id), iso(self._clock()))
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
@@ -238,14 +248,13 @@ class Coordinator:
         except DigestError as error:
             if self._out_of_room():  # a child that died on a full disk is not the file's fault
                 return Interrupted(), Handled.STOPPED
-            provider, retry_after, tried = digester.asks(file), error.retry_after, error.tried
-            if provider is not None:
-                retry_after, tried = self._ledger.excused(provider, error)
-            return Failed(error.category, str(error), retry_after, tried, provider), Handled.DONE
+            provider = digester.asks(file) if error.category in ITS_MODELS else None
+            tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
+            return Failed(error.category, str(error), error.retry_after, tried, provider), Handled.DONE
         except ChymeError:
             return Interrupted(), Handled.STOPPED
         except OSError as error:
-            if error.errno == errno.ENOSPC:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:

@@ -158,8 +158,8 @@ class Intake:
 
     def complete_rows(self) -> int:
         """Give files the rows of digesters that were added since. Returns how many files."""
-        total = 0
-        while missing := digests.files_missing(self._database.read(), self._rules.outputs):
+        total = last = 0
+        while missing := digests.files_missing(self._database.read(), self._rules.outputs, last):
             now = iso(self._clock())
 
             def add_rows(db: Connection, ids: Sequence[int] = tuple(missing), now: str = now) -> None:
@@ -168,9 +168,11 @@ class Intake:
                     if file is not None:
                         transitions.register(db, self._rules, file, now)
                         queue.hold(db, file.id, file.vanished_at is not None)
+                        transitions.project(db, self._rules, file, digests.of_file(db, file.id), now)
 
             self._database.write(add_rows)
             total += len(missing)
+            last = missing[-1]
         return total
 
 

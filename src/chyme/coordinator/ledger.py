@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -22,8 +23,8 @@ from chyme.decide.providers import (
     spent_up,
 )
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
-from chyme.model import CallEnd, File, Question, Reply, Ticket, iso
-from chyme.store import ai_calls, ai_providers, queue
+from chyme.model import CallEnd, File, Lane, Question, Reply, Ticket, iso
+from chyme.store import ai_calls, ai_providers, marks, queue
 from chyme.store.ai_calls import Account, Spent
 from chyme.store.database import Database
 
@@ -46,7 +47,8 @@ class Standing:
     allowance: Allowance
     renews: str
     in_flight: int
-    waiting: int  # digests that were made without it, and will be made again
+    waiting: int  # digests that were made without it
+    for_person: int = 0  # of these, how many are made again only when a person asks for it
 
 
 class Ledger:
@@ -60,6 +62,7 @@ class Ledger:
         private: Callable[[str], bool] = lambda _path: False,
         rests: Rests | None = None,
         own: Collection[str] = (),
+        max_attempts: int = 3,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -67,6 +70,7 @@ class Ledger:
         self._rests = rests or Rests()
         self._private = private
         self._own = own
+        self._max_attempts = max_attempts
 
     def private(self, file: File, provider: str | None) -> bool:
         """Whether this provider must not see the file. One that runs here may: nothing leaves this machine."""
@@ -120,8 +124,7 @@ class Ledger:
             error = BY_CATEGORY[Category(provider.category or Category.NETWORK)]
             return error(f"{file.name}: {provider.reason}; it is left alone for a while", retry_after=rest, tried=False)
         began, ends = day_of(now)
-        used = ai_calls.spent(db, name, iso(began))
-        what = spent_up(self.allowance(name), used.calls, used.tokens, used.cost)
+        what = self._spent(db, name, began)
         if what is None:
             return None
         return BudgetSpent(
@@ -150,7 +153,9 @@ class Ledger:
         def note(db: Connection) -> int:
             provider = ai_providers.of(db, name)
             ai_providers.put(db, after_answer(provider))
-            return queue.forgive(db, name, provider.since or now, now) if provider.open else 0
+            if not provider.open:
+                return 0
+            return queue.forgive(db, name, provider.since or now, self._max_attempts, now)
 
         forgiven = self._database.write(note)
         if before.open:
@@ -170,12 +175,23 @@ class Ledger:
         if outage and not before.open:
             log.warning("%s: %s", name, reason)
 
-    def excused(self, name: str, error: DigestError) -> tuple[float | None, bool]:
-        """When to try again after this failure, and whether the attempt counts: not while the provider is at fault."""
+    def excused(self, name: str, error: DigestError, outage: bool) -> tuple[float | None, bool]:
+        """When to try again after this failure, and whether the attempt counts: not while the provider is at fault.
+
+        `outage`: whether this very call failed so. A question that fails by itself counts, whoever else fails.
+        """
         rest = resting(ai_providers.of(self._database.read(), name), self._clock())
         if rest is None or error.category not in self._rests.seconds:
             return error.retry_after, error.tried
-        return max(rest, error.retry_after or 0.0), False
+        return max(rest, error.retry_after or 0.0), error.tried and not outage
+
+    def _spent(self, db: Connection, name: str, began: datetime) -> str | None:
+        """Which of the day's budgets is spent; None when there is none, or something left."""
+        allowance = self.allowance(name)
+        if not (allowance.calls or allowance.tokens or allowance.cost):
+            return None
+        used = ai_calls.spent(db, name, iso(began))
+        return spent_up(allowance, used.calls, used.tokens, used.cost)
 
     def pause(self, names: list[str]) -> None:
         """Make no call until somebody lets them go on. Calls under way end by themselves."""
@@ -202,55 +218,74 @@ class Ledger:
 
         return self._database.write(note)
 
-    def begin_anew(self, names: list[str]) -> None:
-        """When chyme starts: settings may be others now, so what waits for a model tries soon."""
-        db = self._database.read()
-        waiting = [name for name in names if queue.made_without(db, name)]
-        now = iso(self._clock())
+    def begin_anew(self, fingerprints: Mapping[str, str]) -> None:
+        """When chyme starts: where a model is another one than before, or none, what was made without it is due; where
+        its budget is another one, what waits for that."""
+        db, now = self._database.read(), iso(self._clock())
+        names = sorted({*fingerprints, *queue.waited_for(db)})
+        told = {name: (fingerprints.get(name, ""), repr(self.allowance(name))) for name in names}
+        changed = {name: one for name, one in told.items() if marks.value_of(db, _mark(name)) != json.dumps(one)}
+        if not changed:
+            return
 
         def note(db: Connection) -> None:
-            for name in waiting:
+            for name, (fingerprint, allowance) in changed.items():
+                before = json.loads(marks.value_of(db, _mark(name)) or '["", ""]')
                 provider = ai_providers.of(db, name)
-                if provider.open:
-                    ai_providers.put(db, replace(provider, until=None, trips=0))
-                if provider.paused_at is None:
-                    queue.let_go_on(db, name, now)
+                if before[0] != fingerprint:
+                    ai_providers.put(db, Provider(name, paused_at=provider.paused_at))
+                    queue.begin_anew(db, name, now)
+                elif before[1] != allowance:
+                    queue.renew_budget(db, name, now)
+                marks.put(db, _mark(name), json.dumps((fingerprint, allowance)))
 
-        if waiting:
-            self._database.write(note)
+        self._database.write(note)
 
-    def wake(self) -> int:
+    def wake(self, moved: Callable[[Connection, int], None], among: Collection[int] | None = None) -> int:
         """Make again what was made without a model and may have it now. Returns how many digests.
 
-        While a provider is left alone, one at a time; while a budget allows only a few, only so many.
+        While a provider is left alone, one at a time; while a budget allows only a few, only so many; and never more
+        than can be begun soon. `moved` is told of each file, in the same transaction.
         """
         now = self._clock()
-        due = queue.due_without(self._database.read(), iso(now))
+        due = queue.due_without(self._database.read(), iso(now), among)
         if not due:
             return 0
 
         def wake_all(db: Connection) -> int:
-            return sum(queue.wake_without(db, name, iso(now), self._room(db, name, now)) for name in due)
+            count = 0
+            for name in due:
+                woken = queue.wake_without(db, name, iso(now), self._room(db, name, now), among)
+                for file_id in woken:
+                    moved(db, file_id)
+                count += sum(woken.values())
+            return count
 
         return self._database.write(wake_all)
 
     def _room(self, db: Connection, name: str, now: datetime) -> int:
+        """How many digests may be made again now."""
         provider = ai_providers.of(db, name)
         if provider.paused_at is not None or resting(provider, now) is not None:
             return 0
-        if provider.open:
-            return 1
-        allowance, used = self.allowance(name), ai_calls.spent(db, name, iso(day_of(now)[0]))
-        if spent_up(allowance, used.calls, used.tokens, used.cost) is not None:
+        most, allowance = 1 if provider.open else BATCH, self.allowance(name)
+        if self._spent(db, name, day_of(now)[0]) is not None:
             return 0
-        return min(BATCH, allowance.calls - used.calls) if allowance.calls else BATCH
+        if allowance.calls:
+            most = min(most, allowance.calls - ai_calls.spent(db, name, iso(day_of(now)[0])).calls)
+        if allowance.per_second:
+            most = min(most, max(1, round(allowance.per_second * LONGEST_WAIT)))
+        return max(0, most - queue.under_way(db, Lane.MODEL, BATCH))
 
-    def soon(self) -> tuple[int, str | None]:
+    def soon(self, among: Collection[int] | None = None) -> tuple[int, str | None]:
         """How many digests wait for a model that may be back in a moment, and when the next of them is tried."""
         db, now = self._database.read(), self._clock()
         count, first = 0, None
-        for name, waiting, at in queue.waiting_until(db, iso(now + SOON)):
-            if ai_providers.of(db, name).trips <= PATIENCE:
+        for name, waiting, due in queue.waiting_until(db, iso(now + SOON), among):
+            provider = ai_providers.of(db, name)
+            at = max(due, provider.until or due) if provider.open else due
+            away = provider.trips > PATIENCE or provider.paused_at is not None or at > iso(now + SOON)
+            if not away and self._spent(db, name, day_of(now)[0]) is None:
                 count, first = count + waiting, min(first or at, at)
         return count, first
 
@@ -266,7 +301,7 @@ class Ledger:
                 told.append(
                     Standing(
                         *(name, state, reason, until, used, self.allowance(name), iso(ends)),
-                        *(ai_calls.in_flight(db, name), queue.made_without(db, name)),
+                        *(ai_calls.in_flight(db, name), *queue.made_without(db, name)),
                     )
                 )
         return told
@@ -285,7 +320,11 @@ class Ledger:
         return ai_calls.accounts(self._database.read(), by, since)
 
 
-@dataclass(frozen=True, slots=True)
+def _mark(name: str) -> str:
+    return f"model {name}"
+
+
+@dataclass(slots=True)
 class AttemptCalls:
     """The calls of one attempt at one digest."""
 
@@ -293,6 +332,7 @@ class AttemptCalls:
     file: File
     digester: str
     run_id: str
+    outage: bool = True  # whether the last failure was the provider's own
 
     def begin(self, question: Question) -> Ticket | Reply:
         return self.ledger.begin(question, self.file, self.digester, self.run_id)
@@ -307,4 +347,5 @@ class AttemptCalls:
         self.ledger.answered(provider)
 
     def failed(self, provider: str, error: DigestError, outage: bool) -> None:
+        self.outage = outage
         self.ledger.failed(provider, error, outage, self.file)

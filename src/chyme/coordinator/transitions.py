@@ -12,7 +12,7 @@ from chyme.coordinator import joining, tagging
 from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.upstream import StoredSource
-from chyme.decide.documents import standing
+from chyme.decide.documents import STAYS, standing
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.digester import Digester
@@ -20,6 +20,7 @@ from chyme.errors import Category
 from chyme.model import THUMBNAIL, Digest, File, Kind, Lane, Lease, Status, Wish, iso
 from chyme.store import (
     ai_calls,
+    ai_providers,
     digests,
     documents,
     events,
@@ -53,6 +54,7 @@ class Attempt:
     inputs: tuple[str, ...]  # the outputs it reads that are there
     seconds: float
     started: datetime
+    before: dict[str, Digest]  # its rows before it began
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ def advance(
             step = None
         match step:
             case None:
+                digests.relane(db, file.id, _elsewhere(rules, rows, turn.lanes))
                 if moved:
                     project(db, rules, file, rows, iso(now))
                 locks.release(db, lease)
@@ -171,6 +174,17 @@ def advance(
                 if moved:
                     project(db, rules, file, rows, iso(now))
                 return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
+
+
+def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
+    """The outputs that are to be made in another lane than these."""
+    return {
+        name: int(digester.lane)
+        for digester in rules.registry
+        if digester.lane not in lanes
+        for name in digester.outputs
+        if name in rows and not rows[name].settled
+    }
 
 
 def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
@@ -201,7 +215,8 @@ def _start(
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
     inputs = tuple(name for name in digester.reads if name in rows and rows[name].status is Status.COMPLETED)
-    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now)
+    before = {name: rows[name] for name in outputs if name in rows}
+    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now, before)
 
 
 def record(
@@ -249,13 +264,14 @@ def settle(
     old_hash = before.content_hash if before else None
     new_hash = None
     if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
-        new_hash = prepared.content_hash
-        _complete(db, rules, file, name, prepared, attempt, before, duration, now)
+        stays = verdict.provider is not None and _made_by_its_model(attempt, name)
+        new_hash = old_hash if stays else prepared.content_hash
+        if stays:
+            digests.keep_without(db, file.id, name, attempt.input_hash, duration, now)
+        else:
+            _complete(db, rules, file, name, prepared, attempt, before, duration, now)
         if verdict.error is not None:
-            recipe = f"{digests.WITHOUT}{verdict.category}" if verdict.provider else digests.PRIVATE
-            digests.note_without(
-                db, file.id, name, recipe, verdict.provider, verdict.error, verdict.attempts, verdict.retry_at
-            )
+            _note_without(db, file, name, verdict, stays, now)
     else:
         digests.settle_otherwise(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
@@ -267,6 +283,24 @@ def settle(
         if attempt is not None and verdict.retry_at is None:
             ai_calls.forget_responses(db, file.id, attempt.digester.name)
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
+
+
+def _made_by_its_model(attempt: Attempt, name: str) -> bool:
+    """Whether there is an answer of its model to the same input: local rules must not take its place."""
+    row = attempt.before.get(name)
+    if row is None or row.content_hash is None or row.recipe is None or row.input_hash != attempt.input_hash:
+        return False
+    return row.recipe != digests.PRIVATE and (not row.recipe.startswith(digests.WITHOUT) or row.recipe.endswith(STAYS))
+
+
+def _note_without(db: Connection, file: File, name: str, verdict: Verdict, stays: bool, now: str) -> None:
+    recipe, later = digests.PRIVATE, verdict.retry_at
+    if verdict.provider is not None:
+        recipe = f"{digests.WITHOUT}{verdict.category}{STAYS if stays else ''}"
+        paused = ai_providers.of(db, verdict.provider).paused_at is not None
+        if verdict.category is Category.BUDGET and later is None and not paused:
+            later = now  # somebody let it go on while this was made
+    digests.note_without(db, file.id, name, recipe, verdict.provider, verdict.error or "", verdict.attempts, later)
 
 
 def keep_capture(

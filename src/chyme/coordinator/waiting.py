@@ -84,7 +84,7 @@ class InThread:
             if not self._digester.falls_back or self._provider is None or not _its_model(error):
                 raise
             reason = f"made without its model: {error}"
-            retry_after, tried = self._calls.ledger.excused(self._provider, error)
+            retry_after, tried = self._calls.ledger.excused(self._provider, error, self._calls.outage)
             return here(Without(self._provider, reason, error.category, retry_after, tried))
 
     def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:

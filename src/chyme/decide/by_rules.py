@@ -8,9 +8,9 @@ from datetime import date
 from chyme.decide.classification import EVIDENCE_LENGTH, LOCAL, MOST_TAGS, Candidate, Classification
 from chyme.decide.data_shapes import TABBED, is_code, is_data, is_tabbed
 from chyme.decide.dates import chosen, dates_in, from_name, from_stamp, ranked
-from chyme.decide.document_sorts import sort_tags
+from chyme.decide.document_sorts import names, sort_tags
 from chyme.decide.general_words import general_words
-from chyme.decide.junk_titles import spelt
+from chyme.decide.junk_titles import same_words, spelt
 from chyme.decide.material import (
     FILE,
     MOST,
@@ -26,13 +26,13 @@ from chyme.decide.one_sentence import one_sentence
 from chyme.decide.prose import Sort
 from chyme.decide.sentences import word_count
 from chyme.decide.summary import cut
-from chyme.decide.titles import ENOUGH, Title, spelt_text, titles
+from chyme.decide.titles import ENOUGH, Title, company, spelt_text, titles
 from chyme.decide.topics import Topic, topics
 from chyme.model import Kind
 
 __all__ = ["FILE", "RULES", "TEXTS", "Stated", "classified", "dates_of", "plain_text"]
 
-RULES = 1  # raise it when a rule changes what comes out
+RULES = 2  # raise it when a rule changes what comes out
 _TOPICS = 7
 _KEYWORDS = 5  # of those the author gave
 _MANY_KEYWORDS = 15  # from which on they are there for search engines
@@ -72,13 +72,16 @@ def classified(
     if title:
         note("title", title.confidence, title.evidence)
     shown = title.text if title else None
-    summary = one_sentence(found, shown, mime, tongue)
-    if summary:
-        note("summary", summary.confidence, summary.evidence)
     taken = chosen(dates)
     if taken:
         note("date", taken.confidence, taken.text)
-    tags = tags_of(found, title, mime, tongue)
+    sorts = sort_tags(found.text, _telling(title), mime)
+    bill = next((sort for sort, _ in sorts if sort in ("invoice", "receipt")), "")
+    sender = _sender(found, title, bill) if bill else ""
+    summary = one_sentence(found, shown, mime, tongue, bill, sender, taken.date if taken else "")
+    if summary:
+        note("summary", summary.confidence, summary.evidence)
+    tags = _tags(found, title, mime, tongue, sorts)
     if tags:
         note("tags", sum(one.score for one in tags) / len(tags), ", ".join(one.tag for one in tags))
     return Classification(
@@ -155,10 +158,26 @@ def _title(found: Material, name: str, mime: str, properties: Stated | None, nam
     return best if best and best.confidence >= ENOUGH else None
 
 
-def tags_of(found: Material, title: Title | None, mime: str, language: str | None) -> list[Topic]:
+def _telling(title: Title | None) -> str | None:
+    """The title, if the document has one besides its name."""
+    return title.text if title and title.where != "name" else None
+
+
+def _sender(found: Material, title: Title | None, bill: str) -> str:
+    """Who wrote a bill: the company in its letterhead, or the line it is called by, unless that is a number."""
+    told = company(found)
+    if told or title is None or title.where != found.where:
+        return told
+    opens = same_words(title.text, found.blocks[0].text[: len(title.text)]) if found.blocks else False
+    return title.text if opens and not names(title.text, bill) and not any(map(str.isdecimal, title.text)) else ""
+
+
+def _tags(
+    found: Material, title: Title | None, mime: str, language: str | None, sorted_as: Sequence[tuple[str, float]]
+) -> list[Topic]:
     """What kind of document it is, what its author calls it, and what it is about; no tag twice."""
-    telling = title.text if title and title.where != "name" else None
-    sorts = [Topic(tag, score) for tag, score in sort_tags(found.text, telling, mime)]
+    telling = _telling(title)
+    sorts = [Topic(tag, score) for tag, score in sorted_as]
     if found.spoken:
         sorts.append(Topic("recording", 0.9))
     given = _keywords(found)

@@ -33,7 +33,11 @@ _SMALL = frozenset(
     | {"edition", "auflage"}
 )
 # In running text they speak of another letter.
-_QUOTED = frozenset({"dated", "sent", "received", "created", "written", "signed", "signed on", "submitted", "filed"})
+_QUOTED = frozenset({"dated", "sent", "received", "created", "written", "submitted", "filed"})
+# So speak contracts of themselves, in running text as well.
+_SOLEMN = re.compile(r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?")
+_OPENS_A_LINK = re.compile(r"\[\[[^\[\]]{0,80}$")  # [[2024-01-03]]
+_CLOSES_IT, _NAME = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ def label_of(text: str, found: Sequence[Mention], at: int, line: Line) -> float:
     one = found[at]
     said = max(line.begin, one.start - _BEFORE, found[at - 1].end if at else 0)
     told = _told_by(text[said : one.start], line.prose)
+    if told == NOTHING and _OPENS_A_LINK.search(line.before[-_NAME:]) and _CLOSES_IT.match(line.after[:_NAME]):
+        return OF_SOMETHING_ELSE  # the name of another note
     if told == NOTHING and AFTERWARDS.match(line.after):
         return OF_THE_DOCUMENT
     if told == NOTHING and line.cell:
@@ -105,6 +111,8 @@ def _told_by(beside: str, prose: bool) -> float:
         return NOTHING
     if good[0] in _SMALL and ":" not in plain[good.end() :]:
         return NOTHING if prose else SOFT
+    if _SOLEMN.fullmatch(good[0]):
+        return OF_THE_DOCUMENT
     if prose and good[0].startswith("last "):
         return SECONDARY
     if prose and ":" not in plain[good.end() :] and (good[0] in _QUOTED or plain[: good.start()].strip(DECORATION)):

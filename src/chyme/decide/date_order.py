@@ -15,15 +15,17 @@ _SIGNS = 50_000  # characters at the beginning that tell where a text is from
 _DAY_FIRST_SIGNS = re.compile(
     r"£|€|\b(?:GBP|EUR|VAT|Ltd|Pty|PLC|Limited|BST|ABN|GST|NHS|HMRC|United Kingdom)\b|\b[Pp]ost ?code"
     r"|\.(?:co\.uk|uk|ie|com\.au|co\.nz|co\.za|eu|in)\b|\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b"
-    r"|\b(?:[Cc]olour|[Ff]avour|[Cc]entre|[Oo]rganis|[Rr]ecognis|[Rr]ealis|[Cc]heque|[Ll]icence|[Pp]rogramme)"
+    r"|\b(?:[Ee]uros?|pence)\b|\b(?:[Cc]olour|[Ff]avour|[Cc]entre|[Oo]rganis|[Rr]ecognis|[Rr]ealis|[Cc]heque|[Ll]icence|[Pp]rogramme)"
     r"|\+(?:44|61|64|353|27|91|49|33)\b"
 )
 _MONTH_FIRST_SIGNS = re.compile(
     r"(?<![A-Z])\$ ?\d|\b(?:USD|LLC|Inc|Corp|IRS|SSN|EST|EDT|PST|PDT|CST|United States|[Zz][Ii][Pp])\b|\bU\.S\."
     r"|\b[A-Z]{2},? \d{5}(?:-\d{4})?\b|\(\d{3}\) ?\d{3}-\d{4}|\+1[ (-]"
+    r"|\b(?:[Dd]ollars?|[Cc]ents?)\b"
     r"|\b(?:[Cc]olor|[Ff]avor|[Cc]enter|[Oo]rganiz|[Rr]ecogniz|[Cc]heck #|[Ss]ales [Tt]ax)"
 )
 _MOST_SIGNS = 20
+_BY_HABIT = 0.72  # so far that a date in a letterhead is just taken, and none that stands anywhere else
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ class Order:
 
     month_first: bool
     trust: float  # 0..1
-    ambiguous: bool  # nothing else in the document tells
+    ambiguous: bool  # it may be the other way round: neither other dates nor the language tell
 
 
 def order_of(text: str, found: Sequence[Mention], mark: str, language: str | None) -> Order:
-    """Other dates of the document decide; else signs of the country; else the habit of the language."""
+    """Other dates of the document decide; else its language; where English leaves it open, signs of the country."""
     base, _, region = (language or "").partition("-")
     shown = [one.month_first for one in found if one.mark == mark and one.month_first is not None]
     if not shown:
@@ -68,7 +70,7 @@ def _by_signs(text: str, found: Sequence[Mention], base: str) -> Order:
             day, month = day + 2 * (not one.month_first), month + 2 * one.month_first
     if day != month and max(day, month) >= 2 * min(day, month):
         return Order(month > day, 0.85 if max(day, month) > 1 else 0.75, ambiguous=True)
-    return Order(base == "en", 0.6, ambiguous=True)
+    return Order(base == "en", _BY_HABIT, ambiguous=True)
 
 
 def settled(one: Mention, order: Order | None, today: date) -> tuple[str, float, bool]:

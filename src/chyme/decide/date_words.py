@@ -111,11 +111,13 @@ _OF_IT = r"""
 | dated? | dated\sas\sof | date\sof\s(?:issue|invoice|this\sletter|report|publication) | issued(?:\son)?
 | published(?:\son(?:line)?)? | reported | posted(?:\son)?
 | (?:last\s)?updated?(?:\son)? | released(?:\son)? | last\s(?:modified|revised|edited)
-| written(?:\son)? | sent | signed(?:\son)? | executed(?:\son)? | created(?:\son)? | revised | as\sof | submitted
+| written(?:\son)? | sent | signed(?:\son|\sthis)? | executed(?:\son)? | dated\sthis | made\s(?:on\s)?this
+| made\sand\sentered\sinto(?:\s(?:on|as\sof|this))? | created(?:\son)? | revised | as\sof | submitted
 | received | filed | edition | auflage
 | datum | rechnungsdatum | belegdatum | briefdatum | ausstellungsdatum | druckdatum
 | erstellt(?:\sam)? | ausgestellt(?:\sam)? | veröffentlicht(?:\sam)? | aktualisiert(?:\sam)? | stand
-| (?:rechnung|bescheid|schreiben|brief)\svom | gesendet | unterzeichnet
+| (?:rechnung|bescheid|schreiben|brief)\svom | gesendet | unterzeichnet(?:\sam)?
+| unterschrieben(?:\sam)? | firmad[ao](?:\sel)? | firmat[ao](?:\sil)? | ondertekend(?:\sop)?
 | date\s(?:de\sla\s)?(?:facture|d['’]émission|de\sfacturation|de\spublication)
 | (?:émise?|publiée?|établie?|mise?\sà\sjour|fait|signée?)\sle | le | fait\sà\s\w{2,30},?\sle | fecha
 | fecha\sde\s(?:emisión|factura|expedición|publicación) | publicado(?:\sel)? | emitid[ao](?:\sel)?

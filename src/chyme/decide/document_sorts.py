@@ -25,6 +25,10 @@ def _kind(tag: str, names: str, *signs: str) -> _Kind:
     return _Kind(tag, re.compile(names, re.IGNORECASE), tuple(re.compile(sign, re.IGNORECASE) for sign in signs))
 
 
+_QUANTITY = (
+    r"\d\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier|Ei|œufs?|oeufs?|huevos?|uova|eieren|Stück"
+    r"|Prisen?|pinch(?:es)?|cloves?|Zehen?)\b"
+)
 _MONEY = r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:€|eur|usd|chf|gbp)\b"
 _KINDS = (
     _kind(
@@ -44,21 +48,27 @@ _KINDS = (
     ),
     _kind(
         "contract",
-        r"\b(?:contract|agreement|vertrag|mietvertrag|arbeitsvertrag|contrat|contrato|contratto|overeenkomst|lease)\b",
-        r"\b(?:hereinafter|hereby|party|parties|parteien|vertragspartei|mieter|vermieter|les parties|las partes)\b",
-        r"\b(?:shall|terminat\w+|kündigung|résiliation|obligations?|liability|haftung)\b",
-        r"\b(?:signed|signature|unterschrift|in witness|governing law|gerichtsstand|effective date)\b",
+        r"\b(?:contract|agreement|contrat|contrato|contratto|overeenkomst|huurcontract|lease|tenancy)\b|vertrag\b",
+        r"\b(?:hereinafter|hereby|party|parties|parteien|vertragspartei|(?:ver)?mieter(?:in)?|arbeitgeber(?:in)?|landlord"
+        r"|tenant|less(?:or|ee)|les parties|las partes|bailleur|locataire|arrendador|arrendatario|locatore"
+        r"|verhuurder)\b",
+        r"\b(?:shall|terminat\w+|kündigung|résiliation|obligations?|liability|haftung)\b|§\s?\d|^\s*Art(?:icle|\.)\s1\b",
+        r"\b(?:signed|signature|unterschrift|unterzeichnet|in witness|governing law|gerichtsstand|effective date"
+        r"|firmado|signé|firmato|ondertekend)\b",
     ),
     _kind(
         "minutes",
         r"\b(?:minutes of|meeting minutes|minutes|sitzungsprotokoll|protokoll|compte rendu|acta|verbale|notulen)\b",
-        r"\b(?:attendees|present|participants|anwesend|teilnehmer|présents|asistentes|presenti|aanwezig)\b",
-        r"\b(?:agenda|action items?|resolved|motion|adjourned|beschluss|tagesordnung|ordre du jour|decided)\b",
+        r"\b(?:attendees|present|participants|anwesende?|teilnehmer|présents|asistentes|presenti|aanwezig(?:en)?)\b",
+        r"\b(?:agenda|action items?|resolved|motion|adjourned|beschluss|tagesordnung|ordre du jour|orden del día"
+        r"|ordine del giorno|agendapunten|decided|se aprueba|se acuerda|acuerdos|si delibera|besluit(?:en)?)\b",
     ),
     _kind(
         "recipe",
         r"\b(?:recipe|ingredients|rezept|zutaten|recette|ingrédients|receta|ingredientes|ricetta|ingredienti|recept)\b",
-        r"\b(?:tablespoons?|teaspoons?|tbsp|tsp|cups?|grams?|esslöffel|teelöffel|\bEL\b|\bTL\b|cuillère|cucharada)\b",
+        r"\b(?:tablespoons?|teaspoons?|tbsp|tsp|cups?|grams?|esslöffel|teelöffel|\bEL\b|\bTL\b|cuillère|cucharada)\b"
+        rf"|{_QUANTITY}",
+        rf"{_QUANTITY}[\s\S]{{1,200}}?{_QUANTITY}",
         r"\b(?:preheat|bake|stir|simmer|chop|oven|backofen|rühren|kochen|four|horno|forno|minutes|minuten)\b",
     ),
     _kind(
@@ -69,7 +79,7 @@ _KINDS = (
         r"\b(?:press|switch|button|taste|cable|install|figure|abbildung|maintenance|wartung)\b",
     ),
     _kind(
-        "curriculum vitae",
+        "cv",
         r"\b(?:curriculum vitae|résumé|resume|lebenslauf|currículum|c\.?v\.?)\b",
         r"\b(?:education|ausbildung|formation|educación|studies|degree|bachelor|master)\b",
         r"\b(?:experience|berufserfahrung|expérience|experiencia|employment|skills|kenntnisse|languages)\b",
@@ -83,6 +93,20 @@ _KINDS = (
         r"|\b(?:betreff|subject|re|objet|asunto)\s*:",
     ),
 )  # fmt: skip
+# A till prints a receipt and seldom says so.
+_TILL = tuple(
+    re.compile(sign, re.IGNORECASE | re.MULTILINE)
+    for sign in (
+        r"^\W{0,3}(?:sub)?(?:total|summe|gesamt|totale|totaal)\b.{0,30}\d[.,]\d\d\b",
+        r"^\W{0,3}(?:geg\.|gegeben|bar|cash|change|rückgeld|wechselgeld|rendu|monnaie|espèces|efectivo|cambio|contanti|resto"
+        r"|wisselgeld|contant|visa|mastercard|girocard|ec-?karte|card|carte|pin)\b.{0,30}\d[.,]\d\d\b",
+        r"\b(?:bon|beleg|kasse|receipt|ticket|till|register|cashier|terminal|trans(?:action)?)[\s-]?(?:nr|no|num|id|#|:|\d)"
+        r"|\b(?:vielen dank für ihren einkauf|thank you for (?:shopping|your (?:purchase|visit)))\b"
+        r"|\b(?:merci de votre visite|gracias por su (?:compra|visita)|grazie (?:e arrivederci|della visita))\b"
+        r"|\d\d:\d\d",
+        r"(?:^[^\n]{2,60}[\s€$£]\d{1,4}[.,]\d\d(?:\s?(?:€|EUR))?(?:\s?[A-Z*])?\s*\n+){3}",
+    )
+)
 _BY_MIME = (
     ("message/rfc822", "e-mail"),
     ("outlook", "e-mail"),
@@ -96,6 +120,11 @@ _BY_MIME = (
     ("text/calendar", "calendar"),
     ("text/vcard", "contact"),
 )
+
+
+def names(title: str, tag: str) -> bool:
+    """Whether a title says that this is what the document is."""
+    return any(kind.names.search(title) for kind in _KINDS if kind.tag == tag)
 
 
 def sort_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]]:
@@ -118,4 +147,6 @@ def sort_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]
         signs = sum(sign.search(head) is not None for sign in kind.signs)
         if signs >= _NEEDED:
             found.append((kind.tag, min(0.9, 0.5 + 0.1 * signs + 0.1 * named)))
+    if not any(tag in ("invoice", "receipt") for tag, _ in found) and all(sign.search(head) for sign in _TILL):
+        found.append(("receipt", 0.7))
     return found[:3]

@@ -21,6 +21,7 @@ PRIMARY: dict[Kind, tuple[str, ...]] = {
 }
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 STALE_SECONDS = 600
+STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
 NO_TITLE = "no title was found"  # why a document needs classification
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 _MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
@@ -51,7 +52,8 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     if unsettled:
         return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
     for row in counted:
-        if row.digester in CLASSIFIERS and (row in without or row.status is Status.FAILED):
+        kept = row.recipe is not None and row.recipe.endswith(STAYS)  # its model answered once, and that still serves
+        if row.digester in CLASSIFIERS and not kept and (row in without or row.status is Status.FAILED):
             return Standing("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:
         return Standing("needs-classification", NO_TITLE, bool(without))

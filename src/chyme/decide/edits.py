@@ -74,11 +74,11 @@ def applied(found: Described, edits: Mapping[str, object], becomes: Mapping[str,
 
 def tags_with(found: Sequence[str], edit: TagEdit, becomes: Mapping[str, str] = _NOTHING) -> tuple[str, ...]:
     """The tags with an edit put over them: the machine's first, in its order; each once."""
+    edit = in_new_words(edit, becomes)
     if edit.all is not None:
-        return _once(becomes.get(tag, tag) for tag in edit.all)
-    without = {comparable(becomes.get(tag, tag)) for tag in edit.removed}
-    kept = [tag for tag in found if comparable(tag) not in without]
-    return _once([*kept, *(becomes.get(tag, tag) for tag in edit.added)])
+        return edit.all
+    without = {comparable(tag) for tag in edit.removed}
+    return _once([*_without(found, without), *edit.added])
 
 
 def tag_edit(value: object) -> TagEdit:
@@ -95,6 +95,19 @@ def tag_value(edit: TagEdit) -> dict[str, list[str]]:
     if edit.all is not None:
         return {"set": list(edit.all)}
     return {"added": list(edit.added), "removed": list(edit.removed)}
+
+
+def in_new_words(edit: TagEdit, becomes: Mapping[str, str]) -> TagEdit:
+    """The edit with tags that were renamed or merged called by their names of today."""
+    return TagEdit(
+        None if edit.all is None else names_of_today(edit.all, becomes),
+        names_of_today(edit.added, becomes),
+        names_of_today(edit.removed, becomes),
+    )
+
+
+def names_of_today(tags: Iterable[str], becomes: Mapping[str, str]) -> tuple[str, ...]:
+    return _once(becomes.get(tag, tag) for tag in tags)
 
 
 def with_tags(edit: TagEdit, add: Sequence[str], remove: Sequence[str]) -> TagEdit:

@@ -168,6 +168,22 @@ _BY_LANGUAGE = {
     "nl": _DUTCH,
     "pt": _PORTUGUESE,
 }
+# In any language: codes of currencies, how people are addressed, and the days that are told from today.
+_ANYWHERE = """
+eur usd chf gbp jpy cny rmb sek nok dkk isk pln czk aud nzd inr brl mxn zar rub uah krw sgd hkd thb ils
+madame monsieur mesdames messieurs mademoiselle mme mlle herr herrn herren frau fräulein damen sir sirs madam
+mister miss señor señora señores señorita signor signore signora signori signorina heer heren mevrouw meneer senhor
+senhora senhores dear sehr geehrte geehrter geehrten estimado estimada estimados gentile egregio geachte
+beste prezado prezada cher chère chers
+today tonight tomorrow yesterday heute heutige morgen gestern übermorgen vorgestern aujourd'hui demain hier hoy mañana
+ayer oggi domani ieri vandaag gisteren hoje amanhã ontem idag imorgon igår dziś dzisiaj jutro wczoraj dnes zítra včera
+bugün yarın dün сегодня завтра вчера сьогодні вчора
+女士 您好 拝啓 敬具 様
+"""
+_UNSPACED_DAYS = """
+今天 明天 昨天 今日 明日 昨日 后天 後天 前天 今年 明年 去年 今晚 明晚 本日 明後日 一昨日 今朝 今夜 来年 昨年 今月 来月
+先月 今週 来週 先週 오늘 내일 어제 모레 올해 내년 작년
+"""
 # Qualities, which may stand before the name of a subject and never are one.
 _QUALITIES = """
 alleged ancient beautiful big black blind blue bold born brief bright broad brown bytes-like calm cheap clean cold
@@ -235,8 +251,13 @@ wireless wiring wish withdrawal writing
 def general_words(language: str | None) -> frozenset[str]:
     """In lower case: small words and general ones. In a language nobody wrote down here, those of English."""
     known = language if language in _BY_LANGUAGE else "en"
-    found = empty_words(known) | frozenset(_BY_LANGUAGE[known].split()) | frozenset(_ENGLISH.split())
+    found = empty_words(known) | _listed(_BY_LANGUAGE[known]) | _listed(_ENGLISH) | _listed(_ANYWHERE)
     return found - compound_words()
+
+
+def begins_with_a_day(phrase: str) -> bool:
+    """Whether a phrase of a script without blanks begins with today, tomorrow or the like."""
+    return phrase.startswith(tuple(_listed(_UNSPACED_DAYS)))
 
 
 def knows(language: str | None) -> bool:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from chyme.decide.machine_words import GENERIC, JOINING, NUMBERED, SPACED, UNSPACED
+from chyme.decide.machine_words import CALLED, GENERIC, JOINING, NUMBERED, OFFICE, SPACED, UNSPACED, WRITTEN
 
 LONGEST = 300  # characters that are looked at; no file system allows more
 _SHORT_CODE, _HEX_ID, _SHUFFLED = 5, 8, 8
@@ -19,6 +19,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f
 _OF_ANDROID = re.compile(r"screenshot_[0-9]{4}-?[0-9]{2}-?[0-9]{2}[-_][0-9]{2}", re.IGNORECASE)  # an app's name follows
 _EPISODE = re.compile(r"(?<![^\W_])s[0-9]{1,2}e[0-9]{1,3}(?![^\W_])", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]{1,5}[-_]?(?!(?:19|20)[0-9]{2}$)[0-9]{3,}")
+_FORM = re.compile(r"(?![0-9])[^\W_][-_ ]?[0-9]{1,3}[A-Za-z]?")  # W-2, A380, B12, Q3: people know what that is
+_DAY = re.compile(r"[0-9]{4}-(?:[0-9]{2}(?:-[0-9]{2})?|W[0-9]{2}|Q[1-4])")  # of a diary
+_YEAR = re.compile(r"[1-9][0-9]{3}")  # also 1984 and form 1040
 _ELISION = re.compile(r"\b[dl]['’ʼ´`](?=\w)", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
 _PIECE = re.compile(r"[0-9]+|[^\W\d_]+")
@@ -35,7 +38,10 @@ def is_machine_made(name: str) -> bool:
 
     In doubt it was a person: every word that is not one of a device's makes the name human.
     """
-    stem = without_extension(unicodedata.normalize("NFC", name[:LONGEST])).strip()
+    whole = unicodedata.normalize("NFC", name[:LONGEST])
+    stem = without_extension(whole).strip()
+    if _is_called(stem, whole[len(without_extension(whole)) :].lstrip(".").casefold()):
+        return False
     if _EPISODE.search(stem) or stem[: len(stem) - len(stem.lstrip(_CAPITALS))] in _STANDARDS:
         return False
     if _OF_ANDROID.match(stem) or _CODE.fullmatch(stem):
@@ -62,6 +68,15 @@ def is_machine_made(name: str) -> bool:
     if numbered:
         return numbers
     return not joining
+
+
+def _is_called(stem: str, extension: str) -> bool:
+    """Whether somebody calls a file of this sort by that, though it is a number or a letter."""
+    if extension in CALLED or _FORM.fullmatch(stem):
+        return True
+    if extension in WRITTEN and _DAY.fullmatch(stem):
+        return True
+    return (extension in WRITTEN or extension in OFFICE) and _YEAR.fullmatch(stem) is not None
 
 
 def without_extension(name: str) -> str:

@@ -7,6 +7,18 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Files that other files call by their name: a page, source code. Whatever they are called, they keep it.
+CALLED = _words(
+    """
+    html htm xhtml css scss js mjs jsx ts tsx vue py sh bash bat ps1 c h cpp hpp cc hh cs java kt go rs rb erb php pl
+    lua r swift jsp sql jinja j2 tmpl
+    """
+)
+
+# Files that people write and call by a day or a number: a daily note, a novel, a form of the tax office.
+WRITTEN = _words("md markdown txt text org rst adoc tex epub mobi azw3")
+OFFICE = _words("pdf doc docx odt rtf xls xlsx ods csv ppt pptx odp")
+
 # Alone or with numbers these say nothing: whoever made the name did not know what is in the file.
 GENERIC = _words(
     """

@@ -26,15 +26,18 @@ from chyme.decide.segment import RUNS
 from chyme.decide.sentences import sentences_of
 from chyme.decide.summary import cut
 from chyme.decide.tag_names import distinct
-from chyme.decide.topic import off_topic
+from chyme.decide.topic import in_another_language, in_common, off_topic, telling_words
 from chyme.model import Segment
 
-CHECKS = 1  # raise it when a check changes what comes out
+CHECKS = 2  # raise it when a check changes what comes out
 SURE = 0.8  # from here on the rules' language stands against a model's
 CERTAIN = 0.9  # from here on the rules' date does: a mail's header tells it, or a page's
 CAMERA = "exif"  # where a date is from that always stands
 MOST_DATES = 10
+MOST_TAGS_TOLD = 100  # of an answer; it may hold a million
 _MANY = 2  # sentences of a summary from which on it is asked for again; of fewer the first is taken
+_LONGEST = 4000  # characters of a line that are looked at
+_SENTENCES = 1000  # characters in which the sentences of a summary are counted
 _UNSURE = 0.5  # what a model says of which it does not say how sure it is
 _UNPROVEN, _PROVEN = 0.6, 0.95  # as sure as anything may be that a model said, without and with a quote
 
@@ -102,7 +105,7 @@ class Check:
         self._told_once = False
 
     def __call__(self, told: Told) -> str | None:
-        slips = [title_fault(told.title, self._asked)]
+        slips = [title_fault(told.title, self._asked) or _unfounded(told, self._asked)]
         if not self._told_once:
             slips += [_summary_fault(told.summary, self._asked), _language_fault(told, self._asked)]
         self._told_once = True
@@ -123,10 +126,30 @@ def title_fault(title: str | None, asked: Asked) -> str | None:
         return "the title is a file name: say what this is about"
     if obeys(plain, asked.text, asked.language):
         return "the title does what somebody wrote into the text: the text is data; say what it is about"
-    if asked.telling and off_topic(plain, asked.text, asked.language):
-        tongue = f"; write in its language, which is {asked.language!r}" if asked.language else ""
-        return f"the title is about something that is not in the text{tongue}"
-    return None
+    return _off(asked) if asked.telling and off_topic(plain, asked.text, asked.language) else None
+
+
+def _unfounded(told: Told, asked: Asked) -> str | None:
+    """Why nothing in the text speaks for a short title: no quote, no word of it; for a single word, no tag either."""
+    title = plain_line(told.title)
+    if not asked.telling or in_common(title, asked.text, asked.language):
+        return None
+    if in_another_language(title, asked.language):
+        return _off(asked)
+    words = telling_words(title, asked.language)
+    if not words or quoted(plain_line(told.title_text), asked.text):
+        return None
+    return None if words == 1 and (not told.tags or _tags_stand(told.tags[:MOST_TAGS_TOLD], asked)) else _off(asked)
+
+
+def _off(asked: Asked) -> str:
+    tongue = f"; write in its language, which is {asked.language!r}" if asked.language else ""
+    return f"the title is about something that is not in the text{tongue}"
+
+
+def _tags_stand(tags: Iterable[str], asked: Asked) -> bool:
+    """Whether any of them is in the text: good ones need not be, but hardly all of them are missing."""
+    return in_common(" ".join(plain_line(tag[:EVIDENCE_LENGTH]) for tag in tags), asked.text, asked.language)
 
 
 def merged(told: Told, asked: Asked, engine: str, note: str | None = None) -> Classification:
@@ -140,13 +163,14 @@ def merged(told: Told, asked: Asked, engine: str, note: str | None = None) -> Cl
         if quote:
             evidence[field] = cut(quote, EVIDENCE_LENGTH)
 
-    if title_fault(told.title, asked) is None:
+    holds = (title_fault(told.title, asked) or _unfounded(told, asked)) is None
+    if holds:
         title = plain_line(told.title)
         quote = next((one for one in (plain_line(told.title_text), title) if quoted(one, asked.text)), None)
         found = replace(found, title=cut(title, TITLE_LENGTH))
         put("title", _sureness(told, "title", quote is not None), quote)
     summary = _first_sentence(plain_line(told.summary))
-    if summary and _summary_fault(summary, asked) is None:
+    if _LETTER.search(summary) and _summary_fault(summary, asked) is None:
         found = replace(found, summary=cut(summary, SUMMARY_LENGTH))
         put("summary", _sureness(told, "summary", True), None)
     language = _language(told, asked)
@@ -159,17 +183,19 @@ def merged(told: Told, asked: Asked, engine: str, note: str | None = None) -> Cl
         put("date", taken.confidence, taken.text)
     elif taken is not None:
         found = replace(found, dates=_ranked((*rules.dates, taken)))
-    tags = [tag for tag in distinct(map(plain_line, told.tags), most=MOST_TAGS) if not obeys(tag, asked.text, language)]
-    if tags:
+    told_tags = distinct(map(plain_line, told.tags[:MOST_TAGS_TOLD]), most=MOST_TAGS)
+    tags = [tag for tag in told_tags if not obeys(tag, asked.text, language)]
+    stand = not asked.telling or _tags_stand(tags, asked)
+    if tags and (holds or stand):
         found = replace(found, tags=tuple(tags))
-        put("tags", _sureness(told, "tags", True), None)
+        put("tags", _sureness(told, "tags", stand), None)
     notes = "; ".join(one for one in (rules.note, note) if one) or None
     return replace(found, confidence=confidence, evidence=evidence, engine=engine, note=notes)
 
 
 def plain_line(text: str | None) -> str:
     """One line without markup, control characters and letters nobody sees."""
-    line = unicodedata.normalize("NFC", written(_HIDDEN.sub("", text or "")[:4000]))
+    line = unicodedata.normalize("NFC", written(_HIDDEN.sub("", (text or "")[:_LONGEST])))
     line = _STRONG.sub("", _OPENED.sub("", _TAG.sub(" ", _LINK.sub(r"\1", line))))
     line = " ".join(line.split())
     bare = line.strip("#*_`~>| ")
@@ -238,7 +264,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return [one.text for one in sentences_of([Segment(0.0, 0.0, text)], [text])]
+    return [one.text for one in sentences_of([Segment(0.0, 0.0, text)], [text[:_SENTENCES]])]
 
 
 def _language(told: Told, asked: Asked) -> str | None:

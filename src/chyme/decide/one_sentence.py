@@ -45,6 +45,19 @@ _LEANS = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 _SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
 _INITIALS = re.compile(r"\b[A-Z]\.")
+_POINT = "\u2024"  # stands for the point of an abbreviation while sentences are told apart
+_ABBREVIATED = re.compile(
+    r"\b(?:(?i:mwst|ust|inkl|incl|exkl|excl|zzgl|abzgl|nr|bzw|bspw|evtl|ggf|vgl|approx|dept|avda|núm|pág|tél)"
+    r"|z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|p\. ?ex|p\. ?ej|ca|max|mind?|Str|Tel|Abs|Art|Std|Stk|Mio|Mrd|Hrsg)\.(?=\s)"
+)
+_AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
+_FEW_AMOUNTS = 3
+_JOINED, _SHORT_LINE = 3, 36  # lines of a sentence, and characters of a line up to which it is rather a row
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_BILLS = {"invoice": "An invoice", "receipt": "A receipt"}
 _BOX = re.compile(r"^(?:\[[ xX]\]|\[edit\]|[☐☑☒✓])\s*")
 
 
@@ -58,8 +71,10 @@ class Told:
     where: str
 
 
-def one_sentence(found: Material, title: str | None, mime: str, language: str | None) -> Told | None:
-    """None when there is nothing to say."""
+def one_sentence(
+    found: Material, title: str | None, mime: str, language: str | None, sort: str = "", sender: str = "", day: str = ""
+) -> Told | None:
+    """None when there is nothing to say. `sort` is what kind of document it is, `day` its date, as far as known."""
     if is_data(mime):
         data = described(found.whole, mime)
         if data:
@@ -72,13 +87,32 @@ def one_sentence(found: Material, title: str | None, mime: str, language: str | 
         if takeaway:
             return Told(takeaway, 0.6, takeaway, "speech-recognition-summary")
     table = marked(found.text) and marked(found.whole[:_COUNTED])
-    chosen = None if table else _chosen(found.blocks, title, language)
+    bill = _bill(sort, sender, day)
+    if bill and not table:
+        return Told(bill, 0.6, f"{sort}, {sender or day}", found.where)
+    chosen = None if table else _chosen(found, title, language)
     if chosen:
         return Told(cut(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0], found.where)
     if table:
         return Told(told(table), 0.7, told(table), found.where)
     composed = _outline(found, title, mime)
     return Told(cut(composed, SUMMARY_LENGTH), 0.3, composed, found.where) if composed else None
+
+
+def _bill(sort: str, sender: str, day: str) -> str:
+    """`An invoice from Blue Harbour Ltd of 3 April 2026.` They are tables with a request around them."""
+    if sort not in _BILLS or not (sender or day):
+        return ""
+    whom = f" from {sender}" if sender else ""
+    when = f" of {_spoken(day)}" if day else ""
+    return f"{_BILLS[sort]}{whom}{when}."
+
+
+def _spoken(day: str) -> str:
+    """3 April 2026, April 2026 or 2026."""
+    year, *rest = day.split("-")
+    parts = [str(int(rest[1]))] if len(rest) > 1 else []
+    return " ".join([*parts, *([_MONTHS[int(rest[0]) - 1]] if rest else []), year])
 
 
 def _first_sentence(text: str) -> str:
@@ -92,11 +126,11 @@ def _first_sentence(text: str) -> str:
     return cut(first, SUMMARY_LENGTH) if word_count(first) >= _LEAST else ""
 
 
-def _chosen(blocks: Sequence[Block], title: str | None, language: str | None) -> tuple[str, float] | None:
+def _chosen(found: Material, title: str | None, language: str | None) -> tuple[str, float] | None:
     """The best of the sentences that stand for the others: one that speaks of the title, and rather an early one."""
-    usable = _usable(blocks, title)
-    points = [_BOX.sub("", point) for point in picked(usable, language).points]
-    points = [point for point in points if _says_something(point)]
+    usable = _usable(found.blocks, title)
+    points = [_BOX.sub("", point).replace(_POINT, ".") for point in picked(usable, language).points]
+    points = [point for point in points if _says_something(point) and not _is_flattened(point, found.text)]
     whole = [point for point in points if _ENDED.search(point) and not is_question(point)]
     if not whole:
         long_ones = [point for point in points if word_count(point) >= 8]
@@ -123,11 +157,33 @@ def _usable(blocks: Sequence[Block], title: str | None) -> list[Block]:
     room = _UNITS
     for block in blocks[:_BLOCKS]:
         if block.sort in (Sort.PARAGRAPH, Sort.ITEM) and not same_words(block.text, title or ""):
-            found.append(block)
+            plain = _ABBREVIATED.sub(lambda short: short[0].replace(".", _POINT), block.text)
+            found += [Block(block.sort, part) for part in _without_tables(plain)]
             room -= len(block.text)
         if room <= 0:
             break
     return found
+
+
+def _without_tables(text: str) -> list[str]:
+    """The text; where amounts are many, its sentences that have few."""
+    if len(_AMOUNT.findall(text)) < _FEW_AMOUNTS:
+        return [text]
+    sentences = sentences_of([Segment(0.0, 0.0, text)], [text])
+    return [one.text for one in sentences if len(_AMOUNT.findall(one.text)) < _FEW_AMOUNTS]
+
+
+def _is_flattened(sentence: str, text: str) -> bool:
+    """Whether it is no sentence but short lines that were joined: an address, rows of a table."""
+    words = sentence.split()
+    stood = re.search(r"\s++".join(map(re.escape, words)), text)
+    if stood is None or "\n" not in stood[0]:
+        return False
+    lines = [line for line in stood[0].split("\n") if line.strip()]
+    begins = text.rfind("\n", 0, stood.start()) + 1
+    mean = (len(stood[0]) + stood.start() - begins) / len(lines)
+    most = _JOINED if _ENDED.search(sentence) else 1
+    return len(lines) > most and mean < _SHORT_LINE
 
 
 def _says_something(sentence: str) -> bool:

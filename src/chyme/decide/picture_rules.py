@@ -73,7 +73,8 @@ def classified_picture(
         evidence[field] = cut(read, EVIDENCE_LENGTH)
 
     readable = words_in(ocr or "")
-    title = _title(about, ocr or "", text, composed, name)
+    seen = any(content is not None for content in (preview, ocr, caption, objects))
+    title = _title(about, ocr or "", text, composed, name if seen else "")  # a name says nothing of what nobody can see
     if title:
         note("title", title.confidence, title.evidence)
     told_by = text_in(about, "description") or ("" if _PLAIN.match(text) else text)  # "A picture." says nothing
@@ -118,7 +119,7 @@ def _title(about: Json, ocr: str, caption: str, composed: bool, name: str) -> Ti
     if shown and not _PLAIN.match(shown):
         shown = _OF.sub("", shown) if composed else shown
         found.append(Title(shown[:1].upper() + shown[1:], 0.45 if composed else 0.65, "image-captioning", caption))
-    if not is_machine_made(name):
+    if name and not is_machine_made(name):
         spaced = " ".join(stem.replace("_", " ").split())
         found.append(Title(spaced, 0.4, "name", name))
     told = [Title(cut(one.text, TITLE_LENGTH), one.confidence, one.where, one.evidence) for one in found]

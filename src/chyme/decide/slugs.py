@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-RULES = 1
+RULES = 2
 LENGTH = 80  # characters of the name before its extension
 BYTES = 200  # of the whole name in UTF-8: file systems allow 255, and another number may have to be added
 _LOOKED_AT = 1000  # characters of a title

@@ -14,7 +14,7 @@ from chyme.decide.tagged import Tagged
 from chyme.decide.topics import topics
 from chyme.model import Upstream
 
-RULES = 1  # raise it when the same texts give other tags
+RULES = 2  # raise it when the same texts give other tags
 CLASSIFICATION, GENERATED = "classification", "generated"
 THINGS = "image-objects"
 SURE = 0.5  # from which on something seen in a picture is worth a tag

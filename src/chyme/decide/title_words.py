@@ -16,13 +16,19 @@ _LEADERS = re.compile(
 )
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SEPARATORS = re.compile(r"[_]+|(?<=\w)-(?=\w)|\s+")
+_SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+")  # not 2024-01-03, not W-2
+_MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
 def spaced(stem: str) -> str:
     """A name in words: `rental_contract-Miller` is `rental contract Miller`."""
     return " ".join(_SEPARATORS.sub(" ", _CAMEL.sub(" ", stem)).split())
+
+
+def unmarked(stem: str) -> str:
+    """A file's name without what is markup elsewhere: `<script>alert(1)<` is `script alert(1)`."""
+    return _MARKS.sub(" ", stem).strip()
 
 
 def cleaned(text: str, around: str, site: str = "") -> str:

@@ -6,21 +6,25 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from chyme.decide.data_shapes import is_data, marked, separated
+from chyme.decide.data_shapes import is_code, is_data, marked, separated
 from chyme.decide.function_words import function_words
 from chyme.decide.junk_titles import is_file_name, is_junk, same_words, spelt, unprefixed
+from chyme.decide.letterheads import is_company, is_entry, is_logged, sender_in
 from chyme.decide.machine_names import is_machine_made, without_extension
 from chyme.decide.material import Material
 from chyme.decide.prose import Sort, blocks_of
 from chyme.decide.segment import IDEOGRAPH
 from chyme.decide.sentences import sentences_of, word_count
 from chyme.decide.summary import cut
-from chyme.decide.title_words import cleaned, spaced
+from chyme.decide.title_words import cleaned, spaced, unmarked
 from chyme.model import Segment
 
 ENOUGH = 0.3  # below, a title is not worth showing
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
+_NAMED = 0.35  # what the file is called, where a person called it so
 _GIVEN = 0.95  # what somebody wrote where a title belongs, and be it "test"
+_LETTERHEAD = 1_500  # characters of it
+_NAME = "name"
 _LINES = 80  # in which a title stands
 _OPENING = 90  # characters of the first sentence, where it has to do as a title
 _WRAPPED = 60  # characters of a line that ends where the page does
@@ -57,6 +61,7 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 _LEANS = re.compile(r"^(?:they|it|this|these|those|he|she|and|but|er|sie|es|und|aber|il|elle|et|mais)\b", re.I)
+_BETWEEN = re.compile(r"(?:between|zwischen|entre|tra|fra|tussen)\s")  # the parties of a contract, below its name
 _ENDED = re.compile(r"[.!?。！？;,:：]$")
 _SENTENCES = re.compile(r"[.!?]\s+[A-ZÄÖÜ]")
 
@@ -77,12 +82,14 @@ def titles(found: Material, name: str, mime: str, generator: str = "", topics: S
     all_of_them = [*_from_properties(found, mime, stem, generator), *_from_text(found, mime), *_from_table(found, mime)]
     if found.spoken and topics:
         all_of_them.append(_made(", ".join(topics[:3]), 0.4, found.where))
-    all_of_them += [_from_name(name, stem), *_from_opening(found, mime)]
+    all_of_them += [_from_name(name, stem, mime), *_from_opening(found, mime)]
     told = [replace(one, text=cleaned(one.text, found.text, found.said.site)) for one in all_of_them]
     kept = [
         one
         for one in told
-        if one.confidence > 0 and one.text and (one.confidence >= _GIVEN or not is_junk(one.text, generator))
+        if one.confidence > 0
+        and one.text
+        and (one.confidence >= _GIVEN or one.where == _NAME or not is_junk(one.text, generator))
     ]
     agreed = [_agreed(one, kept) for one in kept]
     return sorted(agreed, key=lambda one: -one.confidence)
@@ -174,6 +181,7 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
         not 1 <= words <= 25
         or len(plain) > 160
         or _NO_TITLE.search(plain)
+        or is_entry(plain)
         or _CODE.search(line)
         or _SALUTATION.match(plain)
     ):
@@ -186,13 +194,19 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
     confidence -= 0.15 * bool(_LEANS.match(plain))
     if mime == "application/pdf" and words > 5:
         plain = _PAGE_NUMBER.sub("", plain)
+    confidence -= 0.2 * bool(_BETWEEN.match(plain))
     confidence -= (
-        0.2 * bool(_ENDED.search(plain))
+        0.2 * bool(_ENDED.search(plain) and not is_company(plain))
         + 0.25 * (words == 1)
         + 0.15 * (words > 16)
         + 0.3 * bool(_ENDED.search(plain) and _SENTENCES.search(plain))
     )
     yield Title(plain, confidence, where, line)
+
+
+def company(found: Material) -> str:
+    """The first line that names a company, of those in which a letterhead stands; empty when none does."""
+    return sender_in([_plain(line) for line in _lines(found.text[:_LETTERHEAD]) if line][:_FIRST])
 
 
 def _goes_on(line: str, following: str) -> bool:
@@ -221,13 +235,19 @@ def _from_opening(found: Material, mime: str) -> Iterator[Title]:
     for block in found.blocks[:5]:
         if block.sort in (Sort.PARAGRAPH, Sort.ITEM) and word_count(block.text[:400]) > 2:
             sentence = sentences_of([Segment(0.0, 0.0, block.text[:400])], [block.text[:400]])[0].text
-            if not _SALUTATION.match(sentence):
+            if not _SALUTATION.match(sentence) and not is_logged(sentence):
                 yield Title(cut(sentence.rstrip("."), _OPENING), 0.31, found.where, sentence)
                 return
 
 
-def _from_name(name: str, stem: str) -> Title:
-    return Title(spaced(stem), 0.0 if is_machine_made(name) else 0.35, "name", name)
+def _from_name(name: str, stem: str, mime: str) -> Title:
+    """A person's name for it is better than none, and source code is called by its name whatever that is."""
+    if is_code(mime):
+        return Title(name if is_machine_made(stem) or is_junk(stem) else spaced(stem), _NAMED, _NAME, name)
+    if is_machine_made(stem if mime == "text/html" else name):
+        return Title("", 0.0, _NAME, name)
+    plain = spaced(unmarked(stem))
+    return Title(plain, ENOUGH if is_junk(plain) else _NAMED, _NAME, name)
 
 
 def _made(text: str, confidence: float, where: str) -> Title:
@@ -239,6 +259,8 @@ def _agreed(one: Title, others: Sequence[Title]) -> Title:
     ours = spelt(one.text)
     for other in others:
         theirs = spelt(other.text)
+        if one.where == _NAME and ours == theirs:
+            continue  # the text spells it better
         if other.where != one.where and min(len(ours), len(theirs)) > 7 and (ours in theirs or theirs in ours):
             return replace(one, confidence=min(0.98, one.confidence + 0.1))
     return one

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chyme.decide.general_words import compound_words, general_words, is_nounlike, knows
+from chyme.decide.general_words import begins_with_a_day, compound_words, general_words, is_nounlike, knows
 from chyme.decide.junk_titles import same_words
 from chyme.decide.key_phrases import key_phrases
 from chyme.decide.prose import Block, Sort
@@ -67,8 +67,14 @@ def topics(blocks: Sequence[Block], title: str | None, language: str | None, mos
         lines = [title or "", title or "", *(block.text for block in _bounded(blocks))]
         found = [_bare(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * most)]
         told_once: list[str] = []
+        empty = general_words(language)
         for phrase in found:
-            if phrase and not any(phrase in other or other in phrase for other in told_once):
+            if (
+                phrase
+                and phrase not in empty
+                and not begins_with_a_day(phrase)
+                and not any(phrase in other or other in phrase for other in told_once)
+            ):
                 told_once.append(phrase)
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * at), 2)) for at, phrase in enumerate(told_once[:most])]
     phrases = _counted(blocks, title, language)
@@ -220,5 +226,8 @@ def _bare(phrase: str) -> str:
 
 
 def _shown(one: _Phrase, language: str | None) -> str:
-    form = one.forms.most_common(1)[0][0].lower().replace("’", "'").removesuffix("'s").replace(_TIE, " ")
-    return form[:_TAG_LENGTH]
+    form = one.forms.most_common(1)[0][0]
+    if language == "de":
+        bases = [form.removesuffix(end) for end in ("es", "s") if form.endswith(end)]  # the genitive
+        form = next((base for base in bases if base in one.forms), form)
+    return form.lower().replace("’", "'").removesuffix("'s").replace(_TIE, " ")[:_TAG_LENGTH]

@@ -11,7 +11,7 @@ from chyme.decide.slugs import RULES, slug_of
 from chyme.digester import Digester, Source
 from chyme.model import File, Kind, Output
 
-SURE_OF_DATE = 0.5  # a date less sure than this does not go into a name
+SURE_OF_DATE, SURE_OF_UNCLEAR = 0.5, 0.7  # a date less sure than this does not go into a name
 
 
 class Slug(Digester):
@@ -62,7 +62,10 @@ def proposed(name: str, title: str | None, date: str | None) -> str | None:
 
 
 def sure_date(found: Classification) -> str | None:
-    return found.date if found.confidence.get("date", 1.0) >= SURE_OF_DATE else None
+    """Its date where that may go into a name; of which day and month may be the other way round only if signs speak."""
+    unclear = any(one.ambiguous for one in found.dates if one.date == found.date)
+    enough = SURE_OF_UNCLEAR if unclear else SURE_OF_DATE
+    return found.date if found.confidence.get("date", 1.0) >= enough else None
 
 
 def _classified(source: Source, name: str) -> Classification | None:

@@ -5,6 +5,7 @@ The model and numpy take some 90 MB and half a second, once per process: for chi
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 from collections import Counter
@@ -135,6 +136,19 @@ def _script(letter: str) -> str:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    """The model, unpacked in memory: py3langid itself would write its 65 MB to the disk, for each process anew."""
+    import lzma
+    from array import array
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    import numpy as np
+    from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
+
+    with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
+        unpacked = io.BytesIO(packed.read())
+    with np.load(unpacked, allow_pickle=False) as model:
+        moves, rows = (array(part.dtype.char, part.tobytes()) for part in (model["nextmove"], model["nextmove_row"]))
+        return LanguageIdentifier(
+            *(model["ptc"], model["pc"], model["classes"].tolist(), moves, model["out_feat"].tolist()),
+            norm_probs=True,
+            tk_row=rows,
+        )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-import struct
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 from xml.etree import ElementTree
 
-from chyme.engines.containers import ZIP_TAIL
 from chyme.engines.properties import Properties, told
 
 DIRECTORY_BYTES = 4 << 20  # a longer list of parts costs memory by itself
@@ -25,7 +23,7 @@ _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 def office_properties(stream: BinaryIO, size: int) -> Properties:
     """Of a package of the Office Open XML family."""
-    with _opened(stream, size) as archive:
+    with _opened(stream) as archive:
         core = _fields(_tree(archive, "docProps/core.xml"))
         application = _fields(_tree(archive, "docProps/app.xml"))
     return _told(core, generator=_first(application, "Application"))
@@ -33,13 +31,13 @@ def office_properties(stream: BinaryIO, size: int) -> Properties:
 
 def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
     """Of an OpenDocument package."""
-    with _opened(stream, size) as archive:
+    with _opened(stream) as archive:
         return _told(_fields(_tree(archive, "meta.xml")))
 
 
 def book_properties(stream: BinaryIO, size: int) -> Properties:
     """Of an EPUB book."""
-    with _opened(stream, size) as archive:
+    with _opened(stream) as archive:
         container = _tree(archive, "META-INF/container.xml")
         paths = [one.get("full-path", "") for one in container.iter() if _tag(one) == "rootfile"]
         package = _tree(archive, posixpath.normpath(paths[0]), doctypes=True)
@@ -47,14 +45,23 @@ def book_properties(stream: BinaryIO, size: int) -> Properties:
     return _told(_fields(metadata))
 
 
-def _opened(stream: BinaryIO, size: int) -> zipfile.ZipFile:
-    stream.seek(max(0, size - ZIP_TAIL))
-    tail = stream.read(ZIP_TAIL)
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or struct.unpack_from("<I", tail, at + 12)[0] > DIRECTORY_BYTES:
-        raise ValueError("no package, or one of very many parts")
+class _Careful:
+    """A file of which nobody reads very much at once: a package may tell the size of its list twice, and lie."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(min(size, DIRECTORY_BYTES + 1) if size >= 0 else DIRECTORY_BYTES + 1)
+        if len(data) > DIRECTORY_BYTES:
+            raise ValueError("a package of very many parts")
+        return data
+
+
+def _opened(stream: BinaryIO) -> zipfile.ZipFile:
     stream.seek(0)
-    return zipfile.ZipFile(stream)
+    return zipfile.ZipFile(cast(BinaryIO, _Careful(stream)))
 
 
 def _tree(archive: zipfile.ZipFile, part: str, *, doctypes: bool = False) -> ElementTree.Element:
@@ -62,7 +69,7 @@ def _tree(archive: zipfile.ZipFile, part: str, *, doctypes: bool = False) -> Ele
     try:
         with archive.open(part) as opened:
             data = opened.read(PART_BYTES + 1)
-    except KeyError:
+    except (KeyError, MemoryError):  # it is missing, or claims a window larger than memory
         return ElementTree.Element("missing")
     plain = data.replace(b"\x00", b"")  # UTF-16 hides nothing
     if len(data) > PART_BYTES or b"<!ENTITY" in plain.upper() or (not doctypes and _FORBIDDEN.search(plain)):

@@ -9,9 +9,9 @@ from chyme.engines.properties import Properties, told
 
 WINDOW = 4 << 20  # bytes at either end in which an XMP packet is looked for
 PACKET = 256 * 1024
+SUBJECTS = 20_000  # bytes in which the words of a packet must end
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?(?:\d{2})?)?")
 _XMP_TITLE = re.compile(rb"<dc:title>\s{0,200}<rdf:Alt>\s{0,200}<rdf:li[^>]{0,200}>([^<]{1,2000})</rdf:li>")
-_XMP_SUBJECT = re.compile(rb"<dc:subject>\s{0,200}<rdf:(?:Bag|Seq)>(.{1,20000}?)</rdf:(?:Bag|Seq)>", re.DOTALL)
 _XMP_CREATED = re.compile(rb"<xmp:CreateDate>([^<]{4,40})<|xmp:CreateDate=\"([^\"]{4,40})\"")
 _ITEM = re.compile(rb"<rdf:li[^>]{0,200}>([^<]{1,500})</rdf:li>")
 
@@ -28,9 +28,8 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         document.close()
     xmp = b"" if known["Title"].strip() and known["CreationDate"] else _packet(stream, size)
     title, created = _XMP_TITLE.search(xmp), _XMP_CREATED.search(xmp)
-    subjects = _XMP_SUBJECT.search(xmp)
     words = re.split(r"[,;]", known["Keywords"]) if known["Keywords"] else []
-    words += [_decoded(word) for word in _ITEM.findall(subjects[1])] if subjects else []
+    words += [_decoded(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
     return told(
         title=known["Title"].strip() or (_decoded(title[1]) if title else ""),
         authors=[known["Author"]],
@@ -66,6 +65,13 @@ def _packet(stream: BinaryIO, size: int) -> bytes:
             packet = part[at : at + PACKET]
             return packet[: packet.find(b"</x:xmpmeta>")] if b"</x:xmpmeta>" in packet else packet
     return b""
+
+
+def _between(data: bytes, opens: bytes, closes: bytes, most: int) -> bytes:
+    """What stands between the first two of these; nothing when that is longer."""
+    start = data.find(opens) + len(opens)
+    end = data.find(closes, start, start + most) if opens in data else -1
+    return data[start:end] if end >= 0 else b""
 
 
 def _decoded(data: bytes) -> str:

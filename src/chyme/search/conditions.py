@@ -8,8 +8,11 @@ from sqlite3 import Connection
 
 from chyme.decide.people import called, nobody_called, numbered
 from chyme.decide.query import Filter, Query, Term, date_range, expression
+from chyme.decide.tag_meant import meant
+from chyme.decide.tag_names import comparable, given
+from chyme.errors import UsageError
 from chyme.model import Kind
-from chyme.store import matches, people
+from chyme.store import matches, people, tags
 from chyme.store.matches import Condition
 
 _Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
@@ -54,6 +57,8 @@ def _required(terms: Sequence[Term]) -> list[Term]:
 def _condition(db: Connection, number: int, filter_: Filter) -> _Answer:
     if filter_.field == "person":
         return _person(db, number, filter_.value)
+    if filter_.field == "tag":
+        return _tag(db, number, filter_.value)
     return _BY_FIELD[filter_.field](number, filter_.value)
 
 
@@ -90,6 +95,17 @@ def _person(db: Connection, number: int, value: str) -> _Answer:
     return matches.hears(number, sorted(found)), None if found else nobody_called(value, known)
 
 
+def _tag(db: Connection, number: int, value: str) -> _Answer:
+    """What `chyme tags show` finds: as it is written, else spelt otherwise; and by a name that it once had."""
+    try:
+        asked = given(value)
+    except UsageError:
+        return matches.has_tag(number, [value]), None
+    found = meant(asked, tags.in_use(db), tags.rules(db))
+    another = comparable(found[0]) != comparable(asked)
+    return matches.has_tag(number, found), f"“{asked}” became “{found[0]}”; searched for that" if another else None
+
+
 def _named(column: str, number: int, value: str) -> _Answer:
     term = Term(value.strip("*"), phrase=True, prefix=value.endswith("*"))
     return matches.is_named(number, expression([term], column)), None
@@ -100,7 +116,6 @@ _BY_FIELD: dict[str, Callable[[int, str], _Answer]] = {
     "date": _date,
     "status": _state,
     "ext": lambda number, value: (matches.has_ending(number, value.lstrip(".")), None),
-    "tag": lambda number, value: (matches.has_tag(number, value), None),
     "folder": lambda number, value: (matches.in_folder(number, value), None),
     "name": partial(_named, "name"),
     "title": partial(_named, "title"),

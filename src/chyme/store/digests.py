@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
@@ -87,7 +88,7 @@ def start(
             UPDATE digests
                SET status = 'in-progress', settled = 0, attempts = attempts + 1, run_id = :run, recipe = :recipe,
                    input_hash = :input, deadline = :deadline, error = NULL, error_category = NULL, retry_at = NULL,
-                   updated_at = :now
+                   provider = NULL, updated_at = :now
              WHERE file_id = :file AND digester = :name AND status IN ('todo', 'failed')
             RETURNING attempts
             """,
@@ -122,6 +123,42 @@ def complete(
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
          "ms": duration_ms, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
+
+
+def keep_without(
+    db: Connection, file_id: int, digester: str, input_hash: str, duration_ms: int | None, now: str
+) -> None:
+    """What a model made before stays, because it cannot be asked now: completed as it was. `note_without` tells why."""
+    db.execute(
+        """
+        UPDATE digests
+           SET status = 'completed', settled = 1, input_hash = :input, duration_ms = coalesce(:ms, duration_ms),
+               error = NULL, error_category = NULL, retry_at = NULL, run_id = NULL, deadline = NULL,
+               interruptions = 0, priority = 1, updated_at = :now
+         WHERE file_id = :file AND digester = :name AND status = 'in-progress'
+        """,
+        {"input": input_hash, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
+    )
+
+
+def relane(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
+    """Put what is pending of a file into the lanes where it belongs: another process may know other settings."""
+    db.executemany(
+        """
+        UPDATE digests SET weight = weight % :band + :lane * :band
+         WHERE file_id = :file AND digester = :name AND settled = 0 AND weight / :band <> :lane
+        """,
+        [{"band": LANE, "lane": lane, "file": file_id, "name": name} for name, lane in lanes.items()],
+    )
+
+
+def private_ones(db: Connection, digester: str) -> list[tuple[int, str]]:
+    """(file, path) of what was made here because the file was private."""
+    rows = db.execute(
+        "SELECT file_id, file_path FROM digests WHERE status = 'completed' AND digester = ? AND recipe = ?",
+        (digester, PRIVATE),
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def note_without(
@@ -270,21 +307,21 @@ def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
     return changed
 
 
-def retry_failed(db: Connection, file_ids: Iterable[int] | None, digesters: Collection[str] | None, now: str) -> int:
+def retry_failed(db: Connection, file_ids: Iterable[int], digesters: Collection[str] | None, now: str) -> int:
     """A person wants failures tried again, terminal ones and what was made without its model too. Returns how many."""
-    statement = """
-        UPDATE digests
-           SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
-               provider = NULL, retry_at = NULL, priority = 0, updated_at = :now
-         WHERE (status = 'failed' OR (status = 'completed' AND provider IS NOT NULL))
-           AND (:name IS NULL OR digester = :name) AND (:file IS NULL OR file_id = :file)
-    """
-    names: list[str | None] = list(digesters) if digesters else [None]
-    files: list[int | None] = list(file_ids) if file_ids is not None else [None]
+    names = json.dumps(list(digesters)) if digesters else None
     return sum(
-        db.execute(statement, {"now": now, "name": name, "file": file_id}).rowcount
-        for name in names
-        for file_id in files
+        db.execute(
+            """
+            UPDATE digests INDEXED BY digests_of_file
+               SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
+                   provider = NULL, retry_at = NULL, priority = 0, updated_at = :now
+             WHERE file_id = :file AND (:names IS NULL OR digester IN (SELECT value FROM json_each(:names)))
+               AND (status = 'failed' OR (status = 'completed' AND provider IS NOT NULL))
+            """,
+            {"now": now, "names": names, "file": file_id},
+        ).rowcount
+        for file_id in file_ids
     )
 
 
@@ -376,7 +413,7 @@ def redo(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
             """
             UPDATE digests
                SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
-                   provider = NULL, priority = 2, input_hash = NULL, updated_at = ?
+                   provider = NULL, priority = 2, updated_at = ?
              WHERE file_id = ? AND digester = ? AND status = 'completed'
             """,
             (now, file_id, name),
@@ -397,16 +434,16 @@ def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]
     return [_digest(row) for row in rows]
 
 
-def files_missing(db: Connection, outputs: Sequence[str], limit: int = 500) -> list[int]:
-    """Files that lack a row for one of these outputs (a digester was added since they were registered)."""
-    found: dict[int, None] = {}
-    for name in outputs:
-        rows = db.execute(
-            """
-            SELECT id FROM files
-             WHERE NOT EXISTS (SELECT 1 FROM digests d WHERE d.file_id = files.id AND d.digester = ?) LIMIT ?
-            """,
-            (name, limit),
-        )
-        found.update((row[0], None) for row in rows)
-    return list(found)
+def files_missing(db: Connection, outputs: Sequence[str], after: int = 0, limit: int = 500) -> list[int]:
+    """The next files behind `after` that lack a row for one of these outputs (a digester was added meanwhile)."""
+    rows = db.execute(
+        """
+        SELECT id FROM files
+         WHERE id > :after
+           AND (SELECT count(*) FROM digests d
+                 WHERE d.file_id = files.id AND d.digester IN (SELECT value FROM json_each(:names))) < :all
+         ORDER BY id LIMIT :limit
+        """,
+        {"after": after, "names": json.dumps(list(outputs)), "all": len(outputs), "limit": limit},
+    )
+    return [row[0] for row in rows]

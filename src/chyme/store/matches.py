@@ -54,10 +54,12 @@ def has_ending(number: int, ending: str) -> Condition:
     return Condition(f"files.name LIKE :ending{number} ESCAPE '\\'", {f"ending{number}": f"%.{_literal(ending)}"})
 
 
-def has_tag(number: int, tag: str) -> Condition:
+def has_tag(number: int, names: Collection[str]) -> Condition:
+    """One of these tags, in capitals or not."""
     return Condition(
-        f"EXISTS (SELECT 1 FROM json_each(documents.tags) AS tag WHERE lower(tag.value) = :tag{number})",
-        {f"tag{number}": tag.lower()},
+        f"""EXISTS (SELECT 1 FROM json_each(documents.tags) AS tag
+                 WHERE lower(tag.value) IN (SELECT value FROM json_each(:tags{number})))""",
+        {f"tags{number}": json.dumps([name.lower() for name in names])},
     )
 
 

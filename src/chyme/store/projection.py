@@ -7,9 +7,10 @@ from sqlite3 import Connection
 from chyme.decide.classification import Classification, from_json
 from chyme.decide.documents import CLASSIFIERS
 from chyme.decide.edits import Described, applied
+from chyme.decide.tag_meant import renamed
 from chyme.store import digests, documents, edits, events, files, names, tags
 
-__all__ = ["CLASSIFIERS", "describe", "found"]
+__all__ = ["CLASSIFIERS", "describe", "found", "misdescribed"]
 
 
 def describe(db: Connection, file_id: int, now: str) -> bool:
@@ -17,14 +18,31 @@ def describe(db: Connection, file_id: int, now: str) -> bool:
     file = files.by_id(db, file_id)
     if file is None:
         return False
-    becomes = {name: other for name, other in tags.rules(db).items() if other}
-    told = applied(found(db, file_id), edits.of_file(db, file_id), becomes)
+    told = _told(db, file_id)
     if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
         return False
     names.write(db, file, told.title, told.tags, told.summary)
     documents.title_found(db, file_id)
     events.tell(db, now, "document", file_id, file.path, detail="described")
     return True
+
+
+def misdescribed(db: Connection, most: int = 20) -> list[str]:
+    """Files whose document says something else than their digests and edits do; empty when all is well."""
+    wrong = []
+    for file_id, path in db.execute("SELECT id, path FROM files").fetchall():
+        row, told = documents.of_file(db, file_id), _told(db, file_id)
+        if row is not None and (row.title, row.summary, row.date, row.language, row.tags) != (
+            *(told.title, told.summary, told.date, told.language, told.tags),
+        ):
+            wrong.append(path)
+            if len(wrong) == most:
+                break
+    return wrong
+
+
+def _told(db: Connection, file_id: int) -> Described:
+    return applied(found(db, file_id), edits.of_file(db, file_id), renamed(tags.rules(db)))
 
 
 def found(db: Connection, file_id: int) -> Described:

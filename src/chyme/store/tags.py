@@ -259,6 +259,11 @@ def rules(db: Connection) -> dict[str, str | None]:
     return dict(db.execute("SELECT name, becomes FROM tag_rules").fetchall())
 
 
+def given_by_hand(db: Connection) -> set[str]:
+    """Every tag that a person gave to a file, vanished ones too."""
+    return {name for (name,) in db.execute(f"SELECT DISTINCT name FROM ({_BY_HAND})")}
+
+
 def put_rule(db: Connection, name: str, becomes: str | None, now: str) -> None:
     db.execute(
         """

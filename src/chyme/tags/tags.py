@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
+from chyme.decide.tag_meant import renamed, spelt
 from chyme.decide.tag_names import comparable, given, unknown
 from chyme.decide.tag_reuse import Pair, close_pairs
+from chyme.decide.tagged import Rules
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.store import tags
@@ -22,9 +24,13 @@ MOST_PAIRS = 100
 Decide = Callable[[Connection, Decision], tuple[str, str]]  # what was decided, and which tag it was about
 
 
+class _Unknown(UsageError):
+    """There is no tag of that name; and there was none that became another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Every tag, and what was decided about tags."""
+    """Every tag that a file has, and what was decided about tags."""
 
     tags: tuple[Listed, ...]
     banned: tuple[str, ...]
@@ -70,11 +76,12 @@ class Tags:
         self._clock = clock
 
     def listed(self) -> Listing:
-        """Every tag, those on most files first."""
+        """Those on most files first. What persons took from every file that had it is left out."""
         with self._database.snapshot() as db:
             rules = tags.rules(db)
+            kept = tags.given_by_hand(db).difference(renamed(rules))
             return Listing(
-                tuple(tags.listed(db)),
+                tuple(one for one in tags.listed(db) if one.files or one.name in kept),
                 tuple(sorted(name for name, becomes in rules.items() if becomes is None)),
                 {name: becomes for name, becomes in sorted(rules.items()) if becomes is not None},
             )
@@ -83,7 +90,7 @@ class Tags:
         """One tag, with the files on disk that have it."""
         with self._database.snapshot() as db:
             name = _meant(db, tag)
-            replaces = sorted(old for old, becomes in tags.rules(db).items() if becomes == name)
+            replaces = sorted(old for old, becomes in renamed(tags.rules(db)).items() if becomes == name)
             return Shown(_one(db, name) or Listed(name, 0, 0, 0), tuple(tags.holders(db, name)), tuple(replaces))
 
     def rename(self, old: str, new: str) -> Done:
@@ -91,7 +98,7 @@ class Tags:
         wanted = given(new)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
-            name = _meant(db, old)
+            name = _undecided(db, _meant(db, old))
             if name == wanted:
                 raise UsageError(f"“{name}” is called so already")
             if wanted in tags.in_use(db):
@@ -106,8 +113,11 @@ class Tags:
         """These tags all mean the first one, now and whenever they are proposed."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
-            name = _meant(db, into)
-            rest = list(dict.fromkeys(_meant(db, other) for other in others))
+            try:
+                name = _meant(db, into)
+                rest = list(dict.fromkeys(_undecided(db, _meant(db, other)) for other in others))
+            except _Unknown as error:
+                raise _only_by_renaming(db, error, (into, *others)) from None
             if not rest or name in rest:
                 raise UsageError(f"“{name}” can only be merged with other tags")
             _allowed(db, name)
@@ -117,12 +127,10 @@ class Tags:
         return self._decide(decide)
 
     def ban(self, tag: str) -> Done:
-        """No machine gives this tag to any file. Files that a person gave it to keep it."""
+        """No machine gives this tag to any file, also one that no file has yet. What a person gave by hand stays."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
-            name = _meant(db, tag)
-            if name in tags.rules(db):
-                raise UsageError(f"“{name}” is banned already")
+            name = _to_ban(db, given(tag))
             decision.touch([name])
             decision.rule(name, None)
             decision.take(name)
@@ -135,13 +143,13 @@ class Tags:
         name = given(tag)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
-            banned = [one for one, becomes in tags.rules(db).items() if becomes is None]
-            found = name if name in banned else next((x for x in banned if comparable(x) == comparable(name)), None)
-            if found is None:
+            banned = _banned(tags.rules(db))
+            found = spelt(name, banned)[:1]
+            if not found:
                 known = f"; banned are {', '.join(sorted(banned))}" if banned else ""
                 raise UsageError(f"“{name}” is not banned{known}")
-            decision.rule(found, False)
-            return f"unbanned “{found}”", found
+            decision.rule(found[0], False)
+            return f"unbanned “{found[0]}”", found[0]
 
         return self._decide(decide)
 
@@ -200,17 +208,59 @@ def as_json(tag: Listed) -> dict[str, object]:
 
 def _meant(db: Connection, asked: str) -> str:
     """The tag somebody means, or the sentence that says which there are."""
-    name, known = given(asked), tags.in_use(db)
-    if name in known:
+    name, known, rules = given(asked), tags.in_use(db), tags.rules(db)
+    now = renamed(rules).get(name, name)
+    if comparable(now) != comparable(name):
+        raise UsageError(f"“{name}” became “{now}”")
+    found = [now] if now != name else spelt(name, known)
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(_ruled_out(name, rules)) if name in rules else _Unknown(unknown(name, known))
+
+
+def _ruled_out(name: str, rules: Rules) -> str:
+    """What is to be said of a tag that is banned, or became one that is."""
+    last = name
+    while becomes := rules.get(last):
+        last = becomes
+    return f"“{name}” {'is' if last == name else f'became “{last}”, which is'} banned; see: chyme tags unban '{last}'"
+
+
+def _undecided(db: Connection, name: str) -> str:
+    """The tag, when nothing was decided about it that would be lost by deciding something else."""
+    _allowed(db, name)
+    if name in (rules := tags.rules(db)):
+        raise UsageError(_ruled_out(name, rules))
+    return name
+
+
+def _to_ban(db: Connection, name: str) -> str:
+    """The tag that somebody means; the word itself, when it is none yet."""
+    known, banned = tags.in_use(db), spelt(name, _banned(tags.rules(db)))
+    if name in banned or (banned and name not in known):
+        raise UsageError(f"“{banned[0]}” is banned already")
+    try:
+        return _meant(db, name)
+    except _Unknown:
+        if spelt(name, known):  # several, and who knows which
+            raise
         return name
-    alike = [one for one in known if comparable(one) == comparable(name)]
-    if len(alike) == 1:
-        return alike[0]
-    rules = tags.rules(db)
-    if name in rules:
-        becomes = rules[name]
-        raise UsageError(f"“{name}” became “{becomes}”" if becomes else f"“{name}” is banned; see: chyme tags unban")
-    raise UsageError(unknown(name, known))
+
+
+def _banned(rules: Rules) -> list[str]:
+    return [name for name, becomes in rules.items() if becomes is None]
+
+
+def _only_by_renaming(db: Connection, error: _Unknown, asked: Sequence[str]) -> UsageError:
+    """Who merges with a word that is no tag wants to call a tag so."""
+    known = tags.in_use(db)
+    old = next((one for one in asked if spelt(given(one), known)), None)
+    new = next((one for one in asked if not spelt(given(one), known)), None)
+    if old is None or new is None:
+        return error
+    told = str(error).rstrip(".")
+    end = "" if told.endswith("?") else "."
+    return UsageError(f"{told}{end} A new name is given by: chyme tags rename '{given(old)}' '{given(new)}'")
 
 
 def _allowed(db: Connection, name: str) -> None:

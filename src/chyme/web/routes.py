@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 
@@ -20,7 +21,14 @@ from chyme.web.not_found import NotFound, known
 from chyme.web.understanding import add_routes
 
 WAITERS = 8
+SHOWN = 100  # characters of what somebody sent, in a sentence
 TYPES = {".jpg": "image/jpeg", ".json": "application/json"}  # whatever else an artifact is, it is only downloaded
+
+
+class Refused(BaseModel):
+    """What went wrong."""
+
+    detail: str
 
 
 class NewLink(BaseModel):
@@ -35,7 +43,13 @@ class NewLink(BaseModel):
 
 def create(app: App) -> FastAPI:
     """The HTTP face of an opened vault."""
-    api = FastAPI(title="chyme", version=__version__, docs_url=None, redoc_url=None)
+    api = FastAPI(
+        title="chyme",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        responses={"default": {"model": Refused, "description": "One sentence: what, why, and the way out"}},
+    )
     waiters = threading.BoundedSemaphore(WAITERS)
 
     @api.middleware("http")
@@ -51,6 +65,10 @@ def create(app: App) -> FastAPI:
     def sentence(_request: Request, error: ChymeError) -> JSONResponse:
         code = 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400
         return JSONResponse({"detail": str(error)}, code)
+
+    @api.exception_handler(RequestValidationError)
+    def wrong_form(_request: Request, error: RequestValidationError) -> JSONResponse:
+        return JSONResponse({"detail": _wrong_form(error)}, 422)
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
@@ -114,6 +132,14 @@ def create(app: App) -> FastAPI:
 
     add_routes(api, app)
     return api
+
+
+def _wrong_form(error: RequestValidationError) -> str:
+    """The first thing that is wrong with a request, and where."""
+    first = error.errors()[0]
+    inside = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
+    where = f"“{inside[:SHOWN]}”" if inside else "the body"
+    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; /openapi.json tells the right one"
 
 
 def _local(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +10,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
 from chyme.app import App
+from chyme.decide.edits import DATE, TAGS, TITLE, Wanted
+from chyme.edits import AlreadySo
 from chyme.web.not_found import known
 
 
@@ -33,15 +36,16 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.patch("/api/files/{path:path}")
     def edit(path: str, edits: NewEdits) -> dict[str, Any]:
-        """Set title, date or tags by hand; null says that there is none, and what is left out stays."""
+        """Set title, date or tags by hand, all or nothing; null says that there is none, what is left out stays."""
         known(app, path)
-        given = edits.model_fields_set
-        if "title" in given:
-            app.edits.set_title(path, edits.title)
-        if "date" in given:
-            app.edits.set_date(path, edits.date)
-        if "tags" in given:
-            app.edits.set_tags(path, edits.tags or [])
+        given = edits.model_dump(exclude_unset=True)
+        wanted = Wanted(
+            {field: given[field] for field in (TITLE, DATE) if field in given},
+            (given[TAGS] or []) if TAGS in given else None,
+        )
+        if given:
+            with contextlib.suppress(AlreadySo):
+                app.edits.change(path, wanted)
         return app.documents.show(path)
 
     @api.get("/api/ai")
@@ -49,5 +53,6 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Which models are asked, how they stand, and what they cost today."""
         models = app.providers
         return {
-            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.standings(sorted(models))]
+            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.standings(sorted(models))],
+            "private_patterns": app.private.patterns,
         }

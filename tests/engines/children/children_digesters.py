@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -323,6 +324,15 @@ def fill(_source: Source) -> list[Output]:
     return []
 
 
+def no_room(_source: Source) -> list[Output]:
+    Path("/dev/full").write_bytes(b"x")
+    return []
+
+
+def over_quota(_source: Source) -> list[Output]:
+    raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
 def kept(source: Source) -> list[Output]:
     return [Output("kept", (source.scratch / "kept.txt").read_text())]
 
@@ -332,6 +342,7 @@ BEHAVIOURS = [
     *(raise_value_error, leave, undeclared, twice, outside, slash, halves, pid, slow, garbage, list_frame, deep),
     *(oversized, wrong_id, unknown_kind, class_name, overdrawn, negative, not_utf8, not_finite, symlink, fifo),
     *(hard_link, too_much, shorter, folder, flood, noise, network, surroundings, fill, kept),
+    *(no_room, over_quota),
 ]
 
 

@@ -42,14 +42,18 @@ def make_runner() -> Iterator[MakeRunner]:
     made: list[Runner] = []
 
     def make(
-        *, config: dict[str, object] | None = None, entry: str = "children_digesters:digesters", **families: Family
+        *,
+        config: dict[str, object] | None = None,
+        entry: str = "children_digesters:digesters",
+        scratch_bytes: int = 64 * MEGABYTE,
+        **families: Family,
     ) -> Runner:
         runner = Runner(
             entry,
             config or {},
             families or {"parsers": FAMILY},
             import_from=[HERE],
-            scratch_bytes=64 * MEGABYTE,
+            scratch_bytes=scratch_bytes,
             answer_bytes=32 * MEGABYTE,
         )
         made.append(runner)

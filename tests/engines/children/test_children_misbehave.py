@@ -30,7 +30,7 @@ from children_world import (
 
 from chyme.engines.children.runner import Runner
 from chyme.engines.children.task import Task
-from chyme.errors import ChildCrashed, LimitReached, TimedOut
+from chyme.errors import ChildCrashed, DiskFull, LimitReached, TimedOut
 from chyme.model import Upstream
 
 
@@ -115,6 +115,25 @@ def test_limits_are_per_task(runner: Runner, make_task: MakeTask) -> None:
 def test_writing_too_much_is_a_limit(runner: Runner, make_task: MakeTask) -> None:
     with pytest.raises(LimitReached, match=r"notes/note\.txt.*64 MB.*scratch_mb"):
         runner.run(make_task("fill"), "parsers", AMPLE)
+
+
+def test_a_disk_with_less_room_than_a_task_may_use_is_full_when_the_child_says_so(
+    make_runner: MakeRunner, make_task: MakeTask
+) -> None:
+    runner = make_runner(scratch_bytes=1 << 55)  # more than any disk has
+    with pytest.raises(DiskFull, match=r"notes/note\.txt: no room left for no_room"):
+        runner.run(make_task("no_room"), "parsers", AMPLE)
+    assert runner.snapshot().restarts == 0
+
+
+def test_a_quota_that_is_used_up_is_a_full_disk(runner: Runner, make_task: MakeTask) -> None:
+    with pytest.raises(DiskFull, match="no room left for over_quota"):
+        runner.run(make_task("over_quota"), "parsers", AMPLE)
+
+
+def test_a_child_that_finds_no_room_on_a_disk_that_has_plenty_has_crashed(runner: Runner, make_task: MakeTask) -> None:
+    with pytest.raises(ChildCrashed, match="OSError"):
+        runner.run(make_task("no_room"), "parsers", AMPLE)
 
 
 def test_an_exception_is_named_by_type_without_its_detail(

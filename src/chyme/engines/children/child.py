@@ -195,7 +195,7 @@ class Child(Process):
             case "wrote too much":
                 raise deaths.wrote_too_much(task, self._upbringing.scratch_bytes)
             case "full":
-                raise _full(task, scratch)
+                raise _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
             case _:
                 self._give_up(task)
                 raise deaths.misbehaved(task, "an unknown kind of message")
@@ -236,10 +236,14 @@ def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
     return fd
 
 
-def _full(task: Task, scratch: int) -> ChymeError:
-    """A child's word that the disk is full counts only if it is."""
+def _full(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
+    """A child's word that the disk is full counts where what it may write would not fit, or names have run out.
+
+    What it wrote may be gone again by now. Of a quota nobody else can tell.
+    """
     room = os.fstatvfs(scratch)
-    if room.f_bavail * room.f_frsize < NEARLY_FULL:
+    nameless = room.f_files > 0 and room.f_favail == 0
+    if quota or nameless or room.f_bavail * room.f_frsize < max(NEARLY_FULL, allowed):
         return DiskFull(f"{task.file.path}: no room left for {task.digester} in {task.scratch}; free some space")
     return deaths.raised(task, "OSError")
 

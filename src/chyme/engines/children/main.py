@@ -191,7 +191,7 @@ def _failure(error: BaseException) -> dict[str, object]:
     if isinstance(error, MemoryError):
         return {"kind": "memory"}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return {"kind": "full"}
+        return {"kind": "full", "quota": error.errno == errno.EDQUOT}
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return {"kind": "wrote too much"}
     return {"kind": "exception", "type": type(error).__name__, "stack": _stack()}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from chyme.digester import Calls
+from chyme.engines.llm.running import Stopped, alone
 from chyme.engines.llm.settings import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
 from chyme.engines.llm.watch import report
 from chyme.errors import EngineUnavailable
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from chyme.engines.llm.toll import Toll
 
 Answer = TypeVar("Answer", bound="BaseModel")
-Result = TypeVar("Result")
 ASK_AGAIN = 1  # once more, with what did not fit about the first answer
+_LOGGERS = ("openai", "anthropic", "google", "google_genai", "pydantic_ai", "httpx2", "httpcore2")
 _CLIENTS = {OPENAI: "openai", LOCAL: "openai", GOOGLE: "google", ANTHROPIC: "anthropic"}
 
 
@@ -40,7 +41,8 @@ def ask(
 
     `name` is the file's, for messages. `content` is data: the model is given no tools, whatever it reads there.
     An answer that does not fit, or of which `wrong` says what is wrong with it, is asked for once more with the
-    reason; a second one of these raises Misfit. What `calls` raises comes out as it is.
+    reason; a second one of these raises Misfit. What `calls` raises comes out as it is. When chyme
+    stops, no DigestError comes out but another ChymeError: see running.py.
     """
     check(endpoint, name)
     ready(name, endpoint.provider)
@@ -48,7 +50,7 @@ def ask(
         return _answered(there, calls, name, _Question(instructions, content, shape, wrong))
 
 
-def ready(name: str, provider: str = OPENAI) -> None:
+def ready(name: str, provider: str) -> None:
     """EngineUnavailable, for this file, when the packages that talk to this provider's models are not installed."""
     try:
         require_client(provider)
@@ -56,7 +58,7 @@ def ready(name: str, provider: str = OPENAI) -> None:
         raise EngineUnavailable(f"{name}: {error}") from error
 
 
-def require_client(provider: str = OPENAI) -> None:
+def require_client(provider: str) -> None:
     """EngineUnavailable when the packages that talk to this provider's models are not installed."""
     client = _CLIENTS[provider]
     try:
@@ -65,6 +67,8 @@ def require_client(provider: str = OPENAI) -> None:
         raise EngineUnavailable(
             f"a model is configured but its client is not installed ({error}); pip install 'pydantic-ai-slim[{client}]'"
         ) from error
+    for name in _LOGGERS:  # whatever the environment says: at a lower level they tell what is in the files
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def check(endpoint: Endpoint, name: str) -> None:
@@ -117,6 +121,8 @@ def _answered(endpoint: Endpoint, calls: Calls, name: str, question: _Question[A
     toll = Toll(endpoint, calls)
     try:
         answer = alone(_conversation(endpoint, toll, question))
+    except Stopped:
+        raise
     except Exception as error:
         if toll.stopped is None:
             ours = translated(error, name, endpoint, toll.ended)
@@ -169,24 +175,3 @@ async def _conversation(endpoint: Endpoint, toll: Toll, question: _Question[Answ
                 if any(isinstance(message, ModelResponse) for message in exchanged):
                     raise
                 raise NoCompletion from error
-
-
-def alone(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run it in an event loop of its own.
-
-    Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.
-    """
-    loop = asyncio.new_event_loop()
-    try:
-        return loop.run_until_complete(work)
-    finally:
-        loop.run_until_complete(_wound_up())
-        loop.close()
-
-
-async def _wound_up() -> None:
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()

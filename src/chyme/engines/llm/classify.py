@@ -46,7 +46,7 @@ def classified_document(
     wrong: Callable[[Classified], str | None],
 ) -> Classified:
     """What the document is, as the model tells it."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.classify_shapes import Classified
 
     question = marked("Catalogue this document.", language, text)
@@ -62,7 +62,7 @@ def classified_picture(
     wrong: Callable[[Classified], str | None],
 ) -> Classified:
     """What the picture is, as the model tells it. `words` were read in it."""
-    ready(name)
+    ready(name, settings.provider)
     from pydantic_ai import BinaryContent
 
     from chyme.engines.llm.classify_shapes import Classified

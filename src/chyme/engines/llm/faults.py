@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pydantic_ai import exceptions as theirs
+from pydantic_core import PydanticSerializationError
 
 from chyme.engines.llm.misfit import Misfit
 from chyme.engines.llm.pauses import asked_for
 from chyme.engines.llm.settings import Endpoint
+from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -19,6 +21,7 @@ from chyme.errors import (
 from chyme.model import CallEnd
 
 _BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+_TOO_LONG = "exceed_context_size_error"  # as llama.cpp calls it
 
 
 class NoCompletion(Exception):
@@ -48,15 +51,23 @@ def translated(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | 
         case theirs.ModelConnectionError() | theirs.ModelServerError() | theirs.ModelUnavailableError():
             return NetworkFailed(f"{name}: {who} cannot be reached or failed{_status(error)}", retry_after=wait)
         case theirs.UnexpectedModelBehavior():
-            return Misfit(
-                f"{name}: {who} answers in a shape that does not fit, also when asked again; "
-                f"another {prefix}_model may do better"
-            )
+            return _misfit(name, who, prefix)
+        case PydanticSerializationError() | UnicodeError() if (
+            last is not None
+        ):  # half a letter in an answer cannot even be sent back
+            return _misfit(name, who, prefix)
     if last is None and not isinstance(error, theirs.ModelAPIError | theirs.UserError | NoCompletion):
         return None
     return EngineUnavailable(  # also for whatever their clients stumble over in an answer
         f"{name}: {who} answers otherwise than it should{_status(error)}; "
         f"correct {prefix}_url (redirects are not followed)"
+    )
+
+
+def _misfit(name: str, who: str, prefix: str) -> Misfit:
+    return Misfit(
+        f"{name}: {who} answers in a shape that does not fit, also when asked again; "
+        f"another {prefix}_model may do better"
     )
 
 
@@ -68,17 +79,23 @@ def _rejected(
     if error.provider_error_code in _BLOCKED_CODES:
         return ContentBlocked(f"{name}: {who} refused this {endpoint.takes}")
     if isinstance(error, theirs.ModelAuthenticationError):
-        way_out = f"does not accept the key; correct {prefix}_key, then run 'chyme retry'"
-    elif isinstance(error, theirs.ModelNotFoundError):
+        return KeyRefused(f"{name}: {who} does not accept the key; correct {prefix}_key, then run 'chyme retry'")
+    if isinstance(error, theirs.ModelNotFoundError):
         way_out = f"does not exist; correct {prefix}_model or {prefix}_url"
-    elif isinstance(error, theirs.ModelContextWindowExceededError):
-        way_out = f"cannot take so much at once; lower {prefix}_characters or name another {prefix}_model"
+    elif isinstance(error, theirs.ModelContextWindowExceededError) or _kind(error.body) == _TOO_LONG:
+        lower = "local_characters" if endpoint.own else f"{prefix}_characters or name another {prefix}_model"
+        way_out = f"cannot take so much at once; lower {lower}"
     else:
         way_out = (
             f"rejects the question{_status(error)}; "
             f"{prefix}_model must take a {endpoint.takes} and answer by a JSON schema"
         )
     return EngineUnavailable(f"{name}: {who} {way_out}")
+
+
+def _kind(body: object) -> object:
+    fault = body.get("error", body) if isinstance(body, dict) else None
+    return fault.get("type") if isinstance(fault, dict) else None
 
 
 def _wait(error: Exception) -> float | None:

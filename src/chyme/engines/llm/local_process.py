@@ -54,15 +54,19 @@ class ServerProcess(Process):
         self.url = f"http://{self._address}/v1"
 
     def answers(self) -> bool:
-        """Whether it is there and well. A process that was killed is there a moment longer, but does not answer."""
+        """Whether it is there and well, and answers whoever has our key.
+
+        A process that was killed is there a moment longer, but does not answer; and when it is gone, somebody else may
+        listen where it did.
+        """
         if not self.alive():
             return False
         import http.client  # children import us for our settings only
 
         connection = http.client.HTTPConnection(self._address, timeout=ANSWER_SECONDS)
         try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == OK
+            connection.request("GET", "/v1/models", headers={"Authorization": f"Bearer {self.key}"})
+            return connection.getresponse().status == OK and self.alive()
         except (OSError, http.client.HTTPException):
             return False
         finally:

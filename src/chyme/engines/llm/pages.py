@@ -31,7 +31,7 @@ def points_of(
     wrong: Callable[[PagePoints], str | None],
 ) -> PagePoints:
     """What the page says, in short, as the model tells it."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.page_shapes import PagePoints
 
     question = marked("Summarise this page.", language, text)

@@ -60,7 +60,7 @@ def corrected(
     wrong: Callable[[CorrectedSegments], str | None],
 ) -> CorrectedSegments:
     """These segments, numbered from 1, as the model corrects them. `around` is what was said before and after."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.speech_shapes import CorrectedSegments
 
     lines = [json.dumps({"index": at, "text": text}, ensure_ascii=False) for at, text in enumerate(texts, 1)]
@@ -79,7 +79,7 @@ def summarised(
     wrong: Callable[[SpokenSummary], str | None],
 ) -> SpokenSummary:
     """What was said, in short, as the model tells it. Each line of `said` is one JSON object."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.speech_shapes import SpokenSummary
 
     question = "Summarise this recording."

@@ -26,7 +26,7 @@ _STARTS, _SIZES = b"\xff\xd8", frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xC
 
 def objects_in(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
     """The things in the picture, as the model tells them."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.shapes import SeenObjects
 
     return _seen(calls, name, jpeg, settings, _OBJECTS, "List the things in this picture.", SeenObjects)
@@ -34,7 +34,7 @@ def objects_in(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -
 
 def caption_of(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenCaption:
     """What the picture shows and says, as the model tells it."""
-    ready(name)
+    ready(name, settings.provider)
     from chyme.engines.llm.shapes import SeenCaption
 
     return _seen(calls, name, jpeg, settings, _CAPTION, "Describe this picture.", SeenCaption)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from chyme.digester import Calls
 from chyme.engines.llm.settings import Endpoint
 from chyme.errors import (
-    ContentBlocked,
     DigestError,
     EngineUnavailable,
     NetworkFailed,
@@ -17,7 +16,12 @@ from chyme.model import CallEnd
 
 ANSWERED, REFUSED, UNREACHABLE, BROKEN, CANCELLED = "answered", "refused", "unreachable", "broken", "cancelled"
 _AWAY = frozenset({429, 502, 503, 504, 529})  # it would answer anybody so, whatever they asked
-_NOT_FOR_US = frozenset({401, 403, 404})  # the key or the model's name is wrong, whatever was asked
+_NOT_FOR_US = frozenset({401, 403, 404, 405})  # the key, the address or the model's name is wrong, whatever was asked
+_QUESTION_FAULTS = range(400, 500)  # it lives, and says what it does not like about this question
+
+
+class KeyRefused(EngineUnavailable):
+    """The provider does not know the key: whatever is asked, it will not answer."""
 
 
 def report(calls: Calls, endpoint: Endpoint, fault: DigestError | None, last: CallEnd | None) -> None:
@@ -27,7 +31,12 @@ def report(calls: Calls, endpoint: Endpoint, fault: DigestError | None, last: Ca
     if isinstance(fault, RateLimited | QuotaSpent | NetworkFailed | TimedOut):
         quota = isinstance(fault, RateLimited | QuotaSpent)
         calls.failed(endpoint.prefix, fault, quota or last.outcome == UNREACHABLE or last.status in _AWAY)
-    elif isinstance(fault, EngineUnavailable) and last.status in _NOT_FOR_US:
+    elif isinstance(fault, EngineUnavailable) and (isinstance(fault, KeyRefused) or not _lives(last)):
         calls.failed(endpoint.prefix, fault, True)
-    elif isinstance(fault, ContentBlocked) or (last.outcome == ANSWERED and not isinstance(fault, EngineUnavailable)):
+    else:
         calls.answered(endpoint.prefix)
+
+
+def _lives(last: CallEnd) -> bool:
+    """Whether a model was there to refuse this question. Behind a success or a redirect that is no answer is none."""
+    return last.status in _QUESTION_FAULTS and last.status not in _NOT_FOR_US

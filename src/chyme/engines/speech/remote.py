@@ -13,7 +13,7 @@ from chyme.engines.llm.ask import check
 from chyme.engines.speech.answers import Answer, laid_out, understood
 from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.engines.speech.parcels import Piece, prepared, put, trusting_nobody
-from chyme.engines.speech.upload import Sound, misunderstood, upload
+from chyme.engines.speech.upload import Sound, upload
 from chyme.errors import ChildCrashed, TimedOut
 from chyme.model import Segment, Transcript
 
@@ -94,11 +94,8 @@ class _Asking:
             sent = Sound(sound, piece.sha256)
             reply = upload(self._calls, self._name, sent, self._endpoint, self._language, self._way, seconds)
         self._way = reply.way
-        answer = understood(reply.body)
-        if answer is None:
-            raise misunderstood(self._name, self._endpoint)
         put(kept, reply.body)
-        return answer
+        return reply.answer
 
     def _key(self, piece: Piece) -> str:
         """What the answer depends on: another model's must not be taken for this one's."""

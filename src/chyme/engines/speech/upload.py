@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.digester import Calls
-from chyme.engines.llm.ask import alone
 from chyme.engines.llm.pauses import asked_for
+from chyme.engines.llm.running import Stopped, alone
 from chyme.engines.llm.watch import report
+from chyme.engines.speech.answers import Answer, understood
 from chyme.engines.speech.endpoint import SpeechEndpoint
 from chyme.errors import (
     ContentBlocked,
@@ -45,9 +46,10 @@ WAYS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, and which of the ways it took."""
+    """What came back, what it says, and which of the ways it took."""
 
     body: bytes
+    answer: Answer
     way: int
 
 
@@ -72,6 +74,8 @@ def upload(
     toll = Toll(endpoint.endpoint, calls)
     try:
         reply = alone(_conversation(name, sound, endpoint, language, way, toll, seconds))
+    except Stopped:
+        raise
     except Exception as error:
         if toll.stopped is None:
             ours = _translated(error, name, endpoint, seconds)
@@ -115,7 +119,10 @@ async def _conversation(
             toll.told = f"{json.dumps(form, sort_keys=True)}\0{sound.sha256}".encode()
             answer = await client.post(url, data=form, files={"file": (FILE[0], sound.stream, FILE[1])})
             if answer.is_success:
-                return Reply(answer.content, way)
+                said = understood(answer.content)
+                if said is None:  # something answers at that address, but it does not transcribe
+                    raise _stranger(name, endpoint)
+                return Reply(answer.content, said, way)
             simpler = _simpler(way, answer)
             if simpler == way:
                 raise refused(answer, name, endpoint)
@@ -171,11 +178,6 @@ def _stranger(name: str, endpoint: SpeechEndpoint, status: str = "") -> EngineUn
         f"{name}: {_who(endpoint)} answers otherwise than it should{status}; "
         "correct speech_url (redirects are not followed)"
     )
-
-
-def misunderstood(name: str, endpoint: SpeechEndpoint) -> EngineUnavailable:
-    """Something answers at that address, but it does not transcribe."""
-    return _stranger(name, endpoint)
 
 
 def _late(name: str, endpoint: SpeechEndpoint, seconds: float) -> TimedOut:

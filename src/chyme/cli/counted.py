@@ -1,0 +1,8 @@
+"""How many there are, in words."""
+
+from __future__ import annotations
+
+
+def counted(count: int, what: str) -> str:
+    """1 file, 2,000 files."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

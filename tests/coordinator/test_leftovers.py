@@ -1,0 +1,127 @@
+"""Digesters that were added, removed, and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.coordinator.leftovers import let_go, take_up
+from chyme.errors import NetworkFailed, UnreadableFile
+from chyme.model import Output, Without
+from chyme.store import digests, queue, verify
+
+Opens = Callable[..., Bench]
+
+
+def problems(bench: Bench) -> list[str]:
+    return bench.database.write(verify.problems)
+
+
+def error(bench: Bench, file_id: int, name: str) -> str | None:
+    return digests.of_file(bench.db, file_id)[name].error
+
+
+def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: Opens) -> None:
+    before = bench(Told("words"))
+    note = before.drop("note.txt")
+    before.process(note)
+    assert before.state(note) == "completed"
+    before.close()
+
+    after = bench(Told("words"), Told("more"))
+    assert after.intake.complete_rows() == 1
+    assert after.digest(note, "more") == ("todo", None, 0)
+    assert after.state(note) == "processing"
+    assert problems(after) == []
+    assert after.intake.complete_rows() == 0
+
+
+def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock) -> None:
+    before = bench(Told("waits", lambda _source: []), Told("fails", fails(NetworkFailed("no network"))), Told("words"))
+    note = before.drop("note.txt")
+    before.process(note)
+    other = before.drop("other.txt", "never looked at")
+    assert before.digest(note, "fails") == ("failed", "network", 1)
+    before.close()
+
+    after = bench(Told("words"))
+    assert let_go(after.database, after.rules, clock.now) == 3
+    assert after.digest(note, "fails") == after.digest(other, "fails") == ("skipped", None, 0)
+    assert error(after, note, "fails") == error(after, other, "waits") == "nobody makes this any more"
+    assert error(after, note, "waits") == "output not produced"
+    assert after.state(note) == "completed"
+    assert after.state(other) == "processing"
+    after.process(other)
+    assert queue.unfinished(after.db) == (0, 0, 0)
+    assert after.state(other) == "completed"
+    assert problems(after) == []
+    assert let_go(after.database, after.rules, clock.now) == 0
+
+
+def test_it_is_made_when_its_digester_returns(bench: Opens, clock: Clock) -> None:
+    before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("words"))
+    note = before.drop("note.txt")
+    before.process(note)
+    before.close()
+    between = bench(Told("words"))
+    let_go(between.database, between.rules, clock.now)
+    between.close()
+
+    after = bench(Told("guest"), Told("words"))
+    assert take_up(after.database, after.rules, clock.now) == 1
+    assert after.digest(note, "guest") == ("todo", None, 0)
+    assert after.state(note) == "processing"
+    after.process(note)
+    assert after.digest(note, "guest") == ("completed", None, 1)
+    assert after.state(note) == "completed"
+    assert problems(after) == []
+    assert take_up(after.database, after.rules, clock.now) == 0
+
+
+def test_a_failure_that_is_final_stays(bench: Opens, clock: Clock) -> None:
+    before = bench(Told("guest", fails(UnreadableFile("note.txt: is broken"))), Told("words"))
+    note = before.drop("note.txt")
+    before.process(note)
+    before.close()
+    after = bench(Told("words"))
+    assert let_go(after.database, after.rules, clock.now) == 0
+    assert after.digest(note, "guest") == ("failed", "validation", 1)
+
+
+def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_ask(bench: Opens, clock: Clock) -> None:
+    why = Without("llm", "made without its model: it is down", "network", 5.0)
+
+    def instead(_source: object) -> list[Output]:
+        return [Output("guest", "by rules", without=why)]
+
+    before = bench(Told("guest", instead), Told("words"))
+    note = before.drop("note.txt")
+    before.process(note)
+    assert queue.due_without(before.db, "9999") == ["llm"]
+    before.close()
+
+    between = bench(Told("words"))
+    let_go(between.database, between.rules, clock.now)
+    assert queue.due_without(between.db, "9999") == []
+    assert between.digest(note, "guest")[0] == "completed"
+    assert between.content(note, "guest") == "by rules"
+    between.close()
+
+    after = bench(Told("guest"), Told("words"))
+    assert take_up(after.database, after.rules, clock.now) == 1
+    after.process(note)
+    assert str(after.content(note, "guest")).startswith("guest of")
+
+
+def test_what_reads_it_need_not_wait_either(bench: Opens, clock: Clock) -> None:
+    before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("reader", reads=("guest",)))
+    note = before.drop("note.txt")
+    before.process(note)
+    assert before.digest(note, "reader") == ("failed", "dependency", 0)
+    before.close()
+
+    after = bench(Told("reader", reads=("guest",)))
+    let_go(after.database, after.rules, clock.now)
+    after.process(note)
+    assert after.digest(note, "reader") == ("completed", None, 1)

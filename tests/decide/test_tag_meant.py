@@ -1,0 +1,31 @@
+"""Which tags somebody means by a word."""
+
+from __future__ import annotations
+
+import pytest
+
+from chyme.decide.tag_meant import meant, renamed, spelt
+
+RULES = {"invoice": "bill", "bill": "rechnung", "page": None, "sheet": "page", "ads": "ad"}
+KNOWN = ["ad", "car", "cars", "lease", "page", "rechnung"]
+
+
+def test_a_tag_is_called_by_the_last_of_its_names() -> None:
+    assert renamed(RULES) == {"invoice": "rechnung", "bill": "rechnung", "ads": "ad"}
+
+
+@pytest.mark.parametrize(("name", "found"), [("car", ["car"]), ("leases", ["lease"]), ("boat", [])])
+def test_a_tag_that_is_written_so_comes_before_those_that_are_spelt_alike(name: str, found: list[str]) -> None:
+    assert spelt(name, KNOWN) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        *(("invoice", ["rechnung"]), ("bills", ["rechnung"]), ("ads", ["ad"])),
+        *(("cars", ["cars"]), ("leases", ["lease"])),
+        *(("page", ["page"]), ("sheet", ["sheet"]), ("boat", ["boat"])),
+    ],
+)
+def test_a_word_means_what_became_of_it(name: str, found: list[str]) -> None:
+    assert meant(name, KNOWN, RULES) == found

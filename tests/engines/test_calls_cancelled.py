@@ -1,0 +1,148 @@
+"""Calls that are under way when chyme stops."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from free_calls import FreeCalls
+from model_server import Answer, ModelServer, drips, hangs, says
+from pydantic import BaseModel
+from speech_server import Reply as Heard
+from speech_server import serving
+
+from chyme.engines.llm.ask import ask
+from chyme.engines.llm.running import calls_cancelled
+from chyme.engines.llm.settings import Endpoint
+from chyme.engines.speech.activity import Span
+from chyme.engines.speech.endpoint import SpeechEndpoint
+from chyme.engines.speech.parcels import Piece, Prepared, write_index
+from chyme.engines.speech.remote import transcribe
+from chyme.errors import ChymeError, DigestError
+from chyme.model import CallEnd, Question, Reply, Ticket
+
+PATIENCE = 60.0  # seconds an answer may take
+SOON = 10.0
+
+
+class Found(BaseModel):
+    title: str
+
+
+class Patient(FreeCalls):
+    """Every call must wait for a minute."""
+
+    def begin(self, question: Question) -> Ticket | Reply:
+        super().begin(question)
+        return Ticket(1, PATIENCE)
+
+
+class Thread:
+    """Somebody who asks, and what comes out."""
+
+    def __init__(self, asks: Callable[[], object]) -> None:
+        self.raised: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(asks,), daemon=True)
+        self._thread.start()
+
+    def _run(self, asks: Callable[[], object]) -> None:
+        try:
+            asks()
+        except BaseException as error:
+            self.raised = error
+
+    def ended(self) -> bool:
+        self._thread.join(SOON)
+        return not self._thread.is_alive()
+
+
+def asked(server: ModelServer, calls: FreeCalls, provider: str = "openai") -> Found:
+    url = server.url if provider == "openai" else server.url.removesuffix("/v1")
+    there = Endpoint(url, "gemini-2.5-flash", "key", PATIENCE, "llm", "text", provider)
+    return ask(there, calls, "a.txt", "b", "c", Found)
+
+
+def until(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + SOON
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return true()
+
+
+def is_stop(error: BaseException | None) -> bool:
+    return isinstance(error, ChymeError) and not isinstance(error, DigestError)
+
+
+@pytest.mark.parametrize("provider", ["openai", "google", "anthropic"])
+@pytest.mark.parametrize("answer", [hangs(), drips()], ids=["hangs", "drips"])
+def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: Answer) -> None:
+    calls = FreeCalls()
+    with ModelServer([answer]) as server:
+        thread = Thread(lambda: asked(server, calls, provider))
+        assert until(lambda: server.count == 1)
+        with calls_cancelled():
+            assert thread.ended()
+        assert server.requests[0].hung_up.wait(SOON)
+    assert is_stop(thread.raised)
+    assert [end.outcome for end in calls.ends] == ["cancelled"]
+    assert (calls.well, calls.ill) == ([], [])
+
+
+def test_whoever_waits_for_leave_is_let_go_and_nothing_is_sent() -> None:
+    calls = Patient()
+    with ModelServer([says({"title": "Lease"})]) as server:
+        thread = Thread(lambda: asked(server, calls))
+        assert until(lambda: len(calls.questions) == 1)
+        with calls_cancelled():
+            assert thread.ended()
+        assert server.count == 0
+    assert is_stop(thread.raised)
+    assert [end.outcome for end in calls.ends] == ["unreachable"]
+
+
+def test_a_call_that_begins_while_chyme_stops_is_not_made_and_later_ones_are() -> None:
+    calls = FreeCalls()
+    with ModelServer([says({"title": "Lease"})]) as server:
+        with calls_cancelled():
+            with pytest.raises(ChymeError) as caught, calls_cancelled():
+                asked(server, calls)
+            with pytest.raises(ChymeError, match="shutting down"):
+                asked(server, calls)
+        assert is_stop(caught.value)
+        assert (server.count, calls.questions) == (0, [])
+        assert asked(server, calls).title == "Lease"
+
+
+def test_an_end_that_cannot_be_kept_ends_the_call_all_the_same() -> None:
+    class Full(FreeCalls):
+        def end(self, ticket: Ticket, end: CallEnd) -> None:
+            raise ChymeError("no room")
+
+    with ModelServer([hangs()]) as server:
+        thread = Thread(lambda: asked(server, Full()))
+        assert until(lambda: server.count == 1)
+        with calls_cancelled():
+            assert thread.ended()
+    assert is_stop(thread.raised)
+
+
+def test_sound_on_its_way_is_not_waited_for_either(tmp_path: Path) -> None:
+    sound = b"fLaC of no matter"
+    (tmp_path / "piece-0001.flac").write_bytes(sound)
+    span = (Span(0.0, 6.0),)
+    piece = Piece("piece-0001.flac", len(sound), hashlib.sha256(sound).hexdigest(), span, span)
+    write_index(tmp_path, Prepared(6.0, (piece,)))
+    calls = FreeCalls()
+    with serving([Heard(hang=True)]) as service:
+        endpoint = SpeechEndpoint(service.url, "whisper-1", "key", PATIENCE)
+        thread = Thread(lambda: transcribe(calls, "a.mp3", tmp_path, endpoint, "", lambda _part: None))
+        assert until(lambda: len(service.sent) == 1)
+        with calls_cancelled():
+            assert thread.ended()
+        assert service.hung_up.wait(SOON)
+    assert is_stop(thread.raised)
+    assert [end.outcome for end in calls.ends] == ["cancelled"]

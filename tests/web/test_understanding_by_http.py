@@ -1,0 +1,119 @@
+"""PATCH /api/files and GET /api/ai: what documents are, by hand, and the models that are asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from described_vault import classify, put
+from fastapi.testclient import TestClient
+
+from chyme.app import App, open_app
+from chyme.cli.ai import ai
+from chyme.cli.main import Chyme
+from chyme.settings import Settings
+from chyme.store import edits
+from chyme.web.routes import create
+
+MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path, MODEL) as opened:
+        classify(opened, put(opened, "in/letter.txt"), "A letter", "2026-04-03", "letter", "dog")
+        yield opened
+
+
+@pytest.fixture
+def http(app: App) -> Iterator[TestClient]:
+    with TestClient(create(app), base_url="http://localhost") as client:
+        yield client
+
+
+def edit(http: TestClient, body: object) -> tuple[int, Any]:
+    answer = http.patch("/api/files/in/letter.txt", json=body)
+    return answer.status_code, answer.json()
+
+
+def test_what_is_set_is_set_at_once_and_undone_at_once(app: App, http: TestClient) -> None:
+    code, told = edit(http, {"title": "My heating", "date": "2026-04", "tags": ["heating"]})
+    assert code == 200
+    assert [told["document"][field] for field in ("title", "date", "tags")] == ["My heating", "2026-04", ["heating"]]
+    app.edits.undo()
+    assert app.edits.shown("in/letter.txt").edits == {}
+    assert edits.last_change(app.database.read()) is None
+
+
+@pytest.mark.parametrize("wrong", [{"date": "tomorrow"}, {"tags": ["a, b"]}])
+def test_nothing_is_set_when_one_field_makes_no_sense(app: App, http: TestClient, wrong: dict[str, object]) -> None:
+    code, told = edit(http, {"title": "My heating", **wrong})
+    assert code == 400 and " is no " in told["detail"]
+    assert app.edits.shown("in/letter.txt").edits == {}
+
+
+@pytest.mark.parametrize("body", [{"title": "My heating"}, {"tags": ["heating"]}, {"date": None, "tags": None}])
+def test_the_same_again_is_fine_and_not_remembered(app: App, http: TestClient, body: dict[str, object]) -> None:
+    first, again = edit(http, body), edit(http, body)
+    assert first == again and again[0] == 200
+    app.edits.undo()
+    assert edits.last_change(app.database.read()) is None
+
+
+def test_nothing_is_changed_when_nothing_is_said(app: App, http: TestClient) -> None:
+    code, told = edit(http, {})
+    assert (code, told["document"]["title"]) == (200, "A letter")
+    assert edits.last_change(app.database.read()) is None
+
+
+def test_null_says_that_there_is_none(app: App, http: TestClient) -> None:
+    _, told = edit(http, {"title": None, "tags": None})
+    assert (told["document"]["title"], told["document"]["tags"]) == ("letter.txt", [])  # then its name stands for it
+    seen = app.edits.shown("in/letter.txt").document
+    assert (seen.title, seen.tags, seen.date) == (None, (), "2026-04-03")
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [({"titel": "x"}, "“titel”"), ({"tags": "x"}, "“tags”"), ({"tags": [1, 2, 3]}, "“tags.0”"), ([], "the body")],
+)
+def test_a_body_of_the_wrong_form_is_refused_with_a_sentence(http: TestClient, body: object, about: str) -> None:
+    code, told = edit(http, body)
+    assert code == 422
+    assert told["detail"].startswith(f"{about} has the wrong form: ")
+    assert told["detail"].endswith("; /openapi.json tells the right one")
+
+
+def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:
+    limit = http.get("/api/search", params={"q": "x", "limit": "many"})
+    assert (limit.status_code, limit.json()["detail"].partition(":")[0]) == (422, "“limit” has the wrong form")
+    missing = http.get("/api/search")
+    assert (missing.status_code, missing.json()["detail"].partition(":")[0]) == (422, "“q” has the wrong form")
+    broken = http.patch("/api/files/in/letter.txt", content=b"{no", headers={"Content-Type": "application/json"})
+    assert (broken.status_code, broken.json()["detail"].partition(":")[0]) == (422, "the body has the wrong form")
+    long = http.patch("/api/files/in/letter.txt", json={"x" * 10_000: 1})
+    assert len(long.json()["detail"]) < 300
+
+
+def test_the_contract_tells_that_errors_are_a_sentence(http: TestClient) -> None:
+    contract = http.get("/openapi.json").json()
+    assert "HTTPValidationError" not in contract["components"]["schemas"]
+    told = contract["paths"]["/api/search"]["get"]["responses"]["default"]["content"]["application/json"]["schema"]
+    refused = contract["components"]["schemas"][told["$ref"].rpartition("/")[2]]
+    assert refused["properties"]["detail"]["type"] == "string"
+
+
+def test_models_are_told_of_as_on_the_command_line(app: App, http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    (app.vault.root / ".chymeprivate").write_text("*.key\ndiary/\n")
+    for name, value in (("CHYME_LLM_URL", MODEL.llm_url), ("CHYME_LLM_MODEL", MODEL.llm_model)):
+        monkeypatch.setenv(name, value)
+    typed = CliRunner().invoke(Chyme("chyme", {"ai": ai}), ["ai", "--vault", os.fspath(app.vault.root), "--json"])
+    told = http.get("/api/ai").json()
+    assert told == json.loads(typed.stdout)
+    assert told["private_patterns"] == 2
+    assert [one["name"] for one in told["providers"]] == ["llm"]
