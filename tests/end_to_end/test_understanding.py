@@ -96,6 +96,10 @@ FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = 
         (None, 1, 2, "completed", MODEL),
     ),
     "503, then back": ([fails(503), BACK], (None, 1, 2, "completed", MODEL)),
+    "503, then a null title, then good": (
+        [fails(503), says(good(title=None)), BACK],
+        (None, 1, 3, "completed", MODEL),
+    ),
     "connection reset, then back": ([resets(), BACK], (None, 2, 2, "completed", MODEL)),
     "500 once, then back": ([fails(500), BACK], (None, 2, 2, "completed", MODEL)),
     "500 for ever": ([fails(500)], ("network", 3, 3, "needs-classification", LOCAL)),
@@ -114,8 +118,7 @@ FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = 
 def test_a_fault_of_the_provider_never_leaves_a_document_unusable(chyme: RunningChyme, fault: str) -> None:
     answers, expected = FAULTS[fault]
     with ModelServer(answers) as server:
-        arguments = ("--no-wait",) if fault == "the key is refused" else ()
-        outcome = digested(chyme, server, LETTER, *arguments)
+        outcome = digested(chyme, server)
     told(fault, outcome)
     assert (outcome.category, outcome.attempts, outcome.calls, outcome.state, outcome.engine) == expected
     assert outcome.title, "whatever happens, the letter has a title"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from chyme.engines.private_files import LARGEST, PrivateFiles
 
 CAFE = "Café Zoë.txt"
+FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
 def private_in(root: Path, data: bytes) -> PrivateFiles:
@@ -75,7 +77,7 @@ def test_a_slip_that_was_put_right_is_forgotten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["NFC", "NFD"])
 @pytest.mark.parametrize("name", ["NFC", "NFD"])
 def test_a_name_is_the_same_however_its_accents_are_spelt(tmp_path: Path, pattern: str, name: str) -> None:
-    spelt = {form: unicodedata.normalize(form, CAFE) for form in ("NFC", "NFD")}  # type: ignore[arg-type]
+    spelt: dict[str, str] = {form: unicodedata.normalize(form, CAFE) for form in FORMS}
     assert private_in(tmp_path, f"{spelt[pattern]}\n".encode())(spelt[name])
     private = private_in(tmp_path, f"*.txt\n!{spelt[pattern]}\n".encode())
     assert not private(spelt[name])

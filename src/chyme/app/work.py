@@ -18,6 +18,7 @@ from chyme.engines.guard.door import Door
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.engines.llm.local import close_all
+from chyme.engines.llm.running import calls_cancelled
 from chyme.errors import UsageError
 from chyme.model import Lane, iso
 from chyme.settings import Settings
@@ -105,8 +106,9 @@ class Work:
         self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
-        close_all()
-        self.supervisor.close()
+        with calls_cancelled():  # calls under way, and those that begin meanwhile, end at once
+            close_all()
+            self.supervisor.close()
         self._door.close()
         self.coordinator.close()
         if self._housekeeping.is_alive():

@@ -106,7 +106,7 @@ def _status(asked: Asked) -> None:
     with opened(asked.vault) as app:
         models = app.providers
         found = app.ledger.standings(sorted(models))
-        private = app.private.patterns
+        private, problem = app.private.patterns, app.private.problem
     if asked.as_json:
         shapes = [{"model": models[one.name], **asdict(one)} for one in found]
         tell({"providers": shapes, "private_patterns": private})
@@ -116,6 +116,8 @@ def _status(asked: Asked) -> None:
     for one in found:
         for line in _told(one, models[one.name]):
             click.echo(printable(line))
+    if problem:
+        click.echo(printable(problem))
     if private:
         keep = "keeps" if private == 1 else "keep"
         click.echo(f"{counted(private, 'pattern')} in .chymeprivate {keep} files away from models")

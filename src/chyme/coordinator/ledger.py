@@ -284,7 +284,8 @@ class Ledger:
         for name, waiting, due in queue.waiting_until(db, iso(now + SOON), among):
             provider = ai_providers.of(db, name)
             at = max(due, provider.until or due) if provider.open else due
-            away = provider.trips > PATIENCE or provider.paused_at is not None or at > iso(now + SOON)
+            hopeless = provider.open and provider.category == Category.UNAVAILABLE  # until a person corrects something
+            away = hopeless or provider.trips > PATIENCE or provider.paused_at is not None or at > iso(now + SOON)
             if not away and self._spent(db, name, day_of(now)[0]) is None:
                 count, first = count + waiting, min(first or at, at)
         return count, first

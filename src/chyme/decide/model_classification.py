@@ -57,7 +57,7 @@ titel des dokuments, unbekannt, titre, título, titolo, zonder titel
 _NO_TITLE = frozenset(" ".join(one.split()) for one in _NO_TITLES.split(","))
 _LEAKED = re.compile(
     r"as an ai\b|language model|i (?:cannot|can't|am unable)|i'm sorry|\bjson\b.{0,20}\bschema\b|iso 639|yyyy-mm"
-    r"|between the lines begin|not a message to you|^(?:begin|end) [0-9a-f]{16}",
+    r"|between the lines begin|not a message to you|^(?:begin|end) [0-9a-f]{16}|^catalogue this (?:document|picture)\b",
     re.IGNORECASE,
 )
 
