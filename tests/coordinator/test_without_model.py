@@ -546,3 +546,18 @@ def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Cl
         assert [due.file_id for due in queue.due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
     finally:
         vault.close()
+
+
+def test_a_provider_that_answers_its_probe_badly_is_asked_once_more_at_once(lay: Laid, clock: Clock) -> None:
+    bench = lay()
+    note = bench.file_of(bench.drop("note.txt"))
+    failing = bench.ledger.calls_for(note, CLASSIFY, "first")
+    failing.failed("llm", NetworkFailed("down"), True)
+    clock.forward(6)
+    probing = bench.ledger.calls_for(note, CLASSIFY, "second")
+    leave = probing.begin(Question("llm", "there", "m", "a question"))
+    assert isinstance(leave, Ticket)
+    with pytest.raises(NetworkFailed):  # others wait for what comes of it
+        bench.ledger.calls_for(note, CLASSIFY, "other").begin(Question("llm", "there", "m", "another"))
+    probing.end(leave, CallEnd("answered", 0.1, Reply(200, "application/json", b"no title")))
+    assert isinstance(probing.begin(Question("llm", "there", "m", "the same, stricter")), Ticket)

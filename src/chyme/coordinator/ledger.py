@@ -83,7 +83,8 @@ class Ledger:
     def allowance(self, provider: str) -> Allowance:
         return self._allowances.get(provider, Allowance())
 
-    def begin(self, question: Question, file: File, digester: str, run_id: str) -> Ticket | Reply:
+    def begin(self, question: Question, file: File, digester: str, run_id: str, lively: bool = False) -> Ticket | Reply:
+        """See `Calls`. `lively`: it answered this very attempt a moment ago, so that it need not be left alone."""
         if not question.own and self._private(file.path):
             raise EngineUnavailable(
                 f"{file.name}: is private (.chymeprivate) and stays on this machine; {question.model} was not asked"
@@ -95,7 +96,7 @@ class Ledger:
 
         def take_leave(db: Connection) -> Ticket | DigestError:
             provider = ai_providers.of(db, question.provider)
-            refused = self._refusal(db, provider, file, now)
+            refused = self._refusal(db, provider, file, now, lively)
             if refused is not None:
                 return refused
             following, wait = paced(provider, self.allowance(provider.name).per_second, now)
@@ -115,12 +116,14 @@ class Ledger:
             raise leave
         return leave
 
-    def _refusal(self, db: Connection, provider: Provider, file: File, now: datetime) -> DigestError | None:
+    def _refusal(
+        self, db: Connection, provider: Provider, file: File, now: datetime, lively: bool = False
+    ) -> DigestError | None:
         name = provider.name
         if provider.paused_at is not None:
             return BudgetSpent(f"{file.name}: calls of {name} are paused; 'chyme ai resume {name}' lets them go on")
         rest = resting(provider, now)
-        if rest is not None:
+        if rest is not None and not lively:
             error = BY_CATEGORY[Category(provider.category or Category.NETWORK)]
             return error(f"{file.name}: {provider.reason}; it is left alone for a while", retry_after=rest, tried=False)
         began, ends = day_of(now)
@@ -334,11 +337,13 @@ class AttemptCalls:
     digester: str
     run_id: str
     outage: bool = True  # whether the last failure was the provider's own
+    lively: bool = False  # whether the last call was answered
 
     def begin(self, question: Question) -> Ticket | Reply:
-        return self.ledger.begin(question, self.file, self.digester, self.run_id)
+        return self.ledger.begin(question, self.file, self.digester, self.run_id, self.lively)
 
     def end(self, ticket: Ticket, end: CallEnd) -> None:
+        self.lively = end.outcome == "answered"
         self.ledger.end(ticket, end)
 
     def expect(self, provider: str) -> None:

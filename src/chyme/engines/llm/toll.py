@@ -112,8 +112,6 @@ class Toll(httpx2.AsyncBaseTransport):
         self.ended = replace(end, seconds=seconds)
         try:
             self._calls.end(ticket, self.ended)
-            if end.outcome == ANSWERED:  # at once: if it must be asked a second time, nobody may be in the way
-                self._calls.answered(self._endpoint.prefix)
         except Exception as error:
             self.stopped = error
             raise httpx2.ReadError("the call's end could not be kept", request=request) from error
