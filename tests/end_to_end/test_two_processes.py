@@ -8,6 +8,7 @@ import pytest
 from running_chyme import RunningChyme, wait_until
 
 FILES = 500
+DIGESTS = 5  # of a note: classify-document, tags, slug, tag-embeddings, search-keyword
 
 
 @pytest.mark.slow
@@ -20,13 +21,13 @@ def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningCh
 
     assert digest.wait(120) == 0, chyme.said(digest)
     assert f"files: {FILES}" in chyme.said(digest)
-    wait_until(lambda: server.http.get("/api/status").json()["digests"]["completed"] == FILES)
+    wait_until(lambda: server.http.get("/api/status").json()["digests"]["completed"] == FILES * DIGESTS)
     seen = server.http.get("/api/status").json()
     assert (seen["files"], seen["digests"]["todo"], seen["digests"]["in-progress"]) == (FILES, 0, 0)
 
     assert chyme.rows(
         "SELECT attempts, interruptions, count(*) FROM digests WHERE status = 'completed' GROUP BY 1, 2"
-    ) == [(1, 0, FILES)]
+    ) == [(1, 0, FILES * DIGESTS)]
     assert (
         chyme.rows(
             """
@@ -48,7 +49,7 @@ def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningCh
 def test_serve_ends_cleanly_when_asked(chyme: RunningChyme, how: signal.Signals) -> None:
     chyme.drop("note.md", "# A note")
     server = chyme.serve()
-    wait_until(lambda: server.http.get("/api/status").json()["digests"]["completed"] == 1)
+    wait_until(lambda: server.http.get("/api/status").json()["digests"]["completed"] == DIGESTS)
 
     code = server.end(how)
 
