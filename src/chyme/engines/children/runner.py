@@ -257,6 +257,10 @@ class _Slot:
                 self._replace()  # it died while it had nothing to do
         try:
             return self._start().ask(task, limits, on_progress)
+        except NeverTaken:
+            self._replace()  # somebody ended it as it began: that is no fault of the task
+        try:
+            return self._start().ask(task, limits, on_progress)
         except NeverTaken as error:
             raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task") from error
         except NotStarted as error:
