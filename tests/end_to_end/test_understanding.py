@@ -280,13 +280,15 @@ def test_a_call_whose_response_was_committed_is_never_repeated(chyme: RunningChy
             running.wait(10)
             wait_until(lambda: all(one.ended is not None or one.hung_up.is_set() for one in server.requests), 20)
         answered = {row[0] for row in chyme.rows("SELECT question FROM ai_calls WHERE outcome = 'answered'")}
+        before = server.count
         assert chyme.run("digest").code == 0
+        assert server.count - before == 24 - len(answered), "each is asked that has no answer yet, once"
         assert _all_by_model(chyme, 24)
         outcomes = chyme.rows("SELECT question, outcome, count(*) FROM ai_calls GROUP BY 1, 2")
     repeated = [question for question, outcome, count in outcomes if outcome == "answered" and count > 1]
     assert not repeated
     lost = sum(count for _, outcome, count in outcomes if outcome == "lost")
-    assert server.count == 24 + lost
+    assert 24 <= server.count <= 24 + lost, "a call that was noted may be cut off before it left"
     assert lost <= 3 * 4, "only calls that were under way are made again"
     assert answered, "some were answered before the kills"
 

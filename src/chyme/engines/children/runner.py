@@ -255,16 +255,14 @@ class _Slot:
                 return self.child.ask(task, limits, on_progress)
             except NeverTaken:
                 self._replace()  # it died while it had nothing to do
-        try:
-            return self._start().ask(task, limits, on_progress)
-        except NeverTaken:
-            self._replace()  # somebody ended it as it began: that is no fault of the task
-        try:
-            return self._start().ask(task, limits, on_progress)
-        except NeverTaken as error:
-            raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task") from error
-        except NotStarted as error:
-            raise _cannot_start(task, error) from error
+        for _ in range(2):
+            try:
+                return self._start().ask(task, limits, on_progress)
+            except NotStarted as error:
+                raise _cannot_start(task, error) from error
+            except NeverTaken:
+                self._replace()  # somebody ended it as it began: that is no fault of the task
+        raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task")
 
     def _start(self) -> Child:
         try:
