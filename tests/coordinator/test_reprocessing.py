@@ -9,6 +9,7 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.coordinator.outdated import outdated, redo
 from chyme.coordinator.reprocessing import Reprocessing, reprocess
+from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
 from chyme.model import Output, iso
 from chyme.store import digests, requests
@@ -50,6 +51,52 @@ def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
     assert again(vault, "paper.pdf").as_json() == {"success": True, "job_id": "process-doc_home_paper.pdf"}
     vault.process(document)
     assert vault.state(document) == "completed"
+
+
+def test_a_failed_document_is_tried_again_while_another_digest_has_yet_to_be_made(bench: Callable[..., Bench]) -> None:
+    text = Told("doc-to-markdown", fails(UnreadableFile("broken")))
+    vault = bench(text, Told("slow"))
+    document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
+    vault.process(document)
+    vault.database.write(
+        lambda db: db.execute("UPDATE digests SET status = 'todo', settled = 0 WHERE digester = 'slow'")
+    )
+    assert vault.state(document) == "failed"
+    text.make = lambda _source: [Output("doc-to-markdown", "# Now it is there")]
+    again(vault, "paper.pdf")
+    vault.process(document)
+    assert vault.state(document) == "completed"
+
+
+def test_a_finished_document_is_made_anew_while_what_it_does_not_wait_for_is_open(bench: Callable[..., Bench]) -> None:
+    classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
+    vault = bench(classify, Told("tag-embeddings"))
+    note = vault.drop("note.txt")
+    vault.process(note)
+    vault.database.write(
+        lambda db: db.execute("UPDATE digests SET status = 'todo', settled = 0 WHERE digester = 'tag-embeddings'")
+    )
+    assert vault.state(note) == "completed"
+    again(vault, "note.txt")
+    vault.process(note)
+    assert classify.calls == 2
+
+
+def test_asking_again_while_all_is_being_made_changes_nothing(bench: Callable[..., Bench]) -> None:
+    classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
+    vault = bench(classify)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    again(vault, "note.txt")
+
+    def asked_meanwhile(_source: Source) -> list[Output]:
+        again(vault, "note.txt")
+        return [Output("classify-document", TITLED)]
+
+    classify.make = asked_meanwhile
+    vault.process(note)
+    vault.process(note)
+    assert (classify.calls, vault.state(note)) == (2, "completed")
 
 
 def test_what_nobody_reads_is_not_tried_again(bench: Callable[..., Bench]) -> None:

@@ -8,7 +8,6 @@ from sqlite3 import Connection
 
 from chyme.coordinator.rules import Rules
 from chyme.decide.documents import CLASSIFIERS, PRIMARY
-from chyme.decide.plan import with_siblings
 from chyme.errors import Category, UsageError
 from chyme.model import Digest, File, Kind, Status, Wish
 from chyme.store import digests, documents, events, files, requests
@@ -44,10 +43,10 @@ def reprocess(
             return Reprocessing(None, skipped=True)
         kind, wish = _job(rules, file, document.state if document else "processing")
         job_id = f"{kind}_{vault}_{path}"
-        chosen = with_siblings(rules.registry, wish.only) if wish.only else frozenset(rules.outputs)
         waiting = any(one == wish for _, one in requests.of_file(db, file.id))
-        moving = any(rows[name].status in (Status.TODO, Status.IN_PROGRESS) for name in chosen if name in rows)
-        if not waiting and not moving:
+        # A document under way is neither completed nor waits for its classification, so no reset comes upon another.
+        needed = wish.reset or any(row.status is Status.FAILED for row in rows.values())
+        if needed and not waiting:
             requests.add(db, file.id, wish, now)
             events.tell(db, now, "document", file.id, path, detail=f"asked for: {job_id}")
         return Reprocessing(job_id)
