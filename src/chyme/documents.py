@@ -12,7 +12,20 @@ from chyme.decide.documents import STALE_SECONDS
 from chyme.decide.transcript import from_json
 from chyme.errors import UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
-from chyme.store import digests, documents, events, files, marks, places, projection, queue, sqlar, verify, voices
+from chyme.store import (
+    digests,
+    documents,
+    events,
+    files,
+    marks,
+    outdated,
+    places,
+    projection,
+    queue,
+    sqlar,
+    verify,
+    voices,
+)
 from chyme.store.database import Database
 
 PROCESSING_STATUS = {
@@ -42,7 +55,7 @@ class Documents:
                 "files": present,
                 "digests": digests.counts(db),
                 "documents": documents.counts(db, self._stale_before()),
-                "outdated": digests.outdated(db, self._recipes()),
+                "outdated": outdated.count(db, self._recipes()),
                 "vanished": vanished,
                 "next_retry": queue.next_retry(db),
                 "work": [

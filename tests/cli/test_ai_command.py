@@ -14,7 +14,7 @@ from chyme.app import open_app
 from chyme.cli.ai import ai
 from chyme.cli.digesting import digest
 from chyme.cli.main import Chyme
-from chyme.store import digests
+from chyme.store import without_model
 
 FUTURE = "2999-01-01T00:00:00.000000Z"
 
@@ -40,7 +40,7 @@ class Typed:
 
                 def note(db: Connection, file_id: int = file.id, at: str | None = at) -> None:
                     recipe = "without its model: network"
-                    digests.note_without(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
+                    without_model.note_without(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
 
                 app.database.write(note)
 

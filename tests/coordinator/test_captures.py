@@ -9,7 +9,7 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
-from chyme.store import digests, documents, places, queue, sqlar, verify
+from chyme.store import digests, documents, outdated, places, queue, sqlar, verify
 
 Open = Callable[..., Bench]
 PAGE = Output(
@@ -64,12 +64,12 @@ def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_ba
     good = crawl.make
     crawl.make = fails(UnreadableFile("a.url: gone, 404"))
     vault.process(link, Wish(reset=True, only=("crawl",)))
-    assert digests.outdated(vault.db, vault.rules.recipes()) == 2
+    assert outdated.count(vault.db, vault.rules.recipes()) == 2
 
     crawl.make = good
     vault.process(link, Wish(reset=True, only=("crawl",)))
 
-    assert digests.outdated(vault.db, vault.rules.recipes()) == 0
+    assert outdated.count(vault.db, vault.rules.recipes()) == 0
     assert digests.of_file(vault.db, link)["page"].error is None
 
 

@@ -9,7 +9,7 @@ from coordinating import Bench, Clock, Told, fails
 from chyme.coordinator.leftovers import let_go, take_up
 from chyme.errors import NetworkFailed, UnreadableFile
 from chyme.model import Output, Without
-from chyme.store import digests, queue, verify
+from chyme.store import digests, queue, verify, without_model
 
 Opens = Callable[..., Bench]
 
@@ -98,12 +98,12 @@ def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_
     before = bench(Told("guest", instead), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
-    assert queue.due_without(before.db, "9999") == ["llm"]
+    assert without_model.due_without(before.db, "9999") == ["llm"]
     before.close()
 
     between = bench(Told("words"))
     let_go(between.database, between.rules, clock.now)
-    assert queue.due_without(between.db, "9999") == []
+    assert without_model.due_without(between.db, "9999") == []
     assert between.digest(note, "guest")[0] == "completed"
     assert between.content(note, "guest") == "by rules"
     between.close()

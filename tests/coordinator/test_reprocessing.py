@@ -12,7 +12,8 @@ from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
 from chyme.model import Output, iso
-from chyme.store import digests, requests
+from chyme.store import outdated as outdated_digests
+from chyme.store import requests
 
 TITLED = '{"title": "told", "tags": []}'
 UNTITLED = '{"title": null, "tags": []}'
@@ -131,4 +132,4 @@ def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench],
     for note in notes:
         vault.process(note)
     assert (first.calls, second.calls) == (4, 2)
-    assert digests.outdated(vault.db, vault.rules.recipes()) == 0
+    assert outdated_digests.count(vault.db, vault.rules.recipes()) == 0

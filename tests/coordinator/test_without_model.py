@@ -23,7 +23,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.model import CallEnd, Lane, Output, Question, Reply, Status, Ticket, iso
-from chyme.store import ai_calls, ai_providers, digests, documents, queue, verify
+from chyme.store import ai_calls, ai_providers, digests, documents, outdated, queue, verify, without_model
 
 CLASSIFY = "classify-document"
 LOCAL = '{"title": "by rules", "tags": []}'
@@ -301,7 +301,7 @@ def test_a_private_file_is_never_sent(lay: Laid, model: Model) -> None:
     assert model.made == 0
     assert bench.content(note, CLASSIFY) == LOCAL
     assert bench.state(note) == "completed"
-    assert digests.outdated(bench.db, bench.rules.recipes()) == 0
+    assert outdated.count(bench.db, bench.rules.recipes()) == 0
     told = digests.of_file(bench.db, note)[CLASSIFY]
     assert told.error is not None and ".chymeprivate" in told.error
     calls = bench.ledger.calls_for(bench.file("secret/diary.txt"), CLASSIFY, "run")
@@ -446,7 +446,7 @@ def test_what_a_model_made_is_not_replaced_by_less(lay: Laid, model: Model, cloc
     bench.process(note)
     assert bench.content(note, CLASSIFY) == ASKED
     model.fails(lambda: NetworkFailed("it is down"))
-    bench.database.write(lambda db: digests.redo(db, note, [CLASSIFY], iso(clock.now)))
+    bench.database.write(lambda db: outdated.redo(db, note, [CLASSIFY], iso(clock.now)))
     bench.process(note)
 
     assert bench.content(note, CLASSIFY) == ASKED
@@ -524,7 +524,7 @@ def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, m
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(3)]
     for note in notes:
         bench.process(note)
-    bench.database.write(lambda db: queue.let_go_on(db, "llm", iso(clock.now)))
+    bench.database.write(lambda db: without_model.let_go_on(db, "llm", iso(clock.now)))
     assert bench.ledger.soon() == (0, None)  # the budget is spent, whatever is due
     clock.forward(24 * 3600)
     assert bench.ledger.soon()[0] == 2

@@ -35,7 +35,8 @@ from chyme.people import People
 from chyme.search.index import Index
 from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
-from chyme.store import digests, files, marks, passages, queue, requests
+from chyme.store import files, marks, passages, queue, requests
+from chyme.store import outdated as outdated_digests
 from chyme.store.database import FILE_NAME, Database
 from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
@@ -156,13 +157,13 @@ class App:
         found: dict[int, list[str]] = {}
         for digester in self.rules.registry:
             for name in digester.outputs:
-                for file_id, path in digests.private_ones(self.database.read(), name):
+                for file_id, path in outdated_digests.private_ones(self.database.read(), name):
                     if not self.private(path):
                         found.setdefault(file_id, []).append(name)
 
         def redo_all(db: Connection) -> None:
             for file_id, names in found.items():
-                digests.redo(db, file_id, names, iso(now()))
+                outdated_digests.redo(db, file_id, names, iso(now()))
 
         if found:
             self.database.write(redo_all)

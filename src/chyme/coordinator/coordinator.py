@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.coordinator import transitions
+from chyme.coordinator import settling, transitions
 from chyme.coordinator.at_work import AtWork
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.ledger import Ledger
@@ -28,7 +28,8 @@ from chyme.coordinator.prepared import Prepared, prepare
 from chyme.coordinator.recovery import recover
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.scratch import Scratch
-from chyme.coordinator.transitions import LEASE, Attempt, Claim, Pass
+from chyme.coordinator.settling import Attempt
+from chyme.coordinator.transitions import LEASE, Claim, Pass
 from chyme.coordinator.upstream import inputs_of
 from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
@@ -132,7 +133,7 @@ class Coordinator:
         """The document of a file whose digests went back to the queue says so."""
         file = files.by_id(db, file_id)
         if file is not None:
-            transitions.project(db, self._rules, file, digests.of_file(db, file_id), iso(self._clock()))
+            settling.project(db, self._rules, file, digests.of_file(db, file_id), iso(self._clock()))
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import joining, tagging, transitions
+from chyme.coordinator import joining, settling, tagging, transitions
 from chyme.coordinator.rules import Rules
 from chyme.decide.moves import Move, displaced
 from chyme.model import File, Seen, iso
@@ -74,7 +74,7 @@ class Intake:
         rows = digests.of_file(db, file.id)
         if known is not None:
             joining.changed(db, file, rows)
-        transitions.project(db, self._rules, file, rows, now)
+        settling.project(db, self._rules, file, rows, now)
         events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
     def _forget_digests(self, db: Connection, file: File) -> None:
@@ -168,7 +168,7 @@ class Intake:
                     if file is not None:
                         transitions.register(db, self._rules, file, now)
                         queue.hold(db, file.id, file.vanished_at is not None)
-                        transitions.project(db, self._rules, file, digests.of_file(db, file.id), now)
+                        settling.project(db, self._rules, file, digests.of_file(db, file.id), now)
 
             self._database.write(add_rows)
             total += len(missing)

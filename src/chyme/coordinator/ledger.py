@@ -24,7 +24,7 @@ from chyme.decide.providers import (
 )
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
 from chyme.model import CallEnd, File, Lane, Question, Reply, Ticket, iso
-from chyme.store import ai_calls, ai_providers, marks, queue
+from chyme.store import ai_calls, ai_providers, marks, queue, without_model
 from chyme.store.ai_calls import Account, Spent
 from chyme.store.database import Database
 
@@ -158,7 +158,7 @@ class Ledger:
             ai_providers.put(db, after_answer(provider))
             if not provider.open:
                 return 0
-            return queue.forgive(db, name, provider.since or now, self._max_attempts, now)
+            return without_model.forgive(db, name, provider.since or now, self._max_attempts, now)
 
         forgiven = self._database.write(note)
         if before.open:
@@ -216,7 +216,7 @@ class Ledger:
             for name in names:
                 provider = ai_providers.of(db, name)
                 ai_providers.put(db, replace(provider, paused_at=None, until=None))
-                count += queue.let_go_on(db, name, now)
+                count += without_model.let_go_on(db, name, now)
             return count
 
         return self._database.write(note)
@@ -225,7 +225,7 @@ class Ledger:
         """When chyme starts: where a model is another one than before, or none, what was made without it is due; where
         its budget is another one, what waits for that."""
         db, now = self._database.read(), iso(self._clock())
-        names = sorted({*fingerprints, *queue.waited_for(db)})
+        names = sorted({*fingerprints, *without_model.waited_for(db)})
         told = {name: (fingerprints.get(name, ""), repr(self.allowance(name))) for name in names}
         changed = {name: one for name, one in told.items() if marks.value_of(db, _mark(name)) != json.dumps(one)}
         if not changed:
@@ -237,9 +237,9 @@ class Ledger:
                 provider = ai_providers.of(db, name)
                 if before[0] != fingerprint:
                     ai_providers.put(db, Provider(name, paused_at=provider.paused_at))
-                    queue.begin_anew(db, name, now)
+                    without_model.begin_anew(db, name, now)
                 elif before[1] != allowance:
-                    queue.renew_budget(db, name, now)
+                    without_model.renew_budget(db, name, now)
                 marks.put(db, _mark(name), json.dumps((fingerprint, allowance)))
 
         self._database.write(note)
@@ -251,14 +251,14 @@ class Ledger:
         than can be begun soon. `moved` is told of each file, in the same transaction.
         """
         now = self._clock()
-        due = queue.due_without(self._database.read(), iso(now), among)
+        due = without_model.due_without(self._database.read(), iso(now), among)
         if not due:
             return 0
 
         def wake_all(db: Connection) -> int:
             count = 0
             for name in due:
-                woken = queue.wake_without(db, name, iso(now), self._room(db, name, now), among)
+                woken = without_model.wake_without(db, name, iso(now), self._room(db, name, now), among)
                 for file_id in woken:
                     moved(db, file_id)
                 count += sum(woken.values())
@@ -284,7 +284,7 @@ class Ledger:
         """How many digests wait for a model that may be back in a moment, and when the next of them is tried."""
         db, now = self._database.read(), self._clock()
         count, first = 0, None
-        for name, waiting, due in queue.waiting_until(db, iso(now + SOON), among):
+        for name, waiting, due in without_model.waiting_until(db, iso(now + SOON), among):
             provider = ai_providers.of(db, name)
             at = max(due, provider.until or due) if provider.open else due
             hopeless = provider.open and provider.category == Category.UNAVAILABLE  # until a person corrects something
@@ -305,7 +305,7 @@ class Ledger:
                 told.append(
                     Standing(
                         *(name, state, reason, until, used, self.allowance(name), iso(ends)),
-                        *(ai_calls.in_flight(db, name), *queue.made_without(db, name)),
+                        *(ai_calls.in_flight(db, name), *without_model.made_without(db, name)),
                     )
                 )
         return told

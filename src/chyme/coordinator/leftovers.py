@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import transitions
+from chyme.coordinator import settling
 from chyme.coordinator.rules import Rules
 from chyme.model import Status, iso
 from chyme.store import digests, events, files, leftovers
@@ -61,5 +61,5 @@ def _follow(
         return
     events.tell(db, now, "digest", file_id, file.path, name, becomes, detail)
     if becomes is Status.SKIPPED:
-        transitions.tell_readers(db, rules, file_id, name, False, now)
-    transitions.project(db, rules, file, digests.of_file(db, file_id), now)
+        settling.tell_readers(db, rules, file_id, name, False, now)
+    settling.project(db, rules, file, digests.of_file(db, file_id), now)

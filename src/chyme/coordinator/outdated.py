@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.coordinator import transitions
+from chyme.coordinator import settling
 from chyme.coordinator.rules import Rules
 from chyme.decide.plan import with_siblings
 from chyme.store import digests, files
+from chyme.store import outdated as outdated_digests
 from chyme.store.database import Database
 
 BATCH = 500
@@ -36,7 +37,7 @@ def outdated(
         by_name: dict[str, set[int]] = {}
         taken: dict[str, float] = {}
         for path in paths or ("",):
-            for one in digests.outdated_by_output(db, recipes, path):
+            for one in outdated_digests.by_output(db, recipes, path):
                 by_name.setdefault(one.name, set()).update(one.file_ids)
                 taken[one.name] = max(taken.get(one.name, 0.0), one.milliseconds)
         for digester in rules.registry:
@@ -66,8 +67,8 @@ def redo(database: Database, rules: Rules, chosen: Sequence[OutdatedDigester], n
             for file_id in some:
                 file = files.by_id(db, file_id)
                 if file is not None:
-                    done += digests.redo(db, file_id, wanted[file_id], now)
-                    transitions.project(db, rules, file, digests.of_file(db, file_id), now)
+                    done += outdated_digests.redo(db, file_id, wanted[file_id], now)
+                    settling.project(db, rules, file, digests.of_file(db, file_id), now)
             return done
 
         count += database.write(redo_some)

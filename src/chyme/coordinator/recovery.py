@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
-from chyme.coordinator import transitions
+from chyme.coordinator import settling
 from chyme.coordinator.owner import is_dead
 from chyme.coordinator.rules import Rules
 from chyme.decide.judge import Verdict
@@ -47,9 +47,9 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
     message = f"{file.path}: chyme died each time {name} worked on it; look at the file, then use 'chyme reset'"
     if rules.has_capture(name, digests.of_file(db, file_id)):
         failure = Verdict(Status.FAILED, True, 0, message, Category.CRASH)
-        transitions.keep_capture(db, rules, file, name, failure, None, now)
+        settling.keep_capture(db, rules, file, name, failure, None, now)
     else:
         queue.fail_interrupted(db, file_id, name, message, now)
-        transitions.tell_readers(db, rules, file_id, name, True, now)
+        settling.tell_readers(db, rules, file_id, name, True, now)
         events.tell(db, now, "digest", file_id, file.path, name, "failed", message)
-    transitions.project(db, rules, file, digests.of_file(db, file_id), now)
+    settling.project(db, rules, file, digests.of_file(db, file_id), now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
@@ -18,14 +17,8 @@ _COLUMNS = (
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once it may be
-WITHOUT = "without its model: "  # before a category: how it was made meanwhile; nobody's donor, and made again
-PRIVATE = "private"  # the recipe of what no model may see: made here, on purpose
 LANE = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
 
-
-_OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
-    AND recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"""
-_NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT}
 _STATUS = {str(status): status for status in Status}
 
 
@@ -125,22 +118,6 @@ def complete(
     )  # fmt: skip
 
 
-def keep_without(
-    db: Connection, file_id: int, digester: str, input_hash: str, duration_ms: int | None, now: str
-) -> None:
-    """What a model made before stays, because it cannot be asked now: completed as it was. `note_without` tells why."""
-    db.execute(
-        """
-        UPDATE digests
-           SET status = 'completed', settled = 1, input_hash = :input, duration_ms = coalesce(:ms, duration_ms),
-               error = NULL, error_category = NULL, retry_at = NULL, run_id = NULL, deadline = NULL,
-               interruptions = 0, priority = 1, updated_at = :now
-         WHERE file_id = :file AND digester = :name AND status = 'in-progress'
-        """,
-        {"input": input_hash, "ms": duration_ms, "now": now, "file": file_id, "name": digester},
-    )
-
-
 def relane(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
     """Put what is pending of a file into the lanes where it belongs: another process may know other settings."""
     db.executemany(
@@ -150,37 +127,6 @@ def relane(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
         """,
         [{"band": LANE, "lane": lane, "file": file_id, "name": name} for name, lane in lanes.items()],
     )
-
-
-def private_ones(db: Connection, digester: str) -> list[tuple[int, str]]:
-    """(file, path) of what was made here because the file was private."""
-    rows = db.execute(
-        "SELECT file_id, file_path FROM digests WHERE status = 'completed' AND digester = ? AND recipe = ?",
-        (digester, PRIVATE),
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
-def note_without(
-    db: Connection,
-    file_id: int,
-    digester: str,
-    recipe: str,
-    provider: str | None,
-    note: str,
-    attempts: int,
-    retry_at: str | None,
-) -> None:
-    """A digest just completed was made without its model: why, whose, and when that may be tried again."""
-    db.execute(
-        """
-        UPDATE digests
-           SET recipe = :recipe, provider = :provider, error = :note, attempts = :attempts, retry_at = :retry
-         WHERE file_id = :file AND digester = :name AND status = 'completed'
-        """,
-        {"recipe": recipe, "provider": provider, "note": note, "attempts": attempts, "retry": retry_at,
-         "file": file_id, "name": digester},
-    )  # fmt: skip
 
 
 def settle_otherwise(
@@ -366,60 +312,6 @@ def counts(db: Connection) -> dict[str, int]:
     rows = db.execute("SELECT status, count(*) FROM digests WHERE held = 0 GROUP BY status")
     found = dict(rows.fetchall())
     return {str(status): found.get(str(status), 0) for status in Status}
-
-
-def outdated(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
-    """How many completed digests were made by an older recipe than today's (output, recipe)."""
-    total = 0
-    for name, recipe in recipes:
-        total += db.execute(
-            f"SELECT count(*) FROM digests WHERE {_OUTDATED}", {"name": name, "recipe": recipe, **_NOT_OUTDATED}
-        ).fetchone()[0]
-    return total
-
-
-@dataclass(frozen=True, slots=True)
-class Outdated:
-    """Digests of one output that were made by an older recipe than today's."""
-
-    name: str
-    file_ids: tuple[int, ...]
-    milliseconds: float  # what one of them took, on the average
-
-
-def outdated_by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "") -> list[Outdated]:
-    """The outdated digests of files at or below a path, by output; outputs that have none are left out."""
-    found = []
-    for name, recipe in recipes:
-        rows = db.execute(
-            f"""
-            SELECT file_id, duration_ms FROM digests
-             WHERE {_OUTDATED}
-               AND (:below IN ('', file_path) OR substr(file_path, 1, length(:below) + 1) = :below || '/')
-            """,
-            {"name": name, "recipe": recipe, "below": below, **_NOT_OUTDATED},
-        ).fetchall()
-        if rows:
-            timed = [took for _, took in rows if took is not None]
-            average = sum(timed) / len(timed) if timed else 0.0
-            found.append(Outdated(name, tuple(file_id for file_id, _ in rows), average))
-    return found
-
-
-def redo(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
-    """Make these again because they are out of date: what is there stays served until replaced. Returns how many."""
-    return sum(
-        db.execute(
-            """
-            UPDATE digests
-               SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
-                   provider = NULL, priority = 2, updated_at = ?
-             WHERE file_id = ? AND digester = ? AND status = 'completed'
-            """,
-            (now, file_id, name),
-        ).rowcount
-        for name in outputs
-    )
 
 
 def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.store.digests import WITHOUT
+from chyme.store.without_model import WITHOUT
 
 NOBODY = "nobody makes this any more"  # the error and the recipe of such a digest: by its recipe it is found again
 _BEYOND = WITHOUT.rstrip() + "!"  # the first text behind all recipes that begin with WITHOUT
