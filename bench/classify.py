@@ -11,44 +11,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import BinaryIO
 
 from bench.figures import Figure, Sizes, Tell, remark, warn
+from bench.score_corpus import DiskSource, source_of
 from bench.vaults import CORPUS
 from chyme.decide.by_rules import FILE, classified, dates_of, plain_text
 from chyme.decide.classification import Classification
-from chyme.digester import StaysHome
 from chyme.engines.convert import convert
 from chyme.engines.converted import ConversionLimits
-from chyme.engines.kinds import HEAD_BYTES, identify
 from chyme.engines.language import language_of
 from chyme.engines.properties import properties_of
 from chyme.engines.text import read_text
 from chyme.errors import DigestError
-from chyme.model import File, Kind, Stamp, Upstream
+from chyme.model import Kind
 
 FOLDERS = ("pdf", "docx", "xlsx", "pptx", "epub", "odt", "rtf", "html", "eml", "text", "csv", "json")
 SAMPLE, SEED = 30, 11
 SECONDS = 60  # a document that takes longer is left out
 LEAST = {"title": 0.6, "date": 0.5, "language": 0.65, "tags": 0.55, "summary": 0.75}
-
-
-@dataclass(frozen=True, slots=True)
-class _OnDisk(StaysHome):
-    """A file as a digester sees it."""
-
-    path: Path
-    file: File
-    scratch: Path
-
-    def open(self) -> BinaryIO:
-        return self.path.open("rb")
-
-    def output(self, name: str) -> Upstream | None:
-        return None
-
-    def progress(self, fraction: float) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +82,10 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
 
 
 def _done(path: Path, scratch: Path) -> _Done | None:
-    data = path.read_bytes()
-    kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-    if kind not in (Kind.DOCUMENT, Kind.TEXT):
+    source = source_of(path, scratch)
+    if source.file.kind not in (Kind.DOCUMENT, Kind.TEXT):
         return None
-    stamp = Stamp("1", "1", len(data), 0)
-    source = _OnDisk(path, File(1, path.name, path.name, kind, mime, stamp, "", 1), scratch)
+    data = path.read_bytes()
     began = time.process_time()
     try:
         with _in_time():
@@ -121,14 +99,14 @@ def _done(path: Path, scratch: Path) -> _Done | None:
     return _Done(path.name, has_text, found, 1000 * (converted - began), 1000 * (ended - converted))
 
 
-def _texts(source: _OnDisk, data: bytes) -> dict[str, str]:
+def _texts(source: DiskSource, data: bytes) -> dict[str, str]:
     file = source.file
     if file.kind is Kind.TEXT:
         return {FILE: read_text(source).text}
     return {"doc-to-markdown": convert(file.name, data, file.mime, ConversionLimits()).markdown}
 
 
-def _classified(source: _OnDisk, texts: dict[str, str]) -> Classification:
+def _classified(source: DiskSource, texts: dict[str, str]) -> Classification:
     file = source.file
     properties = properties_of(source)
     language, sure = language_of(plain_text(texts))

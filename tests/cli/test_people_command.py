@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from at_the_keyboard import Typed
 
 from chyme.app import now
-from chyme.cli.main import Chyme
 from chyme.cli.people import people
 from chyme.coordinator import Intake, Rules
 from chyme.coordinator.joining import content_of
@@ -23,59 +19,34 @@ from chyme.store.database import Database
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 
 
-class Typed:
-    """A vault with recordings in it, and a person at the keyboard."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.command = Chyme("chyme", {"people": people})
-        database = Database(root / ".chyme")
-        intake = Intake(database, Rules(()), now)
-        for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
-            intake.take_in([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
-            file = files.by_path(database.read(), path)
-            assert file is not None
-            sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
-            output = Output(SPEAKERS, "{}", voices=sounds)
-            database.write(lambda db, file=file, output=output: content_of(db, file, output, 0.75, "now"))  # type: ignore[misc]
-        database.close()
-
-    def __call__(self, *words: str) -> Result:
-        return CliRunner().invoke(self.command, ["people", *words])
-
-    def json(self, *words: str) -> Any:
-        answer = self("--vault", os.fspath(self.root), *words, "--json") if words else self.listed("--json")
-        assert answer.exit_code == 0, answer.output
-        return json.loads(answer.stdout)
-
-    def listed(self, *words: str) -> Result:
-        return self("--vault", os.fspath(self.root), *words)
-
-    def says(self, *words: str) -> str:
-        answer = self(*words, "--vault", os.fspath(self.root))
-        assert answer.exit_code == 0, answer.output
-        return answer.stdout
-
-    def refuses(self, *words: str) -> str:
-        answer = self(*words, "--vault", os.fspath(self.root))
-        assert answer.exit_code == 2, answer.output
-        assert answer.stderr.startswith("chyme: ")
-        return answer.stderr
-
-
 @pytest.fixture
 def typed(tmp_path: Path) -> Typed:
-    return Typed(tmp_path)
+    """A vault with recordings in it."""
+    database = Database(tmp_path / ".chyme")
+    intake = Intake(database, Rules(()), now)
+    for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
+        intake.take_in([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
+        file = files.by_path(database.read(), path)
+        assert file is not None
+        sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
+        output = Output(SPEAKERS, "{}", voices=sounds)
+        database.write(lambda db, file=file, output=output: content_of(db, file, output, 0.75, "now"))  # type: ignore[misc]
+    database.close()
+    return Typed(tmp_path, people)
 
 
 def test_everybody_is_listed_with_or_without_saying_list(typed: Typed) -> None:
     lines = "     1  Person 1  2 voices in 2 files, 2:20\n     2  Person 2  1 voice in 1 file, 1:10\n"
 
-    assert typed.listed().stdout == typed.says("list") == lines
+    assert typed.says() == typed.says("list") == lines
     assert typed.json() == typed.json("list")
     assert typed.json()["people"][0] == {
         "id": 1, "name": None, "called": "Person 1", "voices": 2, "files": 2, "seconds": 140.0,
     }  # fmt: skip
+
+
+def test_json_may_be_asked_for_before_or_behind_what_is_to_be_done(typed: Typed) -> None:
+    assert typed.says("--json", "list") == typed.says("list", "--json") != typed.says("list")
 
 
 def test_somebody_is_shown(typed: Typed) -> None:
@@ -116,13 +87,11 @@ def test_mistakes_are_answered_in_a_sentence(typed: Typed) -> None:
 
 def test_a_vault_without_people_says_so(tmp_path: Path) -> None:
     Database(tmp_path / ".chyme").close()
-    answer = CliRunner().invoke(Chyme("chyme", {"people": people}), ["people", "--vault", os.fspath(tmp_path)])
 
-    assert answer.stdout == "nobody was heard yet\n"
+    assert Typed(tmp_path, people).says() == "nobody was heard yet\n"
 
 
 def test_a_folder_that_is_no_vault_is_not_made_one(tmp_path: Path) -> None:
-    answer = CliRunner().invoke(Chyme("chyme", {"people": people}), ["people", "--vault", os.fspath(tmp_path)])
+    Typed(tmp_path, people).refuses()
 
-    assert answer.exit_code == 2
     assert list(tmp_path.iterdir()) == []

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from at_the_keyboard import Typed
 
 from chyme.app import now
-from chyme.cli.main import Chyme
 from chyme.cli.tags import tags
 from chyme.coordinator import Intake, Rules, tagging
 from chyme.decide.tag_names import TAGS
@@ -22,45 +18,20 @@ from chyme.store import tags as store
 from chyme.store.database import Database
 
 
-class Typed:
-    """A vault with tagged files in it, and a person at the keyboard."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.command = Chyme("chyme", {"tags": tags})
-        database = Database(root / ".chyme")
-        intake = Intake(database, Rules(()), now)
-        for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
-            intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
-            file = files.by_path(database.read(), path)
-            assert file is not None
-            output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)))
-            database.write(lambda db, file=file, output=output: tagging.content_of(db, file, output, "now"))  # type: ignore[misc]
-            database.write(lambda db, file=file: projection.describe(db, file.id, "now"))  # type: ignore[misc]
-        database.close()
-
-    def __call__(self, *words: str) -> Result:
-        return CliRunner().invoke(self.command, ["tags", *words])
-
-    def json(self, *words: str) -> Any:
-        answer = self("--vault", os.fspath(self.root), *words, "--json")
-        assert answer.exit_code == 0, answer.output
-        return json.loads(answer.stdout)
-
-    def says(self, *words: str) -> str:
-        answer = self(*words, "--vault", os.fspath(self.root))
-        assert answer.exit_code == 0, answer.output
-        return answer.stdout
-
-    def refuses(self, *words: str) -> str:
-        answer = self(*words, "--vault", os.fspath(self.root))
-        assert answer.exit_code == 2, answer.output
-        return answer.stderr
-
-
 @pytest.fixture
 def chyme(tmp_path: Path) -> Typed:
-    return Typed(tmp_path)
+    """A vault with tagged files in it."""
+    database = Database(tmp_path / ".chyme")
+    intake = Intake(database, Rules(()), now)
+    for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
+        intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
+        file = files.by_path(database.read(), path)
+        assert file is not None
+        output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)))
+        database.write(lambda db, file=file, output=output: tagging.content_of(db, file, output, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file: projection.describe(db, file.id, "now"))  # type: ignore[misc]
+    database.close()
+    return Typed(tmp_path, tags)
 
 
 def test_tags_are_listed_with_their_files(chyme: Typed) -> None:
@@ -116,5 +87,4 @@ def test_tags_that_may_be_one_come_with_the_command_that_merges_them(chyme: Type
 
 def test_a_vault_without_tags_says_so(tmp_path: Path) -> None:
     Database(tmp_path / ".chyme").close()
-    answer = CliRunner().invoke(Chyme("chyme", {"tags": tags}), ["tags", "--vault", os.fspath(tmp_path)])
-    assert answer.stdout == "there are no tags yet\n"
+    assert Typed(tmp_path, tags).says() == "there are no tags yet\n"

@@ -21,6 +21,7 @@ import pytest
 from numpy.typing import NDArray
 
 from chyme.engines.onnx_file import OnnxFile
+from chyme.engines.onnx_session import open_session
 from chyme.engines.voices.clustering import tell_apart, voices_of
 from chyme.engines.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
 from chyme.engines.voices.linkage import joined
@@ -397,20 +398,24 @@ def test_a_tensor_that_reaches_past_its_numbers_is_refused() -> None:
 
 
 def test_a_file_written_by_hand_is_what_onnxruntime_runs() -> None:
-    import onnxruntime  # type: ignore[import-untyped]
-
     made = OnnxFile()
     weight = numpy.arange(12, dtype=numpy.float32).reshape(2, 3, 2)
     shape = made.constant(numpy.array([0, -1], numpy.int64))
     result = made.add("Reshape", made.add("Conv", "given", made.constant(weight), strides=[2], pads=[1, 0]), shape)
-    session = onnxruntime.InferenceSession(
-        made.data({"given": ("batch", 3, "length")}, {result: ("batch", "all")}), providers=["CPUExecutionProvider"]
-    )
+    session = open_session(made.data({"given": ("batch", 3, "length")}, {result: ("batch", "all")}))
     given = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4)
     (told,) = session.run(None, {"given": given})
     padded = numpy.pad(given, ((0, 0), (0, 0), (1, 0)))
     steps = [numpy.einsum("bci,oci->bo", padded[:, :, at : at + 2], weight) for at in (0, 2)]
     assert told.tolist() == numpy.stack(steps, axis=2).reshape(2, -1).tolist()
+
+
+def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no network")
+    for network in (b"no network", str(broken), str(tmp_path / "absent.onnx")):
+        with pytest.raises(ValueError):
+            open_session(network)
 
 
 def test_a_tone_is_loudest_in_its_band() -> None:

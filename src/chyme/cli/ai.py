@@ -10,8 +10,8 @@ import click
 
 from chyme.app import App
 from chyme.app.clock import now
+from chyme.cli.asked import Asked, asked_options
 from chyme.cli.counted import counted
-from chyme.cli.people import Asked
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.coordinator.ledger import Standing
 from chyme.errors import UsageError
@@ -33,20 +33,17 @@ def ai(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 
 
 @ai.command()
-@vault_options
-@click.pass_obj
-def status(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def status(asked: Asked) -> None:
     """Show how each configured model stands: ready, paused, resting after failures, or its budget spent."""
-    _status(asked.or_(vault, as_json))
+    _status(asked)
 
 
 @ai.command()
 @click.argument("provider", required=False)
-@vault_options
-@click.pass_obj
-def pause(asked: Asked, provider: str | None, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def pause(asked: Asked, provider: str | None) -> None:
     """Make no call of a model, or of any, until `resume`. Everything else goes on, by local rules."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         names = _meant(app, provider)
         app.ledger.pause(names)
@@ -58,11 +55,9 @@ def pause(asked: Asked, provider: str | None, vault: Path | None, as_json: bool)
 
 @ai.command()
 @click.argument("provider", required=False)
-@vault_options
-@click.pass_obj
-def resume(asked: Asked, provider: str | None, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def resume(asked: Asked, provider: str | None) -> None:
     """Let calls go on, also to a model that is resting after failures; what was made without it is made again."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         names = _meant(app, provider)
         count = app.ledger.resume(names)
@@ -78,11 +73,9 @@ def resume(asked: Asked, provider: str | None, vault: Path | None, as_json: bool
 @ai.command()
 @click.option("--by", type=click.Choice(sorted(BY)), default="provider", help="What to add up by.")
 @click.option("--days", type=click.IntRange(min=1), default=30, help="How far to look back.")
-@vault_options
-@click.pass_obj
-def spend(asked: Asked, by: str, days: int, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def spend(asked: Asked, by: str, days: int) -> None:
     """Add up calls, tokens and cost."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         found = app.ledger.accounts(by, iso(now() - timedelta(days=days)))
     if asked.as_json:

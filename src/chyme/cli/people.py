@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from chyme.app import App
+from chyme.cli.asked import Asked, asked_options
 from chyme.cli.transcripts import clock
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.people import Done
 from chyme.people import as_json as shape
-
-
-@dataclass(frozen=True)
-class Asked:
-    """--vault and --json, which may stand before or behind what is to be done."""
-
-    vault: Path | None
-    as_json: bool
-
-    def or_(self, vault: Path | None, as_json: bool) -> Asked:
-        return Asked(vault or self.vault, as_json or self.as_json)
 
 
 @click.group(invoke_without_command=True)
@@ -40,20 +30,17 @@ def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 
 
 @people.command("list")
-@vault_options
-@click.pass_obj
-def list_(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def list_(asked: Asked) -> None:
     """List everybody, named ones first."""
-    _list(asked.or_(vault, as_json))
+    _list(asked)
 
 
 @people.command()
 @click.argument("person")
-@vault_options
-@click.pass_obj
-def show(asked: Asked, person: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def show(asked: Asked, person: str) -> None:
     """Show where somebody is heard, and how they begin."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         found = app.people.show(person)
     told = shape(found.person)
@@ -70,70 +57,60 @@ def show(asked: Asked, person: str, vault: Path | None, as_json: bool) -> None:
 @people.command()
 @click.argument("person")
 @click.argument("name")
-@vault_options
-@click.pass_obj
-def name(asked: Asked, person: str, name: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def name(asked: Asked, person: str, name: str) -> None:
     """Give somebody a name. All their files are found by it."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.name(person, name))
+    _decide(asked, lambda app: app.people.name(person, name))
 
 
 @people.command()
 @click.argument("person")
-@vault_options
-@click.pass_obj
-def unname(asked: Asked, person: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def unname(asked: Asked, person: str) -> None:
     """Take somebody's name away."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.unname(person))
+    _decide(asked, lambda app: app.people.unname(person))
 
 
 @people.command()
 @click.argument("person")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
-@vault_options
-@click.pass_obj
-def merge(asked: Asked, person: str, others: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+@asked_options
+def merge(asked: Asked, person: str, others: tuple[str, ...]) -> None:
     """Say that these are all one person; the first keeps the name."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.merge(person, others))
+    _decide(asked, lambda app: app.people.merge(person, others))
 
 
 @people.command()
 @click.argument("person")
 @click.argument("voices", nargs=-1, required=True, metavar="VOICE…")
-@vault_options
-@click.pass_obj
-def split(asked: Asked, person: str, voices: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+@asked_options
+def split(asked: Asked, person: str, voices: tuple[str, ...]) -> None:
     """Say that these voices of a person are somebody else's, all of one new person."""
-    _decide(
-        asked.or_(vault, as_json),
-        lambda app: app.people.split(person, [_inside(app, voice) for voice in voices]),
-    )
+    _decide(asked, lambda app: app.people.split(person, [_inside(app, voice) for voice in voices]))
 
 
 @people.command()
 @click.argument("voice")
 @click.argument("person", metavar="PERSON|new")
-@vault_options
-@click.pass_obj
-def move(asked: Asked, voice: str, person: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def move(asked: Asked, voice: str, person: str) -> None:
     """Say whose voice this is: somebody's, or that of a new person."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.move(_inside(app, voice), person))
+    _decide(asked, lambda app: app.people.move(_inside(app, voice), person))
 
 
 @people.command()
 @click.argument("person")
-@vault_options
-@click.pass_obj
-def remove(asked: Asked, person: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def remove(asked: Asked, person: str) -> None:
     """Forget somebody with a name who is heard nowhere any more."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.remove(person))
+    _decide(asked, lambda app: app.people.remove(person))
 
 
 @people.command()
-@vault_options
-@click.pass_obj
-def undo(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def undo(asked: Asked) -> None:
     """Take the last of these decisions back; again: the one before it."""
-    _decide(asked.or_(vault, as_json), lambda app: app.people.undo(), before="undone: ")
+    _decide(asked, lambda app: app.people.undo(), before="undone: ")
 
 
 def _list(asked: Asked) -> None:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from chyme.app import App
+from chyme.cli.asked import Asked, asked_options
 from chyme.cli.counted import counted
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.tags import Done
 from chyme.tags import as_json as shape
-
-
-@dataclass(frozen=True)
-class Asked:
-    """--vault and --json, which may stand before or behind what is to be done."""
-
-    vault: Path | None
-    as_json: bool
-
-    def or_(self, vault: Path | None, as_json: bool) -> Asked:
-        return Asked(vault or self.vault, as_json or self.as_json)
 
 
 @click.group(invoke_without_command=True)
@@ -37,20 +27,17 @@ def tags(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 
 
 @tags.command("list")
-@vault_options
-@click.pass_obj
-def list_(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def list_(asked: Asked) -> None:
     """List all tags, those on most files first, and what was decided about them."""
-    _list(asked.or_(vault, as_json))
+    _list(asked)
 
 
 @tags.command()
 @click.argument("tag")
-@vault_options
-@click.pass_obj
-def show(asked: Asked, tag: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def show(asked: Asked, tag: str) -> None:
     """Show the files that have a tag."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         found = app.tags.show(tag)
     if asked.as_json:
@@ -68,47 +55,41 @@ def show(asked: Asked, tag: str, vault: Path | None, as_json: bool) -> None:
 @tags.command()
 @click.argument("old")
 @click.argument("new")
-@vault_options
-@click.pass_obj
-def rename(asked: Asked, old: str, new: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def rename(asked: Asked, old: str, new: str) -> None:
     """Call a tag otherwise, on all files and whenever it is proposed again."""
-    _decide(asked.or_(vault, as_json), lambda app: app.tags.rename(old, new))
+    _decide(asked, lambda app: app.tags.rename(old, new))
 
 
 @tags.command()
 @click.argument("into")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
-@vault_options
-@click.pass_obj
-def merge(asked: Asked, into: str, others: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+@asked_options
+def merge(asked: Asked, into: str, others: tuple[str, ...]) -> None:
     """Say that the other tags mean the first one. Files that have one of them have that one instead."""
-    _decide(asked.or_(vault, as_json), lambda app: app.tags.merge(into, others))
+    _decide(asked, lambda app: app.tags.merge(into, others))
 
 
 @tags.command()
 @click.argument("tag")
-@vault_options
-@click.pass_obj
-def ban(asked: Asked, tag: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def ban(asked: Asked, tag: str) -> None:
     """Never give a tag to any file; those you gave it to by hand keep it."""
-    _decide(asked.or_(vault, as_json), lambda app: app.tags.ban(tag))
+    _decide(asked, lambda app: app.tags.ban(tag))
 
 
 @tags.command()
 @click.argument("tag")
-@vault_options
-@click.pass_obj
-def unban(asked: Asked, tag: str, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def unban(asked: Asked, tag: str) -> None:
     """Allow a tag again; files get it when they are digested again."""
-    _decide(asked.or_(vault, as_json), lambda app: app.tags.unban(tag))
+    _decide(asked, lambda app: app.tags.unban(tag))
 
 
 @tags.command()
-@vault_options
-@click.pass_obj
-def similar(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def similar(asked: Asked) -> None:
     """List tags that may be one, and how to merge them."""
-    asked = asked.or_(vault, as_json)
     with opened(asked.vault) as app:
         pairs = app.tags.similar()
     if asked.as_json:
@@ -124,11 +105,10 @@ def similar(asked: Asked, vault: Path | None, as_json: bool) -> None:
 
 
 @tags.command()
-@vault_options
-@click.pass_obj
-def undo(asked: Asked, vault: Path | None, as_json: bool) -> None:
+@asked_options
+def undo(asked: Asked) -> None:
     """Take the last of these decisions back; again: the one before it."""
-    _decide(asked.or_(vault, as_json), lambda app: app.tags.undo(), before="undone: ")
+    _decide(asked, lambda app: app.tags.undo(), before="undone: ")
 
 
 def _list(asked: Asked) -> None:

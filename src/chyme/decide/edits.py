@@ -63,13 +63,12 @@ def applied(found: Described, edits: Mapping[str, object], becomes: Mapping[str,
 
     `becomes` tells which tags were renamed or merged since. A ban does not reach what somebody gave by hand.
     """
-    title, day = found.title, found.date
-    if TITLE in edits and _is_text(edits[TITLE]):
-        title = edits[TITLE]  # type: ignore[assignment]
-    if DATE in edits and _is_text(edits[DATE]):
-        day = edits[DATE]  # type: ignore[assignment]
-    tags = tags_with(found.tags, tag_edit(edits.get(TAGS)), becomes)
-    return replace(found, title=title, date=day, tags=tags)
+    return replace(
+        found,
+        title=_text(edits, TITLE, found.title),
+        date=_text(edits, DATE, found.date),
+        tags=tags_with(found.tags, tag_edit(edits.get(TAGS)), becomes),
+    )
 
 
 def tags_with(found: Sequence[str], edit: TagEdit, becomes: Mapping[str, str] = _NOTHING) -> tuple[str, ...]:
@@ -144,8 +143,10 @@ def date_given(text: str) -> str:
     return typed
 
 
-def _is_text(value: object) -> bool:
-    return value is None or isinstance(value, str)
+def _text(edits: Mapping[str, object], name: str, found: str | None) -> str | None:
+    """What a person set, which may be None; else what was found."""
+    value = edits.get(name, found)
+    return value if value is None or isinstance(value, str) else found
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from chyme.engines.embedding.network import TEXT, WIDTH, network
 from chyme.engines.embedding.safetensors import tensors
 from chyme.engines.embedding.settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
 from chyme.engines.embedding.tokens import Tokens
+from chyme.engines.onnx_session import open_session
 from chyme.engines.weights.known import EMBEDDING
 from chyme.engines.weights.shelf import checked
 from chyme.errors import EngineUnavailable
@@ -49,8 +50,6 @@ class MiniLm:
 
     def __init__(self, numbers: Path, vocabulary: bytes, threads: int = 1, exact: bool = False) -> None:
         """Takes the files of weights; ValueError when they are others. `exact` multiplies real numbers."""
-        import onnxruntime  # type: ignore[import-untyped]
-
         self.model = EXACT if exact else MODEL
         self._tokens = Tokens(vocabulary)
         self._threads = threads
@@ -63,14 +62,7 @@ class MiniLm:
             )
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
-        options = onnxruntime.SessionOptions()
-        options.inter_op_num_threads = options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        options.enable_cpu_mem_arena = False  # it would keep the most that was ever needed
-        try:
-            self._session: Any = onnxruntime.InferenceSession(made, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's errors have no common parent
-            raise ValueError(str(error)) from error
+        self._session = open_session(made)
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """One text at a time: texts of one length each need no padding, which would be multiplied too."""

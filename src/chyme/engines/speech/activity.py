@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chyme.engines.onnx_session import open_session
 from chyme.engines.speech.sound import RATE
 from chyme.errors import EngineUnavailable
 
@@ -220,13 +221,7 @@ class _Model:
 
 @functools.cache
 def _session() -> Any:
-    import onnxruntime  # type: ignore[import-untyped]
-
-    options = onnxruntime.SessionOptions()
-    options.inter_op_num_threads = options.intra_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(_path()), options, providers=["CPUExecutionProvider"])
+    return open_session(str(_path()))
 
 
 def _path() -> Path:

@@ -6,8 +6,9 @@ import functools
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from chyme.engines.onnx_session import open_session
 from chyme.engines.voices.network import BANDS, SOUND, SPREAD, network, spread
 from chyme.engines.voices.spectrum import RATE, spectrum
 from chyme.engines.voices.tensors import tensors
@@ -50,20 +51,11 @@ class Encoder:
 
     def __init__(self, data: bytes) -> None:
         """Takes the file of weights; ValueError when it is another one."""
-        import onnxruntime  # type: ignore[import-untyped]
-
         try:
             made, self._voice = network(tensors(data))
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
-        options = onnxruntime.SessionOptions()
-        options.inter_op_num_threads = options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        options.enable_cpu_mem_arena = False  # it would keep the most that was ever needed
-        try:
-            self._session: Any = onnxruntime.InferenceSession(made, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's errors have no common parent
-            raise ValueError(str(error)) from error
+        self._session = open_session(made)
 
     def windows(self, samples: Samples, start: float, spans: Sequence[tuple[float, float]]) -> list[Window]:
         """How the speech in these spans of the file sounds, in order; `samples` are 16 kHz and begin at `start`.
