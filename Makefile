@@ -22,6 +22,10 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 	CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 
+# Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together.
+JOBS ?= $(shell expr $$(nproc) + 1)
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
+
 # What is missing is fetched, what cannot be fetched is told; chyme works without it.
 WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
 
@@ -53,14 +57,14 @@ test: $(READY_TO_TEST) ## Run every check and every test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
-	$(PY) -m pytest
+	$(PYTEST)
 
 check: $(READY_TO_TEST) ## The same without the slow tests, in under a minute
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
-	$(PY) -m pytest -m "not slow"
+	$(PYTEST) -m "not slow"
 
 format: $(READY_TO_TEST) ## Format the code and fix what the linter can fix
 	$(VENV)/bin/ruff format .
