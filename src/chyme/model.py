@@ -38,6 +38,7 @@ class Lane(IntEnum):
     LONG = 1  # takes minutes
     AWAY = 2  # waits for strangers on the network
     MODEL = 3  # waits for a model
+    MEANING = 4  # small files gather there, and go on together
 
 
 class Status(StrEnum):
@@ -176,6 +177,15 @@ class TagVector:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedded:
+    """What passages mean, as an embedder tells it: a vector of length 1 for each, in their order."""
+
+    model: str  # its name with all that changes its vectors: those of different models cannot be compared
+    dimension: int
+    vectors: bytes  # float32, little-endian, one after the other
+
+
+@dataclass(frozen=True, slots=True)
 class Without:
     """Why something was made without the model that should have made it, and when that may be tried again."""
 
@@ -190,7 +200,7 @@ class Without:
 class Question:
     """One call of a model, before it is made."""
 
-    provider: str  # how its settings begin: llm, vision, speech
+    provider: str  # how its settings begin: llm, vision, speech, embedding
     host: str
     model: str
     hash: str  # of everything that is sent, the key apart: equal questions have equal answers
@@ -240,6 +250,7 @@ class Output:
     voices: tuple[Voice, ...] = ()  # to be joined to people; speaker-embedding only
     tag_vectors: tuple[TagVector, ...] = ()  # tags and tag-embeddings only
     without: Without | None = None  # made by local rules, because a model could not
+    embedded: Embedded | None = None  # what `passages` mean; search-semantic only
 
 
 @dataclass(frozen=True, slots=True)

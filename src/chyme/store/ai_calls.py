@@ -8,6 +8,7 @@ from sqlite3 import Connection
 from chyme.model import CallEnd, Question, Reply
 
 NEVER_SENT = "unreachable"  # nobody heard it, so it spends nothing
+SEARCH = "search"  # stands for the digester where a person asked, and no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,21 @@ BY = {
     "provider": "provider",
     "model": "model",
     "digester": "digester",
-    "file": "coalesce((SELECT path FROM files WHERE id = file_id), '(forgotten)')",
+    "file": f"""coalesce((SELECT path FROM files WHERE id = file_id),
+                         iif(digester = '{SEARCH}', '(questions)', '(forgotten)'))""",
     "day": "substr(at, 1, 10)",
 }
 
 
-def begin(db: Connection, question: Question, digester: str, file_id: int, run_id: str, now: str) -> int:
-    """A call is about to be made. Returns its id."""
+def begin(db: Connection, question: Question, digester: str, file_id: int | None, run_id: str, now: str) -> int:
+    """A call is about to be made. Returns its id. Where it is for no file, nothing of what was asked is kept."""
+    asked = "" if file_id is None else question.hash
     row = db.execute(
         """
         INSERT INTO ai_calls (at, provider, host, model, digester, file_id, run_id, question, outcome)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'in-flight') RETURNING id
         """,
-        (now, question.provider, question.host, question.model, digester, file_id, run_id, question.hash),
+        (now, question.provider, question.host, question.model, digester, file_id, run_id, asked),
     ).fetchone()
     return int(row[0])
 

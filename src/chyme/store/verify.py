@@ -76,6 +76,31 @@ _QUESTIONS = {
                SELECT 1 FROM json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS told
                 WHERE json_extract(told.value, '$.voice_id') = v.id)
     """,
+    "semantic passages without a vector": """
+        SELECT f.path FROM semantic_passages p JOIN files f ON f.id = p.file_id
+         WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.id = p.id)
+         GROUP BY f.path
+    """,
+    "vectors of another length than their embedder's": """
+        SELECT f.path || ' ' || e.model
+          FROM vectors v JOIN semantic_passages p ON p.id = v.id JOIN embedders e ON e.id = p.embedder_id
+          JOIN files f ON f.id = p.file_id
+         WHERE length(v.vector) <> 4 * e.dimension
+         GROUP BY f.path, e.model
+    """,
+    "semantic passages without their digest": """
+        SELECT f.path FROM semantic_passages p JOIN files f ON f.id = p.file_id
+         WHERE NOT EXISTS (SELECT 1 FROM digests d WHERE d.file_id = p.file_id AND d.digester = 'search-semantic')
+         GROUP BY f.path
+    """,
+    "embedders of which not exactly one serves": """
+        SELECT model FROM embedders WHERE (SELECT count(*) FROM embedders WHERE serves = 1) <> 1
+    """,
+    "files kept for larger engines though there are none": """
+        SELECT coalesce(f.path, 'file ' || o.file_id || ', which is gone')
+          FROM outbox o LEFT JOIN files f ON f.id = o.file_id
+         WHERE NOT (SELECT active FROM outbox_state)
+    """,
 }
 
 

@@ -1,0 +1,79 @@
+"""What larger engines shall hold: every passage, name and vector in the database, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from sqlite3 import Connection
+
+
+def sizes(db: Connection, file_ids: Collection[int]) -> dict[int, int]:
+    """How many passages and vectors each file has."""
+    rows = db.execute(
+        """
+        SELECT wanted.value, (SELECT count(*) FROM passages WHERE file_id = wanted.value)
+                           + (SELECT count(*) FROM semantic_passages WHERE file_id = wanted.value)
+          FROM json_each(?) AS wanted
+        """,
+        (json.dumps(list(file_ids)),),
+    )
+    return dict(rows)
+
+
+def passages_of(db: Connection, file_ids: Collection[int]) -> list[tuple[int, int, str]]:
+    """The files' passages as the index reads them: id, file and text."""
+    return db.execute(
+        """
+        SELECT passages.id, passages.file_id, coalesce(passages.segmented, passages.text)
+          FROM json_each(?) AS wanted CROSS JOIN passages ON passages.file_id = wanted.value
+         WHERE passages.digester = 'search-keyword'
+        """,
+        (json.dumps(list(file_ids)),),
+    ).fetchall()
+
+
+def names_of(db: Connection, file_ids: Collection[int]) -> list[tuple[int, str, str, str, str]]:
+    """What the files are called, as the index reads it: file, name, title, tags and summary."""
+    return db.execute(
+        """
+        SELECT file_terms.file_id, file_terms.name, file_terms.title, file_terms.tags, file_terms.summary
+          FROM json_each(?) AS wanted CROSS JOIN file_terms ON file_terms.file_id = wanted.value
+        """,
+        (json.dumps(list(file_ids)),),
+    ).fetchall()
+
+
+def vectors_of(db: Connection, file_ids: Collection[int], embedder_id: int) -> list[tuple[int, int, bytes]]:
+    """What this embedder said about the files: id, file and vector."""
+    return db.execute(
+        """
+        SELECT semantic_passages.id, semantic_passages.file_id, vectors.vector
+          FROM json_each(?) AS wanted
+         CROSS JOIN semantic_passages
+            ON semantic_passages.file_id = wanted.value AND semantic_passages.embedder_id = ?
+         CROSS JOIN vectors ON vectors.id = semantic_passages.id
+        """,
+        (json.dumps(list(file_ids)), embedder_id),
+    ).fetchall()
+
+
+def files_embedded_by(db: Connection, embedder_id: int) -> list[int]:
+    rows = db.execute("SELECT DISTINCT file_id FROM semantic_passages WHERE embedder_id = ?", (embedder_id,))
+    return [file_id for (file_id,) in rows]
+
+
+def every_passage(db: Connection) -> Iterator[tuple[int, int]]:
+    """Ids with their files."""
+    return db.execute("SELECT id, file_id FROM passages WHERE digester = 'search-keyword'")
+
+
+def every_name(db: Connection) -> Iterator[tuple[int, int]]:
+    """The same for names, which go by the ids of their files."""
+    return db.execute("SELECT file_id, file_id FROM file_terms")
+
+
+def every_vector(db: Connection, embedder_id: int) -> Iterator[tuple[int, int]]:
+    """The same for one embedder's vectors."""
+    return db.execute(
+        "SELECT id, file_id FROM semantic_passages JOIN vectors USING (id) WHERE embedder_id = ?", (embedder_id,)
+    )

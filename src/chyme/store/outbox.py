@@ -1,0 +1,75 @@
+"""Files whose entries in larger engines are not what they should be. Triggers write it; see the migration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from sqlite3 import Connection
+from typing import NamedTuple
+
+
+class Dirty(NamedTuple):
+    """A file whose entries must be written again, or taken away, and the change that made it so."""
+
+    file_id: int
+    sequence: int  # grows with every change: an entry made before the last one is not done
+
+
+def activate(db: Connection) -> None:
+    """There are larger engines from now on, and they have yet to be told of every file."""
+    db.execute("UPDATE outbox_state SET active = 1, sequence = sequence + 1")
+    db.execute(
+        """
+        INSERT INTO outbox (file_id, sequence) SELECT id, (SELECT sequence FROM outbox_state) FROM files WHERE true
+            ON CONFLICT (file_id) DO UPDATE SET sequence = excluded.sequence
+        """
+    )
+
+
+def deactivate(db: Connection) -> None:
+    """There are no larger engines any more: nothing is kept for them."""
+    db.execute("UPDATE outbox_state SET active = 0")
+    db.execute("DELETE FROM outbox")
+
+
+def is_active(db: Connection) -> bool:
+    row = db.execute("SELECT active FROM outbox_state").fetchone()
+    return bool(row[0])
+
+
+def dirty(db: Connection, limit: int) -> list[Dirty]:
+    """The files that changed longest ago."""
+    rows = db.execute("SELECT file_id, sequence FROM outbox ORDER BY sequence, file_id LIMIT ?", (limit,))
+    return [Dirty(*row) for row in rows]
+
+
+def done(db: Connection, rows: Sequence[Dirty]) -> int:
+    """Take out files the engines were told of, but for those that changed since. Returns how many."""
+    return db.executemany("DELETE FROM outbox WHERE file_id = ? AND sequence = ?", rows).rowcount if rows else 0
+
+
+def put(db: Connection, file_ids: Collection[int]) -> None:
+    """Let these files be written again. Without larger engines nothing happens."""
+    if not file_ids or not is_active(db):
+        return
+    db.execute("UPDATE outbox_state SET sequence = sequence + 1")
+    db.execute(
+        """
+        INSERT INTO outbox (file_id, sequence)
+        SELECT value, (SELECT sequence FROM outbox_state) FROM json_each(?) WHERE true
+            ON CONFLICT (file_id) DO UPDATE SET sequence = excluded.sequence
+        """,
+        (json.dumps(list(file_ids)),),
+    )
+
+
+def count(db: Connection) -> int:
+    """How many files the engines have yet to be told of."""
+    row = db.execute("SELECT count(*) FROM outbox").fetchone()
+    return int(row[0])
+
+
+def oldest(db: Connection) -> Dirty | None:
+    """The file that changed longest ago; None when the engines know everything."""
+    rows = dirty(db, 1)
+    return rows[0] if rows else None

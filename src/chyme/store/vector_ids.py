@@ -1,0 +1,23 @@
+"""Which ids of vectors were ever given, and which are still there."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+
+def last_given(db: Connection) -> int:
+    """The highest id any passage ever had. It falls only when an older state of the database took its place."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'semantic_passages'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def there(db: Connection, embedder_id: int, low: int, high: int) -> list[int]:
+    """The embedder's passages with an id above `low`, up to and with `high`, in order."""
+    rows = db.execute(
+        """
+        SELECT id FROM semantic_passages INDEXED BY semantic_passages_of_embedder
+         WHERE embedder_id = ? AND id > ? AND id <= ? ORDER BY id
+        """,
+        (embedder_id, low, high),
+    )
+    return [id_ for (id_,) in rows]

@@ -1,0 +1,140 @@
+"""Exactly one embedder serves, however many have vectors, and what the others left behind goes in small steps."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from embedded_files import NOW, add_digest, add_file, embed, embedder, plan_of
+
+from chyme.store import embedders, vectors
+from chyme.store.database import Database, connect
+from chyme.store.verify import problems
+
+NOBODY_SERVES = "embedders of which not exactly one serves"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    Database(tmp_path).close()
+    db = connect(tmp_path / "vault.db")
+    yield db
+    db.close()
+
+
+def test_the_first_embedder_serves_and_later_ones_wait(db: sqlite3.Connection) -> None:
+    assert embedders.serving(db) is None and embedders.known(db) == []
+    small = embedders.ensure(db, "small", 2, NOW)
+    large = embedders.ensure(db, "large", 3, NOW)
+
+    assert small == embedders.serving(db) == embedders.by_model(db, "small")
+    assert (small.serves, large.serves) == (True, False)
+    assert embedders.known(db) == [small, large]
+    assert embedders.by_model(db, "unheard of") is None
+
+
+def test_an_embedder_is_known_by_its_name_and_never_changes_its_dimension(db: sqlite3.Connection) -> None:
+    small = embedders.ensure(db, "small", 2, NOW)
+
+    assert embedders.ensure(db, "small", 2, "later") == small
+    with pytest.raises(ValueError, match="small gave vectors of 2 numbers before and gives 3 now"):
+        embedders.ensure(db, "small", 3, NOW)
+    assert embedders.known(db) == [small]
+
+
+def test_after_a_switch_one_embedder_serves_alone(db: sqlite3.Connection) -> None:
+    small, large = embedder(db, "small"), embedder(db, "large")
+    embedders.switch(db, large.id)
+    embedders.switch(db, large.id)
+
+    assert embedders.known(db) == [small._replace(serves=False), large._replace(serves=True)]
+    embedders.switch(db, small.id)
+    assert embedders.known(db) == [small, large]
+
+
+def test_a_switch_to_nobody_changes_nothing(db: sqlite3.Connection) -> None:
+    small = embedder(db)
+    with pytest.raises(ValueError, match="no embedder 99"):
+        embedders.switch(db, 99)
+    assert embedders.serving(db) == small
+
+
+def test_the_table_refuses_two_that_serve(db: sqlite3.Connection) -> None:
+    embedder(db, "small")
+    embedder(db, "large")
+    with pytest.raises(sqlite3.IntegrityError):
+        db.execute("UPDATE embedders SET serves = 1")
+
+
+def test_verify_says_so_when_nobody_serves(db: sqlite3.Connection) -> None:
+    assert not [told for told in problems(db) if told.startswith(NOBODY_SERVES)]
+    embedder(db, "small")
+    assert not [told for told in problems(db) if told.startswith(NOBODY_SERVES)]
+    db.execute("UPDATE embedders SET serves = 0")
+    assert f"{NOBODY_SERVES}: small" in problems(db)
+
+
+def test_what_others_left_goes_in_small_steps_and_then_they_go_themselves(db: sqlite3.Connection) -> None:
+    old, kept, serving = embedder(db, "old"), embedder(db, "kept"), embedder(db, "serving")
+    embedders.switch(db, serving.id)
+    file = add_file(db, "a")
+    for one in (old, kept, serving):
+        embed(db, file, one, "red", "green", "blue")
+
+    left = []
+    while embedders.sweep(db, [kept.id], rows=2):
+        left.append(vectors.count(db, old.id))
+    assert left == [1]
+    assert [one.model for one in embedders.known(db)] == ["kept", "serving"]
+    assert [vectors.count(db, one.id) for one in (old, kept, serving)] == [0, 3, 3]
+    assert db.execute("SELECT count(*) FROM vectors").fetchone() == (6,)
+    assert not embedders.sweep(db, [kept.id])
+
+
+def test_who_serves_is_never_swept_away(db: sqlite3.Connection) -> None:
+    small = embedder(db)
+    embed(db, add_file(db, "a"), small, "red")
+
+    assert not embedders.sweep(db, [])
+    assert embedders.serving(db) == small and vectors.count(db, small.id) == 1
+
+
+def test_a_forgotten_embedder_never_lends_its_id_to_another(db: sqlite3.Connection) -> None:
+    embedder(db, "serving")
+    old = embedder(db, "old")
+    embedders.sweep(db, [])
+    assert embedder(db, "new").id > old.id
+
+
+def test_files_lack_an_embedder_only_when_another_has_read_them(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new")
+    read, both, none, due, hidden, only_new = (add_file(db, name) for name in "abcdef")
+    for file in (read, both, due, hidden):
+        embed(db, file, old, "red", "green")
+    for file in (both, only_new):
+        embed(db, file, new, "red")
+    for file in (read, both, none, hidden, only_new):
+        add_digest(db, file)
+    add_digest(db, due, "todo")
+    db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
+
+    assert embedders.lacking(db, new.id, 10) == [read]
+    assert sorted(embedders.lacking(db, new.id, 10, hidden=True)) == [read, hidden], "it may come back"
+    assert embedders.lacking(db, old.id, 10) == [only_new]
+    assert sorted(embedders.lacking(db, 0, 10)) == [read, both, only_new]
+    assert len(embedders.lacking(db, 0, 2)) == 2
+
+
+def test_files_that_lack_an_embedder_are_found_by_index(db: sqlite3.Connection) -> None:
+    executed: list[str] = []
+    db.set_trace_callback(executed.append)
+    embedders.lacking(db, 1, 10)
+    embedders.sweep(db, [1])
+    db.set_trace_callback(None)
+    plan = plan_of(db, executed)
+    assert plan[0].startswith("SEARCH digests USING INDEX digests_by_status (status=? AND digester=?)")
+    assert not [
+        step for step in plan if step.startswith("SCAN") and "embedders" not in step and "json_each" not in step
+    ]

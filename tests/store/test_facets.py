@@ -1,0 +1,107 @@
+"""How files divide, counted once each."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from embedded_files import NOW, add_document, add_file, plan_of
+
+from chyme.model import Voice
+from chyme.store import facets, matches, people, voices
+from chyme.store.database import Database, connect
+from chyme.store.facets import Facets
+
+EVERYTHING = matches.all_of([])
+NOTHING = Facets((), (), (), (), (), ())
+IN_2021 = 1_620_000_000
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    Database(tmp_path).close()
+    db = connect(tmp_path / "vault.db")
+    yield db
+    db.close()
+
+
+def hear(db: sqlite3.Connection, name: str | None, *file_ids: int) -> None:
+    """Somebody of this name is heard in these files, twice in each and once as another group."""
+    person = people.add(db, NOW)
+    people.rename(db, person, name, NOW)
+    for number in (1, 2):
+        group = voices.add_group(db, person, Voice("x", 1.0, "ear", (1.0, 0.0)))
+        for file in file_ids:
+            voices.add(db, file, Voice(f"{person}-{number}", 1.0, "ear", (1.0, 0.0)), group, True)
+
+
+@pytest.fixture
+def filled(db: sqlite3.Connection) -> list[int]:
+    note = add_file(db, "note.txt", "text", IN_2021)
+    bill = add_file(db, "home/2024/bill.pdf", "document")
+    talk = add_file(db, "home/talk.wav", "audio", IN_2021)
+    hidden = add_file(db, "work/hidden.txt")
+    add_document(db, bill, '["tax", "water"]', "2024-05", "completed")
+    add_document(db, talk, '["water", "water"]', None, "processing")
+    add_document(db, hidden, '["tax"]', "1999-01-01")
+    db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
+    hear(db, "Zoë", talk, bill, hidden)
+    hear(db, "Abe", talk)
+    hear(db, None, note)
+    return [note, bill, talk, hidden]
+
+
+def test_all_visible_files_are_counted_most_frequent_first(db: sqlite3.Connection, filled: list[int]) -> None:
+    assert facets.of_all(db, EVERYTHING) == Facets(
+        kind=(("audio", 1), ("document", 1), ("text", 1)),
+        tag=(("water", 2), ("tax", 1)),
+        folder=(("home", 2),),
+        year=(("2021", 2), ("2024", 1)),
+        person=(("Zoë", 2), ("Abe", 1)),
+        status=(("completed", 1), ("processing", 1)),
+    )
+
+
+def test_only_files_that_meet_the_condition_are_counted(db: sqlite3.Connection, filled: list[int]) -> None:
+    expected = Facets(
+        kind=(("document", 1),),
+        tag=(("tax", 1), ("water", 1)),
+        folder=(("home", 1),),
+        year=(("2024", 1),),
+        person=(("Zoë", 1),),
+        status=(("completed", 1),),
+    )
+    assert facets.of_all(db, matches.has_tag(1, ["tax"])) == expected
+    assert facets.of_all(db, matches.Condition("files.kind = 'document' OR files.name = 'hidden.txt'")) == expected
+    assert facets.of_files(db, [filled[1]]) == expected
+    assert facets.of_files(db, [filled[1], filled[1], filled[3], 999]) == expected
+    assert facets.of_files(db, filled) == facets.of_all(db, EVERYTHING)
+    assert facets.of_files(db, []) == NOTHING
+
+
+def test_no_facet_has_more_than_twenty_values(db: sqlite3.Connection) -> None:
+    for number in range(25):
+        file = add_file(db, f"folder {number:02}/a.txt")
+        add_document(db, file, f'["often", "tag {number:02}"]', f"{1990 + number}-01-01")
+        hear(db, f"Person {number:02} of many", file)
+    told = facets.of_all(db, EVERYTHING)
+
+    assert [len(counts) for counts in (told.tag, told.folder, told.year, told.person)] == [20, 20, 20, 20]
+    assert told.tag[:2] == (("often", 25), ("tag 00", 1)) and told.tag[-1] == ("tag 18", 1)
+    assert told.person[-1] == ("Person 19 of many", 1)
+
+
+def test_more_files_than_are_read_at_a_time_are_all_counted(db: sqlite3.Connection) -> None:
+    ids = [add_file(db, f"{number}") for number in range(2_001)]
+    assert facets.of_files(db, ids).kind == (("text", 2_001),)
+
+
+def test_found_files_are_looked_up_and_no_others(db: sqlite3.Connection) -> None:
+    executed: list[str] = []
+    db.set_trace_callback(executed.append)
+    facets.of_files(db, [1, 2])
+    db.set_trace_callback(None)
+    scans = [step for step in plan_of(db, executed) if step.startswith("SCAN")]
+    assert all("json_each" in step for step in scans)

@@ -1,0 +1,203 @@
+"""Whatever larger engines must be told stands in the outbox from the moment it is true until they were told."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from embedded_files import NOW, add_file, embed, embedder, passage, plan_of
+
+from chyme.model import Stamp
+from chyme.store import embedders, files, outbox, passages, vectors
+from chyme.store.database import Database, connect
+from chyme.store.outbox import Dirty
+from chyme.store.verify import problems
+
+KEYWORD = "search-keyword"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    Database(tmp_path).close()
+    db = connect(tmp_path / "vault.db")
+    yield db
+    db.close()
+
+
+def clean(db: sqlite3.Connection) -> None:
+    """The engines know everything."""
+    outbox.done(db, outbox.dirty(db, 1000))
+    assert outbox.count(db) == 0
+
+
+def waiting(db: sqlite3.Connection) -> list[int]:
+    return [file_id for file_id, _ in outbox.dirty(db, 1000)]
+
+
+Change = Callable[[sqlite3.Connection, int], object]
+
+CHANGES: dict[str, Change] = {
+    "new passages": lambda db, file: passages.replace(db, file, "other", [passage("red")]),
+    "replaced passages": lambda db, file: passages.replace(db, file, KEYWORD, [passage("red")]),
+    "removed passages": lambda db, file: passages.remove(db, file, KEYWORD),
+    "a new name": lambda db, file: passages.write_names(db, file, "new", "", "", ""),
+    "a removed name": passages.remove_names,
+    "new vectors": lambda db, file: embed(db, file, embedder(db, "new"), "red"),
+    "replaced vectors": lambda db, file: embed(db, file, embedder(db), "red"),
+    "removed vectors": vectors.remove,
+    "copied vectors": lambda db, file: vectors.copy(db, 1, file),
+    "a file that vanished": lambda db, file: files.vanish(db, file, NOW),
+    "a purged file": files.delete,
+}
+
+
+def fill(db: sqlite3.Connection, name: str) -> int:
+    file = add_file(db, name)
+    passages.replace(db, file, KEYWORD, [passage("green"), passage("blue", 1)])
+    passages.write_names(db, file, name, "", "", "")
+    embed(db, file, embedder(db), "green", "blue")
+    return file
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_every_change_puts_its_file_in_and_no_other(db: sqlite3.Connection, change: Change) -> None:
+    fill(db, "neighbour")
+    file = fill(db, "a")
+    outbox.activate(db)
+    clean(db)
+    change(db, file)
+    assert waiting(db) == [file]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_while_the_engines_are_told_is_not_taken_for_told(db: sqlite3.Connection, change: Change) -> None:
+    fill(db, "neighbour")
+    file = fill(db, "a")
+    outbox.activate(db)
+    taken = outbox.dirty(db, 10)
+    change(db, file)
+
+    assert outbox.done(db, taken) == 1
+    left = outbox.dirty(db, 10)
+    assert [file_id for file_id, _ in left] == [file]
+    assert left[0].sequence > taken[0].sequence
+    assert outbox.done(db, left) == 1 and outbox.count(db) == 0
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_without_larger_engines_nothing_is_written(db: sqlite3.Connection, change: Change) -> None:
+    fill(db, "neighbour")
+    change(db, fill(db, "a"))
+    outbox.put(db, [1, 2])
+    assert outbox.count(db) == 0
+    assert db.execute("SELECT active, sequence FROM outbox_state").fetchone() == (0, 0)
+
+
+@pytest.mark.parametrize("change", ["a new name", "new passages", "new vectors", "a purged file"])
+def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.Connection, change: str) -> None:
+    file = add_file(db, "bare")
+    outbox.activate(db)
+    taken = outbox.dirty(db, 1)
+    CHANGES[change](db, file)
+    assert outbox.done(db, taken) == 0
+    clean(db)
+
+    other = add_file(db, "bare too")
+    CHANGES[change](db, other)
+    assert waiting(db) == [other]
+
+
+def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqlite3.Connection) -> None:
+    file = fill(db, "a")
+    outbox.activate(db)
+    files.vanish(db, file, NOW)
+    clean(db)
+    files.update_stamp(db, file, Stamp("1", "1", 1, 1), NOW)
+    assert waiting(db) == [file]
+
+    clean(db)
+    files.update_stamp(db, file, Stamp("1", "1", 1, 2), NOW)
+    passages.write_names(db, file, "a", "", "", "")
+    assert waiting(db) == []
+
+
+def test_what_embedders_left_behind_is_to_be_taken_away(db: sqlite3.Connection) -> None:
+    fill(db, "neighbour")
+    file = fill(db, "a")
+    embed(db, file, embedder(db, "old"), "red")
+    outbox.activate(db)
+    clean(db)
+    embedders.sweep(db, [])
+    assert waiting(db) == [file]
+
+
+def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None:
+    file = fill(db, "a")
+    outbox.activate(db)
+    clean(db)
+    db.execute("BEGIN")
+    vectors.remove(db, file)
+    db.execute("ROLLBACK")
+    assert waiting(db) == []
+
+
+def test_engines_that_are_new_are_told_of_every_file(db: sqlite3.Connection) -> None:
+    assert not outbox.is_active(db) and outbox.oldest(db) is None
+    one, two = add_file(db, "a"), add_file(db, "b")
+    outbox.activate(db)
+    assert outbox.is_active(db) and waiting(db) == [one, two]
+
+    before = outbox.dirty(db, 10)
+    outbox.activate(db)
+    assert waiting(db) == [one, two]
+    assert outbox.done(db, before) == 0
+
+
+def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
+    one, two, three = (add_file(db, name) for name in "abc")
+    outbox.activate(db)
+    outbox.put(db, [two])
+    outbox.put(db, [one])
+
+    assert waiting(db) == [three, two, one]
+    assert outbox.dirty(db, 2) == outbox.dirty(db, 10)[:2]
+    assert outbox.oldest(db) == outbox.dirty(db, 1)[0]
+    assert outbox.count(db) == 3
+    assert outbox.done(db, []) == 0
+
+
+def test_without_engines_the_outbox_is_empty_and_later_changes_still_count_on(db: sqlite3.Connection) -> None:
+    file = add_file(db, "a")
+    outbox.activate(db)
+    late = outbox.dirty(db, 1)
+    outbox.deactivate(db)
+    assert (outbox.count(db), outbox.is_active(db)) == (0, False)
+
+    outbox.activate(db)
+    assert outbox.done(db, late) == 0
+    assert waiting(db) == [file]
+
+
+def test_files_waiting_are_found_in_order_without_sorting(db: sqlite3.Connection) -> None:
+    executed: list[str] = []
+    db.set_trace_callback(executed.append)
+    outbox.dirty(db, 10)
+    outbox.done(db, [Dirty(1, 1)])
+    db.set_trace_callback(None)
+    assert plan_of(db, [executed[0], executed[-1]]) == [
+        "SCAN outbox USING COVERING INDEX outbox_in_order",
+        "SEARCH outbox USING INTEGER PRIMARY KEY (rowid=?)",
+    ]
+
+
+def test_verify_finds_files_kept_for_engines_that_are_not_there(db: sqlite3.Connection) -> None:
+    file = add_file(db, "a")
+    outbox.activate(db)
+    outbox.put(db, [99])
+    told = "files kept for larger engines though there are none"
+    assert not [problem for problem in problems(db) if problem.startswith(told)]
+    db.execute("UPDATE outbox_state SET active = 0")
+    assert waiting(db) == [file, 99]
+    assert {f"{told}: a", f"{told}: file 99, which is gone"} <= set(problems(db))

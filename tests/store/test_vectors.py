@@ -1,0 +1,216 @@
+"""Passages and vectors come and go together, under ids that never mean something else."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from embedded_files import add_digest, add_document, add_file, embed, embedder, floats, passage, plan_of
+
+from chyme.model import Passage, Place
+from chyme.store import files, matches, vectors
+from chyme.store.database import FILE_NAME, Database, _apply, connect, migrations
+from chyme.store.verify import problems
+
+EVERYWHERE = matches.all_of([])
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    Database(tmp_path).close()
+    db = connect(tmp_path / FILE_NAME)
+    yield db
+    db.close()
+
+
+def texts_of(db: sqlite3.Connection, file_id: int, embedder_id: int) -> list[str]:
+    return [told.text for _, told, _ in vectors.of_file(db, file_id, embedder_id)]
+
+
+def orphans(db: sqlite3.Connection) -> int:
+    row = db.execute("SELECT count(*) FROM vectors WHERE id NOT IN (SELECT id FROM semantic_passages)").fetchone()
+    return int(row[0])
+
+
+def test_a_passage_keeps_its_place_and_its_vector(db: sqlite3.Connection) -> None:
+    small, file = embedder(db), add_file(db, "a")
+    cut = [
+        Passage("image-ocr", 0, "till", Place(3, 7, box=(0.1, 0.2, 0.3, 0.4))),
+        Passage("speech-recognition", 1, "good day", Place(0, 8, 2, "Top", 1.5, 2.5, "speaker-1")),
+    ]
+    vectors.replace(db, file, small.id, cut, floats(1, 0) + floats(0, 1), 2, keep_others=True)
+
+    told = vectors.of_file(db, file, small.id)
+    assert [(said, vector) for _, said, vector in told] == [(cut[0], floats(1, 0)), (cut[1], floats(0, 1))]
+    one, two = (id_ for id_, _, _ in told)
+    assert vectors.by_id(db, [two, one, 999]) == {one: (file, cut[0]), two: (file, cut[1])}
+    assert vectors.vectors_by_id(db, [two, 999]) == {two: floats(0, 1)}
+
+
+def test_what_is_replaced_is_gone_and_its_ids_are_never_given_again(db: sqlite3.Connection) -> None:
+    small, file = embedder(db), add_file(db, "a")
+    first = embed(db, file, small, "red", "green", "blue")
+    second = embed(db, file, small, "black")
+    embed(db, file, small)
+    third = embed(db, file, small, "white")
+
+    assert first[-1] < second[0] < third[0]
+    assert vectors.by_id(db, first + second) == {} == vectors.vectors_by_id(db, first + second)
+    assert orphans(db) == 0
+    vectors.remove(db, file)
+    assert embed(db, file, small, "grey")[0] > third[0]
+
+
+def test_others_of_the_same_file_are_kept_only_when_asked(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new", 3)
+    file, neighbour = add_file(db, "a"), add_file(db, "b")
+    for one in (file, neighbour):
+        embed(db, one, old, "red", "green")
+
+    embed(db, file, new, "red green", keep_others=True)
+    assert texts_of(db, file, old.id) == ["red", "green"] and texts_of(db, file, new.id) == ["red green"]
+    embed(db, file, new, "blue", keep_others=False)
+    assert texts_of(db, file, old.id) == [] and texts_of(db, file, new.id) == ["blue"]
+    assert texts_of(db, neighbour, old.id) == ["red", "green"]
+    assert orphans(db) == 0
+
+
+def test_vectors_must_be_as_many_and_as_long_as_they_should(db: sqlite3.Connection) -> None:
+    small, file = embedder(db), add_file(db, "a")
+    kept = embed(db, file, small, "red")
+
+    with pytest.raises(ValueError, match="2 passages need 16 bytes of vectors, there are 8"):
+        vectors.replace(db, file, small.id, [passage("a"), passage("b")], floats(1, 0), 2, keep_others=True)
+    assert list(vectors.by_id(db, kept)) == kept
+    with pytest.raises(sqlite3.IntegrityError, match="as many numbers"):
+        vectors.replace(db, file, small.id, [passage("a")], floats(1, 0, 0), 3, keep_others=True)
+
+
+@pytest.mark.parametrize("change", ["vectors SET vector = x'00000000'", "semantic_passages SET text = 'other'"])
+def test_what_is_known_by_an_id_never_changes(db: sqlite3.Connection, change: str) -> None:
+    embed(db, add_file(db, "a"), embedder(db), "red")
+    with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        db.execute(f"UPDATE {change}")
+
+
+def test_a_copy_holds_what_every_embedder_said(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new", 3)
+    source, target = add_file(db, "a"), add_file(db, "b")
+    embed(db, source, old, "red", "green", "blue")
+    embed(db, source, new, "red green blue")
+    before = embed(db, target, old, "something else")
+    vectors.copy(db, source, target)
+
+    for one in (old, new):
+        given = [(said, vector) for _, said, vector in vectors.of_file(db, target, one.id)]
+        assert given == [(said, vector) for _, said, vector in vectors.of_file(db, source, one.id)]
+    assert vectors.by_id(db, before) == {}
+    assert min(id_ for id_, _, _ in vectors.of_file(db, target, old.id)) > before[0]
+
+
+def test_a_purged_file_takes_its_vectors_along(db: sqlite3.Connection) -> None:
+    small, file, kept = embedder(db), add_file(db, "a"), add_file(db, "b")
+    embed(db, file, small, "red", "green")
+    embed(db, kept, small, "blue")
+    files.delete(db, file)
+
+    assert vectors.count(db, small.id) == 1 == db.execute("SELECT count(*) FROM vectors").fetchone()[0]
+
+
+def test_caches_go_on_after_the_last_id_they_have(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new")
+    one, two = add_file(db, "a"), add_file(db, "b")
+    first = embed(db, one, old, "red", "green")
+    embed(db, one, new, "red")
+    second = embed(db, two, old, "blue!")
+
+    assert vectors.since(db, old.id, 0, 2) == [(first[0], one, floats(3, 0)), (first[1], one, floats(5, 0))]
+    assert vectors.since(db, old.id, first[1], 10) == [(second[0], two, floats(5, 0))]
+    assert vectors.since(db, old.id, second[0], 10) == []
+    assert (vectors.count(db, old.id), vectors.highest(db, old.id)) == (3, second[0])
+    assert (vectors.count(db, 99), vectors.highest(db, 99)) == (0, 0)
+
+
+def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new")
+    note = add_file(db, "note.txt")
+    picture, hidden, gone = (add_file(db, name, "image") for name in ("a.png", "b.png", "c.png"))
+    ids = {file: embed(db, file, old, "red", "green") for file in (note, picture, hidden, gone)}
+    embed(db, note, new, "red")
+    add_document(db, note, '["tax"]')
+    db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
+    files.delete(db, gone)
+    everything = [id_ for told in ids.values() for id_ in told]
+
+    assert vectors.visible(db, everything, EVERYWHERE) == dict.fromkeys(ids[note], note) | dict.fromkeys(
+        ids[picture], picture
+    )
+    for where, file in ((matches.has_kind(1, "image"), picture), (matches.has_tag(1, ["Tax"]), note)):
+        assert vectors.visible(db, everything, where) == dict.fromkeys(ids[file], file)
+        assert vectors.visible(db, ids[file][1:], where) == {ids[file][1]: file}
+        assert vectors.ids_of_files_where(db, old.id, where, 10) == ids[file]
+    assert sorted(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 10)) == ids[note] + ids[picture]
+    assert len(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 3)) == 3
+    either = matches.Condition("files.kind = 'text' OR files.kind = 'image'")
+    assert set(vectors.visible(db, everything, either)) == set(ids[note] + ids[picture])
+    assert set(vectors.ids_of_files_where(db, old.id, either, 10)) == set(ids[note] + ids[picture])
+
+
+def test_vectors_are_found_without_reading_the_texts_of_passages(db: sqlite3.Connection) -> None:
+    executed: list[str] = []
+    db.set_trace_callback(executed.append)
+    vectors.since(db, 1, 0, 10)
+    vectors.visible(db, [1, 2], matches.has_kind(1, "text"))
+    vectors.ids_of_files_where(db, 1, matches.has_kind(1, "text"), 10)
+    vectors.count(db, 1)
+    vectors.highest(db, 1)
+    db.set_trace_callback(None)
+    since, visible, allowed, count, highest = (plan_of(db, [statement]) for statement in executed)
+    of_embedder = "SEARCH semantic_passages USING COVERING INDEX semantic_passages_of_embedder (embedder_id=?"
+
+    assert since == [f"{of_embedder} AND id>?)", "SEARCH vectors USING INTEGER PRIMARY KEY (rowid=?)"]
+    assert visible[0].startswith("SCAN wanted VIRTUAL TABLE")
+    assert visible[1] == "SEARCH semantic_passages USING COVERING INDEX semantic_passage_owner (id=?)"
+    assert visible[2] == "SEARCH files USING INTEGER PRIMARY KEY (rowid=?)"
+    assert any(step.startswith("SEARCH semantic_passages USING COVERING INDEX sqlite_autoindex") for step in allowed)
+    assert count[0].startswith(of_embedder) and highest[0].startswith(of_embedder)
+
+
+def test_verify_finds_passages_and_vectors_that_do_not_belong_together(db: sqlite3.Connection) -> None:
+    small, file = embedder(db), add_file(db, "a.txt")
+    add_digest(db, file)
+    add_document(db, file)
+    db.execute("INSERT INTO file_terms VALUES (?, 'a', '', '', '')", (file,))
+    ids = embed(db, file, small, "red", "green", "blue")
+    assert problems(db) == []
+
+    db.execute("DROP TRIGGER vector_is_replaced_not_changed")
+    db.execute("UPDATE vectors SET vector = ? WHERE id = ?", (floats(1, 0, 0), ids[0]))
+    db.execute("DELETE FROM vectors WHERE id = ?", (ids[1],))
+    db.execute("DELETE FROM digests")
+    assert problems(db) == [
+        "semantic passages without a vector: a.txt",
+        "vectors of another length than their embedder's: a.txt small",
+        "semantic passages without their digest: a.txt",
+    ]
+
+
+def test_a_vault_of_the_version_before_learns_of_meaning_and_loses_nothing(tmp_path: Path) -> None:
+    db = connect(tmp_path / FILE_NAME)
+    for number, name, script in migrations():
+        if number < 7:
+            _apply(db, number, name, script)
+    file = add_file(db, "a")
+    db.execute("INSERT INTO file_terms VALUES (?, 'a', '', '', '')", (file,))
+    db.close()
+
+    Database(tmp_path).close()
+    db = connect(tmp_path / FILE_NAME)
+    assert files.by_path(db, "a") is not None
+    embed(db, file, embedder(db), "red")
+    assert vectors.count(db, 1) == 1
+    assert db.execute("SELECT active, sequence FROM outbox_state").fetchall() == [(0, 0)]
+    db.close()
+    assert [path.name.split(".")[1] for path in tmp_path.glob("vault.*.db")] == ["schema6"]
