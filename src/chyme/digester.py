@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +113,7 @@ class Digester(ABC):
     captures: ClassVar[bool] = False  # True: what it made may not be had again; it outlives attempts that fail
     prepares: ClassVar[bool] = False  # True: before an attempt that waits on HTTP, `prepare` runs in a child
     falls_back: ClassVar[bool] = False  # True: when its model cannot, `without_model` does it in a child
+    gathers: ClassVar[bool] = False  # True: small files go through `digest_many` together, which is faster
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -135,6 +136,11 @@ class Digester(ABC):
         told = f"{self.name}\0{self.version}\0{self.fingerprint}"
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
+    @property
+    def embedder(self) -> str | None:
+        """The model whose vectors of passages it hands on; None for a digester that has none."""
+        return None
+
     @abstractmethod
     def can_digest(self, file: File) -> bool:
         """Whether this kind of file ever has these outputs. By the file alone."""
@@ -153,7 +159,7 @@ class Digester(ABC):
         return contextlib.nullcontext()
 
     def asks(self, file: File) -> str | None:
-        """Whose model an attempt at this file asks (how its settings begin: llm, vision, speech); None for nobody's."""
+        """Whose model an attempt at this file asks (how its settings begin: llm, vision …); None for nobody's."""
         return None
 
     def without_model(self, source: Source) -> list[Output]:
@@ -170,3 +176,14 @@ class Digester(ABC):
     @abstractmethod
     def digest(self, source: Source) -> list[Output]:
         """All declared outputs, or a DigestError."""
+
+    def digest_many(self, sources: Sequence[Source]) -> list[list[Output] | DigestError]:
+        """For each source, in order, all declared outputs or why there are none. Whatever else is raised tells nothing
+        about any of them: each is then tried by itself."""
+        return [self._outputs_or_error(source) for source in sources]
+
+    def _outputs_or_error(self, source: Source) -> list[Output] | DigestError:
+        try:
+            return self.digest(source)
+        except DigestError as error:
+            return error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from sqlite3 import Connection
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from chyme.coordinator import Claim, Coordinator, Handled
 from chyme.errors import ChymeError, DiskFull
 from chyme.model import Lane, iso
-from chyme.store import queue, requests
+from chyme.store import queue, requests, unembedded
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,11 @@ FULL_DISK_SECONDS = 5.0
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # places that are filled together: one transaction for all
+BUNDLE = 32  # small files that one place of Lane.MEANING takes at once
+BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes need not wait for two
+FEW = 8  # files that are not worth a second bundle
+GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
+AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
 
 
 class Supervisor:
@@ -52,6 +57,8 @@ class Supervisor:
         self._among = among  # only these files; None means all
         self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
         self._in_flight: dict[int, Lane] = {}
+        self._bundles = 0  # of Lane.MEANING, under way
+        self._gathering_since: float | None = None  # when the first file of the next bundle was seen
         self._resting: dict[int, float] = {}
         self._alone: int | None = None  # the file that has the house for itself
         self._ordinary_until = time.monotonic()  # when there was something else to do
@@ -122,10 +129,13 @@ class Supervisor:
             busy = dict(self._in_flight)
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
-        free = self._places[lane] - sum(one is lane for one in busy.values())
-        if free <= 0:
-            return
-        chosen = self._choose(free, set(busy) | set(self._resting), bool(busy), lane)
+        passed_over = set(busy) | set(self._resting)
+        if lane is Lane.MEANING:
+            bundles = self._choose_bundles(passed_over, bool(busy))
+        else:
+            free = self._places[lane] - sum(one is lane for one in busy.values())
+            bundles = [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
+        chosen = [file_id for bundle in bundles for file_id in bundle]
         if not chosen:
             return
         with self._guard:
@@ -138,14 +148,32 @@ class Supervisor:
                     self._in_flight.pop(file_id, None)
                 self._alone = None
             raise
-        begun: list[Claim] = []
+        begun: dict[int, Claim] = {}
         for file_id, claim in zip(chosen, taken, strict=True):
             if isinstance(claim, Claim) and claim.attempt is not None:
-                begun.append(claim)
+                begun[file_id] = claim
             else:
                 self._done(file_id, Handled.DONE)
-        for claims in _together(begun, self._cores):
-            self._pool.submit(self._carry, claims)
+        for bundle in bundles:
+            claims = [begun[file_id] for file_id in bundle if file_id in begun]
+            if lane is Lane.MEANING and claims:
+                with self._guard:
+                    self._bundles += 1
+                self._pool.submit(self._carry_bundle, claims)
+            elif claims:
+                for shared in _together(claims, self._cores):
+                    self._pool.submit(self._carry, shared)
+
+    def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
+        """The next files to be embedded, for each free place as many as go through a child together."""
+        free = self._places[Lane.MEANING] - self._bundles
+        chosen = self._choose(free * BUNDLE, passed_over, crowded, Lane.MEANING) if free > 0 else []
+        moment = time.monotonic()
+        self._gathering_since = (self._gathering_since or moment) if chosen else None
+        if not chosen or (crowded and len(chosen) < BUNDLE and moment - (self._gathering_since or 0) < GATHER_SECONDS):
+            return []
+        self._gathering_since = None
+        return _bundled(chosen, unembedded.lengths(self._database.read(), chosen), free)
 
     def _choose(self, free: int, passed_over: set[int], crowded: bool, lane: Lane) -> list[int]:
         """The next files. One that was there when chyme died, more than once, runs when all else is done and with
@@ -172,9 +200,15 @@ class Supervisor:
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
     def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[queue.Due]:
+        most = limit + AHEAD if lane is Lane.MEANING else limit
         if self._among is None:
-            return queue.due(db, now, limit, busy, lane)
-        return queue.due_among(db, now, self._among, limit, busy, lane)
+            found = queue.due(db, now, most, busy, lane)
+        else:
+            found = queue.due_among(db, now, self._among, most, busy, lane)
+        if lane is Lane.MEANING:  # files come in the same order as in the ordinary lane, which has done with the first
+            ready = unembedded.ready(db, [due.file_id for due in found])
+            found = [due for due in found if due.file_id in ready][:limit]
+        return found
 
     def _carry(self, claims: list[Claim]) -> None:
         left = {claim.lease.file_id for claim in claims}
@@ -193,6 +227,14 @@ class Supervisor:
             for file_id in list(left):
                 self._done(file_id, Handled.STOPPED)
 
+    def _carry_bundle(self, claims: list[Claim]) -> None:
+        try:
+            self._carry(claims)
+        finally:
+            with self._guard:
+                self._bundles -= 1
+            self._woken.set()
+
     def _done(self, file_id: int, handled: Handled) -> None:
         with self._guard:
             lane = self._in_flight.pop(file_id, Lane.ORDINARY)
@@ -201,12 +243,29 @@ class Supervisor:
             self.passes += 1
             ordinary = sum(one is Lane.ORDINARY for one in self._in_flight.values())
             room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
+            room &= lane is not Lane.MEANING  # its place is free when the whole bundle is done
             if handled is not Handled.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
         if handled is Handled.CHANGED:
             self._look_at(file_id)
         if room:
             self._woken.set()
+
+
+def _bundled(file_ids: Sequence[int], lengths: Mapping[int, int], most: int) -> list[list[int]]:
+    """At most so many bundles of these files, in their order, none of them too long."""
+    size = min(BUNDLE, max(FEW, -(-len(file_ids) // most)))
+    bundles: list[list[int]] = []
+    room = 0
+    for file_id in file_ids:
+        if not bundles or len(bundles[-1]) == size or lengths[file_id] > room:
+            if len(bundles) == most:
+                break
+            bundles.append([])
+            room = BUNDLE_PASSAGES
+        bundles[-1].append(file_id)
+        room -= lengths[file_id]
+    return bundles
 
 
 def _together(claims: list[Claim], cores: int) -> list[list[Claim]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -118,6 +118,13 @@ class InThread:
         report = on_progress or (lambda _fraction: None)
         watched = WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report)
         return self._registry[task.digester].digest(watched)
+
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[list[Output] | DigestError]:
+        if on_start is not None:
+            on_start()
+        return self._registry[tasks[0].digester].digest_many(tasks)
 
 
 class Bench:

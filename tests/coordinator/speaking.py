@@ -17,6 +17,7 @@ from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.documents import Documents
 from chyme.model import Artifact, Output, Segment, Transcript, Voice
 from chyme.people import People
+from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
 from chyme.store import verify
 
@@ -66,7 +67,7 @@ class Listening:
         self.bench = open_bench(self.ear, SpeakerEmbedding(), SearchKeyword())
         self.people = People(self.bench.database, self.bench.clock)
         self.documents = Documents(self.bench.database, self.bench.rules.recipes, self.bench.clock)
-        self.index = SqliteIndex(self.bench.database.read)
+        self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 
     def drop(self, name: str, *spoken: Heard, note: str = "") -> int:
         """A recording, digested."""

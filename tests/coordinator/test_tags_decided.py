@@ -18,6 +18,7 @@ from chyme.digester import Source
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.errors import UsageError
 from chyme.model import Output, TagVector, Wish
+from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
 from chyme.store import documents, edits, events, projection, tags, verify
 from chyme.tags import Tags
@@ -52,7 +53,7 @@ class Tagging:
         self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
         self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
         self.tags = Tags(self.bench.database, self.bench.clock)
-        self.index = SqliteIndex(self.bench.database.read)
+        self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 
     @property
     def db(self) -> sqlite3.Connection:

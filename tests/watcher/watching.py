@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from chyme.digester import Digester, Source
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
+from chyme.errors import DigestError
 from chyme.model import Artifact, File, Limits, Output
+from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
 from chyme.store import digests, files, queue, verify
 from chyme.store.database import Database
@@ -64,6 +66,11 @@ class InThread:
         if on_start is not None:
             on_start()
         return self._registry[task.digester].digest(task)
+
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[list[Output] | DigestError]:
+        return self._registry[tasks[0].digester].digest_many(tasks)
 
 
 class Folder:
@@ -148,7 +155,8 @@ class Folder:
 
     def found(self, words: str) -> list[str]:
         """Paths that a search for these words shows."""
-        return sorted(hit.path for hit in SqliteIndex(self.database.read).search(words, limit=500).hits)
+        search = Search(self.database.read, SqliteIndex(self.database.read))
+        return sorted(hit.path for hit in search.search(words, limit=500).hits)
 
     def problems(self) -> list[str]:
         """What the database has against itself; artifacts without a digest among it."""

@@ -69,7 +69,8 @@ class Work:
             answer_bytes=settings.answer_mb * MB,
             door=self._door,
         )
-        threads = {"speech": settings.speech_threads or settings.cores}
+        embedding = settings.embedding_threads or settings.cores
+        threads = {"speech": settings.speech_threads or settings.cores, "embedding": embedding, "meaning": embedding}
         allowed = {name: Allowance(one.memory_bytes, threads.get(name, 1)) for name, one in families.items()}
         self.coordinator = Coordinator(
             app.database,
@@ -87,6 +88,7 @@ class Work:
                 Lane.LONG: families["speech"].count,
                 Lane.AWAY: families["web"].count,
                 Lane.MODEL: settings.model_calls,
+                Lane.MEANING: families["meaning"].count,
             },
         )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
@@ -121,11 +123,12 @@ class Work:
             self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
 
     def _keep_house(self) -> None:
-        """Notice engines that were installed meanwhile, and once an hour purge what vanished long ago."""
+        """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
         purged = time.monotonic()
         while not self._stop.wait(ENGINES_SECONDS):
             if self._app.notice_engines():
                 self.supervisor.wake()
+            self._app.searching.tidy()
             if time.monotonic() - purged < PURGE_SECONDS:
                 continue
             purged = time.monotonic()
@@ -174,6 +177,7 @@ MOST_CHILDREN = {
     "speech": 4,
     "web": 4,
     "embedding": 2,
+    "meaning": 2,
 }  # each takes half a gigabyte; a long recording keeps all cores busy by itself
 PER_CORE = {"web": 2}  # they mostly wait for strangers
 
@@ -189,6 +193,7 @@ def _families(settings: Settings) -> dict[str, Family]:
         "speech": ("speech", 1024 * MB),
         "web": ("web", 768 * MB),
         "embedding": ("embedding", 512 * MB),
+        "meaning": ("embedding", 512 * MB),  # by itself: the tags of a note do not wait until a book is embedded
     }
     return {
         family: Family(

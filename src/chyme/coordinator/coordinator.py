@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
-import os
 import random
 import shutil
 import threading
@@ -21,8 +19,10 @@ from sqlite3 import Connection
 
 from chyme.coordinator import settling, transitions
 from chyme.coordinator.at_work import AtWork
+from chyme.coordinator.gathering import Gathering, Made, RunsMany, all_gather, gathers, take_alike
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.ledger import Ledger
+from chyme.coordinator.opening import opened, still
 from chyme.coordinator.owner import is_dead, this_process
 from chyme.coordinator.prepared import Prepared, prepare
 from chyme.coordinator.recovery import recover
@@ -34,10 +34,10 @@ from chyme.coordinator.upstream import inputs_of
 from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
-from chyme.engines.vault import Vault, stamp_of
+from chyme.engines.vault import Vault
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError
-from chyme.model import File, Lane, Lease, Limits, Status, Wish, iso
-from chyme.store import dictionary, digests, files, locks, passages, requests
+from chyme.model import Lane, Lease, Limits, Status, Wish, iso
+from chyme.store import dictionary, digests, embedders, files, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Coordinator:
         self,
         database: Database,
         rules: Rules,
-        runner: Runs,
+        runner: RunsMany,
         vault: Vault,
         scratch: Path,
         clock: Callable[[], datetime],
@@ -106,6 +106,7 @@ class Coordinator:
         self._begun: dict[str, datetime] = {}  # run → when a child took it
         self.paused: str | None = None  # why digestion stands still, for people
         self.at_work = AtWork(database, clock)
+        self._gathering = Gathering(database, runner, vault, self._scratch, self._leases, self.at_work, clock)
 
     def stop(self) -> None:
         """Begin nothing more, and wait for nothing: attempts end at the next word of their progress."""
@@ -182,7 +183,8 @@ class Coordinator:
     ) -> dict[int, Handled]:
         """Run what is pending for claimed files, each in order, until nothing is left or its turn is over.
 
-        While one verdict is written the next file is worked on. `done` is told of each file as it ends.
+        While one verdict is written the next file is worked on; what can be gathered waits until nothing else is left.
+        `done` is told of each file as it ends.
         """
         handled: dict[int, Handled] = {}
 
@@ -201,8 +203,13 @@ class Coordinator:
                 if attempt is None:
                     end(lease, Handled.DONE)
                     continue
-                writing.append(self._begin_to_record(attempt, turn, *self._attempt(attempt)))
-            while writing and (not ready or writing[0].written.done()):
+                if gathers(attempt) and (writing or not all_gather(ready)):
+                    ready.append((lease, attempt, turn))
+                else:
+                    together = {attempt.run_id: (attempt, turn), **take_alike(attempt, ready)}
+                    for run_id, outcome in self._outcomes([attempt for attempt, _ in together.values()]):
+                        writing.append(self._begin_to_record(*together[run_id], *outcome))
+            while writing and (all_gather(ready) or writing[0].written.done()):
                 lease, so_far = writing[0].attempt.lease, writing[0].so_far
                 following, turn = self._recorded(writing.popleft())  # kept by no name: its text may be long
                 if so_far is Handled.DONE:
@@ -229,7 +236,7 @@ class Coordinator:
         self._leases.keep(attempt.lease)
         self.at_work.begin(file, digester.name)
         try:
-            with self._opened(file) as fd, self._scratch.lent(_key(attempt)) as scratch:
+            with opened(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
                 inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
                 task = Task(digester.name, file, fd, inputs, scratch)
                 allowance = self._allowance(digester.family)
@@ -242,16 +249,12 @@ class Coordinator:
                     on_progress=lambda fraction: self.at_work.progress(file, digester.name, fraction),
                     on_start=lambda: self._started(attempt),
                 )
-                self._still(file, fd)
+                still(file, fd)
             return Produced(tuple(made)), Handled.DONE
         except FileChanged:
             return Interrupted(), Handled.CHANGED
         except DigestError as error:
-            if self._out_of_room():  # a child that died on a full disk is not the file's fault
-                return Interrupted(), Handled.STOPPED
-            provider = digester.asks(file) if error.category in ITS_MODELS else None
-            tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
-            return Failed(error.category, str(error), error.retry_after, tried, provider), Handled.DONE
+            return self._failed(attempt, error)
         except ChymeError:
             return Interrupted(), Handled.STOPPED
         except OSError as error:
@@ -260,6 +263,38 @@ class Coordinator:
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.at_work.end(file)
+
+    def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
+        if self._out_of_room():  # a child that died on a full disk is not the file's fault
+            return Interrupted(), Handled.STOPPED
+        provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
+        tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
+        return Failed(error.category, str(error), error.retry_after, tried, provider), Handled.DONE
+
+    def _outcomes(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, Handled]]]:
+        """Run the attempts of one digester, those with little text by one child in one go, and then the others.
+
+        Where that child fails nobody knows for whose sake: each of them is then run alone, and nothing is held against
+        the innocent.
+        """
+        allowance = self._allowance(attempts[0].digester.family)
+        together = (
+            self._gathering.run(attempts, allowance.memory_bytes, allowance.cpu_factor) if len(attempts) > 1 else {}
+        )
+        for attempt in attempts:
+            if (one := together.get(attempt.run_id)) is not None:
+                self._begun[attempt.run_id] = one.began
+                yield attempt.run_id, self._outcome(attempt, one.made)
+        for attempt in attempts:
+            if attempt.run_id not in together:
+                yield attempt.run_id, self._attempt(attempt)
+
+    def _outcome(self, attempt: Attempt, made: Made) -> tuple[Outcome, Handled]:
+        if isinstance(made, FileChanged):
+            return Interrupted(), Handled.CHANGED
+        if isinstance(made, DigestError):
+            return self._failed(attempt, made)
+        return Produced(tuple(made)), Handled.DONE
 
     def _in_thread(self, attempt: Attempt) -> Runs:
         """Whoever only waits for others needs no child, but leave to call a model."""
@@ -274,24 +309,6 @@ class Coordinator:
         now = self._clock()
         self._leases.keep(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
-
-    @contextlib.contextmanager
-    def _opened(self, file: File) -> Iterator[int]:
-        try:
-            fd = self._vault.open(file)
-        except FileNotFoundError:
-            raise FileChanged(f"{file.path}: is not there any more") from None
-        try:
-            if stamp_of(os.fstat(fd)) != file.stamp:
-                raise FileChanged(f"{file.path}: is not what it was when it was last looked at")
-            yield fd
-        finally:
-            os.close(fd)
-
-    def _still(self, file: File, fd: int) -> None:
-        """What was read must be what is there; a result from anything else is worth nothing."""
-        if stamp_of(os.fstat(fd)) != file.stamp:
-            raise FileChanged(f"{file.path}: changed while it was read")
 
     def _begin_to_record(self, attempt: Attempt, turn: Pass, outcome: Outcome, so_far: Handled) -> Recording:
         began = self._begun.pop(attempt.run_id, attempt.started)
@@ -326,6 +343,7 @@ class Coordinator:
 
     def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:
         policy = self._rules.policy
+        outcome = self._fitting(attempt, outcome)
         verdict = judge(outcome, name, attempt.attempts[name], self._clock(), policy, random.random())
         if verdict.output is None:
             if verdict.status is Status.SKIPPED:
@@ -336,6 +354,23 @@ class Coordinator:
         if name == "search-keyword" and passages.has(db, attempt.file.id, name):
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
+
+    def _fitting(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+        """The outcome, unless it brings vectors that cannot be kept with those the vault has."""
+        if not isinstance(outcome, Produced):
+            return outcome
+        path, name = attempt.file.path, attempt.digester.name
+        for told in (output.embedded for output in outcome.outputs if output.embedded):
+            if told.model != attempt.digester.embedder:
+                return Failed(Category.CRASH, f"{path}: {name} gave vectors of another model than it has")
+            known = embedders.by_model(self._database.read(), told.model)
+            if known is not None and known.dimension != told.dimension:
+                return Failed(
+                    Category.UNAVAILABLE,
+                    f"{path}: {told.model} gives {told.dimension} numbers for a passage and gave {known.dimension} "
+                    "before; a model that has changed needs another name",
+                )
+        return outcome
 
     def _pause(self, attempt: Attempt, reason: str) -> None:
         if self._stop.is_set():

@@ -23,6 +23,7 @@ from chyme.store import (
     projection,
     queue,
     sqlar,
+    vectors,
 )
 from chyme.store.database import Database
 
@@ -82,6 +83,7 @@ class Intake:
             sqlar.remove(db, file.path, name)
             passages.remove(db, file.id, name)
             places.remove(db, file.id, name)
+        vectors.remove(db, file.id)
         digests.forget_kind(db, file.id)
 
     def _move(self, db: Connection, move: Move, now: str) -> None:

@@ -23,7 +23,7 @@ from chyme.decide.providers import (
     spent_up,
 )
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
-from chyme.model import CallEnd, File, Lane, Question, Reply, Ticket, iso
+from chyme.model import CallEnd, File, Kind, Lane, Question, Reply, Stamp, Ticket, iso
 from chyme.store import ai_calls, ai_providers, marks, queue, without_model
 from chyme.store.ai_calls import Account, Spent
 from chyme.store.database import Database
@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 BATCH = 200  # digests that are woken together
 PATIENCE = 3  # trips after which nobody waits in front of the screen for a provider to return
 SOON = timedelta(minutes=3)
+PERSONS_WAIT = 1.0  # seconds a person's question may wait for its turn
+ASKED = "your question"
+PERSON = File(0, ASKED, ASKED, Kind.OTHER, "", Stamp("", "", 0, 0), "", 0)  # stands for the file where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,16 @@ class Ledger:
         """The counter for one attempt."""
         return AttemptCalls(self, file, digester, run_id)
 
+    def calls_for_search(self) -> AttemptCalls:
+        """The counter for what a person asks. Answers are not kept, and nothing that was asked is."""
+        return AttemptCalls(self, PERSON, ai_calls.SEARCH, ai_calls.SEARCH)
+
     def allowance(self, provider: str) -> Allowance:
         return self._allowances.get(provider, Allowance())
 
     def begin(self, question: Question, file: File, digester: str, run_id: str, lively: bool = False) -> Ticket | Reply:
         """See `Calls`. `lively`: it answered this very attempt a moment ago, so that it need not be left alone."""
-        if not question.own and self._private(file.path):
+        if file is not PERSON and not question.own and self._private(file.path):
             raise EngineUnavailable(
                 f"{file.name}: is private (.chymeprivate) and stays on this machine; {question.model} was not asked"
             )
@@ -100,7 +107,7 @@ class Ledger:
             if refused is not None:
                 return refused
             following, wait = paced(provider, self.allowance(provider.name).per_second, now)
-            if wait > LONGEST_WAIT:
+            if wait > (PERSONS_WAIT if file is PERSON else LONGEST_WAIT):
                 return RateLimited(
                     f"{file.name}: waits its turn; {provider.name}_calls_per_second allows more",
                     retry_after=wait,
@@ -109,7 +116,7 @@ class Ledger:
             following = probed(following, file.id, now)
             if following != provider:
                 ai_providers.put(db, following)
-            return Ticket(ai_calls.begin(db, question, digester, file.id, run_id, iso(now)), wait)
+            return Ticket(ai_calls.begin(db, question, digester, file.id or None, run_id, iso(now)), wait)
 
         leave = self._database.write(take_leave)
         if isinstance(leave, DigestError):
@@ -165,6 +172,9 @@ class Ledger:
             log.warning("%s answers again; %d digests made without it will be made again", name, forgiven)
 
     def failed(self, name: str, error: DigestError, outage: bool, file: File) -> None:
+        """It failed. A person is impatient: that their question was not answered in time says nothing yet."""
+        if file is PERSON and not outage and not ai_providers.of(self._database.read(), name).open:
+            return
         now = self._clock()
         reason = str(error).removeprefix(f"{file.name}: ")
 

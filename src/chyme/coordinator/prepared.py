@@ -27,7 +27,8 @@ class Prepared:
     @property
     def size(self) -> int:
         text = len(self.output.content or "") + sum(len(p.text) for p in self.output.passages)
-        return text + sum(len(a.data) for a in self.artifacts)
+        vectors = len(self.output.embedded.vectors) if self.output.embedded else 0
+        return text + vectors + sum(len(a.data) for a in self.artifacts)
 
 
 def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> Prepared:

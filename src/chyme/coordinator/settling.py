@@ -6,25 +6,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.coordinator import joining, tagging
+from chyme.coordinator import joining, switching, tagging
 from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
 from chyme.decide.documents import STAYS, standing
 from chyme.decide.judge import Verdict
+from chyme.decide.meaning import SEMANTIC, same_text
 from chyme.decide.tag_names import TAG_EMBEDDINGS, TAGS
 from chyme.digester import Digester
 from chyme.errors import Category
-from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Status
+from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Output, Status
 from chyme.store import (
     ai_calls,
     ai_providers,
     digests,
     documents,
+    embedders,
     events,
     passages,
     places,
     projection,
     sqlar,
+    vectors,
     without_model,
 )
 
@@ -83,6 +86,8 @@ def settle(
         if attempt is not None and verdict.retry_at is None:
             ai_calls.forget_responses(db, file.id, attempt.digester.name)
         tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
+        if attempt is not None and attempt.digester.embedder is not None:
+            switching.switch_when_complete(db, attempt.digester.embedder)
 
 
 def _made_by_its_model(attempt: Attempt, name: str) -> bool:
@@ -151,7 +156,9 @@ def _complete(
         sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
     if again or output.places:
         places.replace(db, file.id, name, output.places)
-    if again or output.passages or output.words:
+    if name == SEMANTIC:
+        _embed(db, file, output, now)
+    elif again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
     content = joining.content_of(db, file, output, rules.same_voice, now)
     if name == TAGS:
@@ -169,6 +176,17 @@ def _complete(
         documents.show_face(db, file.id, name, prepared.pages)
     elif again:
         documents.hide_face(db, file.id, name)
+
+
+def _embed(db: Connection, file: File, output: Output, now: str) -> None:
+    """What the file means from now on. Of the same text other embedders' passages stay until these are the served."""
+    told = output.embedded
+    if told is None:
+        vectors.remove(db, file.id)
+        return
+    embedder = embedders.ensure(db, told.model, told.dimension, now)
+    same = same_text(digests.content(db, file.id, SEMANTIC), output.content)
+    vectors.replace(db, file.id, embedder.id, output.passages, told.vectors, told.dimension, keep_others=same)
 
 
 def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
@@ -199,7 +217,10 @@ def reuse(
         name = donor.digester
         sqlar_name = sqlar.copy(db, donor.file_path, file.path, name)
         places.copy(db, donor.file_id, file.id, name)
-        passages.copy(db, donor.file_id, file.id, name)
+        if name == SEMANTIC:
+            vectors.copy(db, donor.file_id, file.id)
+        else:
+            passages.copy(db, donor.file_id, file.id, name)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
         _copy_findings(db, file, donor, now)
         events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")

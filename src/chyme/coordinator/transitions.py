@@ -14,11 +14,25 @@ from chyme.coordinator.rules import Rules
 from chyme.coordinator.settling import DESCRIBING, Attempt, keep_capture, project, reuse, settle
 from chyme.coordinator.upstream import StoredSource
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
+from chyme.decide.meaning import SEMANTIC
 from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
 from chyme.decide.tag_names import TAGS
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
-from chyme.store import digests, documents, events, files, locks, passages, places, projection, queue, requests, sqlar
+from chyme.store import (
+    digests,
+    documents,
+    events,
+    files,
+    locks,
+    passages,
+    places,
+    projection,
+    queue,
+    requests,
+    sqlar,
+    vectors,
+)
 
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
@@ -84,6 +98,8 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
             passages.remove(db, file.id, name)
             documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
+    if SEMANTIC in changed:
+        vectors.remove(db, file.id)
     if TAGS in changed:
         tagging.forgotten(db, file.id)
     if DESCRIBING.intersection(changed):

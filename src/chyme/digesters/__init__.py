@@ -20,6 +20,7 @@ from chyme.digesters.image_preview import ImagePreview
 from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.media_preview import MediaPreview
 from chyme.digesters.search_keyword import SearchKeyword
+from chyme.digesters.search_semantic import MOST_PASSAGES, SearchSemantic
 from chyme.digesters.slug import Slug
 from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.digesters.speech_recognition import SpeechRecognition
@@ -33,6 +34,7 @@ from chyme.digesters.url_crawl_summary import UrlCrawlSummary
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.crawl.limits import CrawlLimits
+from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.engines.embedding.settings import EmbeddingSettings
 from chyme.engines.llm.local_settings import LocalSettings
 from chyme.engines.llm.settings import LanguageSettings, VisionSettings
@@ -74,6 +76,7 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     words = ImageOcr(ocr, image_seconds, pictures)
     crawl = config.get("crawl", True)
     limits = CrawlLimits(**config.get("crawl_limits", {}))
+    passages, indexed = PassageEmbedding(**config.get("passages", {})), config.get("index_text_bytes", 5_000_000)
     return (
         UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, crawl),
         UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion, crawl=crawl),
@@ -94,7 +97,8 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
         Tags(embedding),
         Slug(),
         TagEmbeddings(embedding),
-        SearchKeyword(config.get("index_text_bytes", 5_000_000)),
+        SearchKeyword(indexed),
+        SearchSemantic(passages, config.get("meaning_passages", MOST_PASSAGES), indexed),
     )
 
 

@@ -6,15 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
-from chyme.decide.chunk import WINDOW, cut, markdown_headings
-from chyme.decide.readable import Readable, readable, writable
+from chyme.decide.chunk import WINDOW, cut
+from chyme.decide.readable import Readable, readable
 from chyme.decide.segment import segment
 from chyme.decide.spelling import words_of
 from chyme.digester import Digester, Source
-from chyme.engines.text import read_text
-from chyme.model import File, Kind, Output, Passage
+from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, texts_of
+from chyme.model import File, Output, Passage
 
-TEXT_LIMIT = 5_000_000
 MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
 
 # Texts that become passages, and texts that are indexed with the file's name: of these only the words are learnt.
@@ -33,7 +32,6 @@ _PASSAGES_FROM = (
     "url-crawl-summary",
 )
 _WORDS_FROM = ("tags", "classify-document", "classify-image")
-_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 
 
 class SearchKeyword(Digester):
@@ -56,7 +54,7 @@ class SearchKeyword(Digester):
 
     @property
     def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(("url-crawl-content", "doc-to-markdown"), self._text_limit + 1)
+        return dict.fromkeys(LONG_TEXTS, self._text_limit + 1)
 
     def can_digest(self, file: File) -> bool:
         return True
@@ -64,22 +62,17 @@ class SearchKeyword(Digester):
     def digest(self, source: Source) -> list[Output]:
         passages: list[Passage] = []
         sources: list[str] = []
-        notes: list[str] = []
-        room = self._text_limit
-        for name, text in self._texts(source, notes):
-            cut_off = Readable(text.text[:room], text.places)
-            if len(cut_off.text) < len(text.text):
-                notes.append(f"first {self._text_limit:,} characters indexed; the limit ended in {name}")
-            room -= len(cut_off.text)
-            found = _passages(name, cut_off, len(passages))
+        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        for name, text in texts.found:
+            found = _passages(name, text, len(passages))
             if found:
                 sources.append(name)
                 passages += found
         described = [readable(told) for name in _WORDS_FROM if (told := source.output(name))]
         words = words_of([*(passage.text for passage in passages), *(text.text for text in described)])
         content = {"indexed": True, "passages": len(passages), "words": len(words), "sources": sources}
-        if notes:
-            content["note"] = "; ".join(notes)
+        if texts.notes:
+            content["note"] = "; ".join(texts.notes)
         return [
             Output(
                 self.name,
@@ -88,24 +81,6 @@ class SearchKeyword(Digester):
                 words=tuple(sorted(words, key=lambda word: (len(word), word))[:MOST_WORDS]),
             )
         ]
-
-    def _texts(self, source: Source, notes: list[str]) -> list[tuple[str, Readable]]:
-        texts: list[tuple[str, Readable]] = []
-        if source.file.kind is Kind.TEXT:
-            decoded = read_text(source, self._text_limit)
-            text = writable(decoded.text)
-            if decoded.truncated:
-                notes.append(f"first {self._text_limit:,} bytes of the file indexed")
-            markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
-            texts.append(("file", Readable(text, markdown_headings(text) if markdown else ())))
-        for name in _PASSAGES_FROM:
-            output = source.output(name)
-            if output is None or not output.content:
-                continue
-            if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
-                continue  # the corrected transcript says the same at the same seconds
-            texts.append((name, readable(output)))
-        return texts
 
 
 def _passages(name: str, text: Readable, ordinal: int) -> list[Passage]:

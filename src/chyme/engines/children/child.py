@@ -7,24 +7,28 @@ import logging
 import os
 import pwd
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from chyme.engines.children import deaths, spill
 from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, pack
 from chyme.engines.children.isolation import Isolation
 from chyme.engines.children.process import Process
 from chyme.engines.children.task import Task
-from chyme.engines.children.wire import InlineBulk, file_out, input_out, outputs_in
+from chyme.engines.children.wire import Bulk, InlineBulk, file_out, input_out, outputs_in
 from chyme.engines.guard.door import Door
-from chyme.errors import ChymeError, DiskFull, EngineUnavailable
+from chyme.errors import ChymeError, DigestError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
 
 MODULE = "chyme.engines.children.main"
 PROGRESS_SECONDS = 0.05
 NEARLY_FULL = 32 << 20
 MAX_LOGGED = 8000
+
+T = TypeVar("T")
+Answer = list[Output] | DigestError
 
 log = logging.getLogger(__name__)
 
@@ -109,26 +113,61 @@ class Child(Process):
 
     def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
         """The task's outputs, a DigestError, or NeverTaken. A child that cannot be trusted any more is ended."""
+        declared = self._declared(task)
+        with self._opened([task]) as folders:
+            frame = self._exchange([task], limits, folders, on_progress)
+            if frame.header.get("kind") != "result":
+                raise self._failure(frame.header, task, limits, folders[0])
+            outputs = frame.header.get("outputs")
+            return self._read(frame, task, folders[0], lambda bulk: outputs_in(outputs, declared, bulk))
+
+    def ask_many(self, tasks: Sequence[Task], limits: Limits) -> list[Answer]:
+        """What became of each task of one digester, in their order. What is raised, as by `ask`, is about all of them:
+        nobody knows whose fault it was."""
+        declared = self._declared(tasks[0])
+        with self._opened(tasks) as folders:
+            frame = self._exchange(tasks, limits, folders, None)
+            if frame.header.get("kind") != "results":
+                raise self._failure(frame.header, tasks[0], limits, folders[0])
+            answers = frame.header.get("answers")
+            return self._read(frame, tasks[0], folders[0], lambda bulk: _answers(answers, tasks, declared, bulk))
+
+    def _declared(self, task: Task) -> tuple[str, ...]:
         declared = self._outputs.get(task.digester)
         if declared is None:
             raise EngineUnavailable(f"{task.file.path}: {self._upbringing.entry} has no digester {task.digester}")
-        scratch = os.open(task.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if self._owner and os.fstat(scratch).st_uid != self._owner[0]:
-                os.fchown(scratch, *self._owner)
-            spill.clear(scratch, spill.ANSWER)
-            frame = self._exchange(task, limits, scratch, on_progress)
-            return self._judge(frame, task, limits, declared, scratch)
-        finally:
-            os.close(scratch)
-            self.tasks += 1
+        return declared
 
-    def _exchange(self, task: Task, limits: Limits, scratch: int, on_progress: Callable[[float], None] | None) -> Frame:
-        """Hand over the task and wait for the frame that answers it."""
+    @contextmanager
+    def _opened(self, tasks: Sequence[Task]) -> Iterator[list[int]]:
+        """The tasks' scratch folders, which belong to the child meanwhile."""
+        folders: list[int] = []
+        with ExitStack() as stack:
+            for task in tasks:
+                folder = os.open(task.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                stack.callback(os.close, folder)
+                if self._owner and os.fstat(folder).st_uid != self._owner[0]:
+                    os.fchown(folder, *self._owner)
+                folders.append(folder)
+            spill.clear(folders[0], spill.ANSWER)
+            try:
+                yield folders
+            finally:
+                self.tasks += len(tasks)
+
+    def _exchange(
+        self,
+        tasks: Sequence[Task],
+        limits: Limits,
+        folders: Sequence[int],
+        on_progress: Callable[[float], None] | None,
+    ) -> Frame:
+        """Hand over the tasks and wait for the frame that answers them."""
+        task = tasks[0]
         self._number += 1
         taken, heard_at = False, 0.0
         try:
-            self._hand_over(task, limits, scratch)
+            self._hand_over(tasks, limits, folders)
             deadline = time.monotonic() + limits.wall_seconds
             while (frame := self.receive(deadline)) is not None:
                 kind, same = frame.header.get("kind"), frame.header.get("id") == self._number
@@ -155,61 +194,61 @@ class Child(Process):
             raise NeverTaken
         raise deaths.died(self._give_up(task), task, limits, self._memory_setting)
 
-    def _hand_over(self, task: Task, limits: Limits, scratch: int) -> None:
+    def _hand_over(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
         bulk: list[bytes] = []
-        inputs = [input_out(upstream, bulk) for upstream in task.inputs]
+        told: list[object] = []
+        fds: list[int] = []
+        for task, folder in zip(tasks, folders, strict=True):
+            told.append([file_out(task.file), task.fd is not None, [input_out(one, bulk) for one in task.inputs]])
+            fds += [folder] if task.fd is None else [folder, task.fd]
         size = sum(map(len, bulk))
-        fds = [scratch] if task.fd is None else [scratch, task.fd]
         header: dict[str, object] = {
             "id": self._number,
-            "digester": task.digester,
-            "file": file_out(task.file),
+            "digester": tasks[0].digester,
+            "tasks": told,
             "limits": [limits.wall_seconds, limits.cpu_seconds, limits.memory_bytes],
-            "fd": task.fd is not None,
-            "inputs": inputs,
             "spilled": None if size <= MAX_INLINE else size,
         }
         deadline = time.monotonic() + limits.wall_seconds
         if size <= MAX_INLINE:
             self.send(pack(header, b"".join(bulk)), fds, deadline)
             return
-        spilled = _laid_down(bulk, task, scratch)
+        spilled = _laid_down(bulk, tasks[0], folders[0])
         try:
             self.send(pack(header), [*fds, spilled], deadline)
         finally:
             os.close(spilled)
 
-    def _judge(self, frame: Frame, task: Task, limits: Limits, declared: tuple[str, ...], scratch: int) -> list[Output]:
-        header = frame.header
+    def _failure(self, header: Mapping[str, object], task: Task, limits: Limits, scratch: int) -> ChymeError:
+        """What a frame says that brings no result."""
         match header.get("kind"):
-            case "result":
-                return self._result(frame, task, declared, scratch)
             case "error":
-                raise deaths.reported(task, header)
+                return deaths.reported(task, header)
             case "exception":
                 log.debug("%s: %s raised\n%s", task.file.path, task.digester, str(header.get("stack"))[:MAX_LOGGED])
-                raise deaths.raised(task, header.get("type"))
+                return deaths.raised(task, header.get("type"))
             case "memory":
                 self._give_up(task)
-                raise deaths.too_hungry(task, limits, self._memory_setting)
+                return deaths.too_hungry(task, limits, self._memory_setting)
             case "wrote too much":
-                raise deaths.wrote_too_much(task, self._upbringing.scratch_bytes)
+                return deaths.wrote_too_much(task, self._upbringing.scratch_bytes)
             case "full":
-                raise _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
+                return _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
             case _:
                 self._give_up(task)
-                raise deaths.misbehaved(task, "an unknown kind of message")
+                return deaths.misbehaved(task, "an unknown kind of message")
 
-    def _result(self, frame: Frame, task: Task, declared: tuple[str, ...], scratch: int) -> list[Output]:
-        outputs, spilled = frame.header.get("outputs"), frame.header.get("spilled")
+    def _read(self, frame: Frame, task: Task, scratch: int, read: Callable[[Bulk], T]) -> T:
+        """What the frame holds, as `read` checks it."""
+        spilled = frame.header.get("spilled")
         try:
             if spilled is None:
-                return outputs_in(outputs, declared, InlineBulk(frame.bulk))
+                return read(InlineBulk(frame.bulk))
             allowed = self._upbringing.answer_bytes
             if type(spilled) is not int or not 0 <= spilled <= allowed:
                 raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
             with spill.picked_up(scratch, spilled) as bulk:
-                return outputs_in(outputs, declared, bulk)
+                return read(bulk)
         except BadFrame as error:
             self._give_up(task)
             raise deaths.misbehaved(task, str(error)) from error
@@ -221,6 +260,15 @@ class Child(Process):
         code = self.end()
         log.debug("%s: the child running %s was ended:\n%s", task.file.path, task.digester, self.last_words())
         return code
+
+
+def _answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bulk: Bulk) -> list[Answer]:
+    if not isinstance(rows, list) or len(rows) != len(tasks):
+        raise BadFrame("it does not answer every task")
+    return [
+        deaths.reported(task, row) if isinstance(row, dict) else outputs_in(row, declared, bulk)
+        for task, row in zip(tasks, rows, strict=True)
+    ]
 
 
 def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:

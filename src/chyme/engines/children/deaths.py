@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+from collections.abc import Mapping
 
 from chyme.engines.children.task import Task
 from chyme.errors import BY_CATEGORY, Category, ChildCrashed, DigestError, LimitReached, RateLimited, TimedOut
@@ -66,7 +67,7 @@ def raised(task: Task, exception: object) -> DigestError:
     return ChildCrashed(f"{task.file.path}: {task.digester} failed unexpectedly ({exception if known else 'error'})")
 
 
-def reported(task: Task, header: dict[str, object]) -> DigestError:
+def reported(task: Task, header: Mapping[str, object]) -> DigestError:
     """The DigestError a child speaks of, rebuilt from its category alone."""
     message = header.get("message")
     text = message[:MAX_MESSAGE].encode("utf-8", "replace").decode() if isinstance(message, str) else ""

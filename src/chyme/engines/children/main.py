@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,13 +19,13 @@ from chyme.engines.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pa
 from chyme.engines.children.isolation import confine, reap
 from chyme.engines.children.limits import within
 from chyme.engines.children.spill import ANSWER, lay_down
-from chyme.engines.children.task import Task, WatchedTask
-from chyme.engines.children.wire import FileBulk, InlineBulk, file_in, input_in, output_out
+from chyme.engines.children.task import MOST_TOGETHER, Task, WatchedTask
+from chyme.engines.children.wire import Bulk, FileBulk, InlineBulk, file_in, input_in, output_out
 from chyme.engines.guard.passing import receive
 from chyme.errors import DigestError
 from chyme.model import Limits
 
-MAX_DESCRIPTORS = 3
+MAX_DESCRIPTORS = 2 * MOST_TOGETHER + 1  # a folder and a file for each task, and what is too large for a frame
 PROGRESS_SECONDS = 0.1
 MAX_STACK = 8000
 CHUNK = 256 << 10
@@ -124,16 +124,21 @@ def _serve(
     line.send({"kind": "taken", "id": number})
     scratch = fds[0]
     os.fchdir(scratch)
+    answer: dict[str, object]
     if "tempfile" in sys.modules:
         # It looks only once; before the first task it may have found another folder.
         vars(sys.modules["tempfile"])["tempdir"] = os.environ["TMPDIR"]
     try:
         with within(Limits(*header["limits"])):
             digester = digesters[header["digester"]]
-            task = _task(line, header, frame, fds, outside if digester.goes_out else None)
+            tasks = list(_tasks(header, frame, fds))
             bulk: list[bytes] = []
-            outputs = [output_out(output, bulk) for output in digester.digest(task)]
-            answer: dict[str, object] = {"kind": "result", "id": number, "outputs": outputs}
+            if len(tasks) > 1:
+                answer = {"kind": "results", "id": number, "answers": _answers(digester, tasks, bulk)}
+            else:
+                door = outside if digester.goes_out else None
+                outputs = digester.digest(_watched(tasks[0], _reporter(line, number), door))
+                answer = {"kind": "result", "id": number, "outputs": [output_out(output, bulk) for output in outputs]}
             inline = _lay_down(answer, bulk, scratch)
     except BaseException as error:
         told = _failure(error)
@@ -146,14 +151,27 @@ def _serve(
     return True
 
 
-def _task(line: Line, header: dict[str, Any], frame: Frame, fds: list[int], outside: Outside | None) -> Task:
-    descriptors = iter(fds[1:])
-    fd = next(descriptors) if header["fd"] else None
-    spilled = header["spilled"]
-    bulk = InlineBulk(frame.bulk) if spilled is None else FileBulk(next(descriptors), spilled)
-    inputs = tuple(input_in(row, bulk) for row in header["inputs"])
-    told = (header["digester"], file_in(header["file"]), fd, inputs, Path())
-    return WatchedTask(*told, _reporter(line, header["id"]), outside)
+def _tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterator[Task]:
+    """The tasks with the descriptors that came with them, one after the other. A single one is at home where we are."""
+    descriptors, spilled, rows = iter(fds), header["spilled"], header["tasks"]
+    bulk: Bulk = InlineBulk(frame.bulk) if spilled is None else FileBulk(fds[-1], spilled)
+    for file, readable, inputs in rows:
+        folder = next(descriptors)
+        fd = next(descriptors) if readable else None
+        scratch = Path() if len(rows) == 1 else Path(f"/proc/self/fd/{folder}")
+        yield Task(header["digester"], file_in(file), fd, tuple(input_in(row, bulk) for row in inputs), scratch)
+
+
+def _watched(task: Task, report: Callable[[float], None], outside: Outside | None) -> Task:
+    return WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report, outside)
+
+
+def _answers(digester: Digester, tasks: list[Task], bulk: list[bytes]) -> list[object]:
+    """For each task its outputs, or what it failed with."""
+    return [
+        _failure(made) if isinstance(made, DigestError) else [output_out(output, bulk) for output in made]
+        for made in digester.digest_many(tasks)
+    ]
 
 
 def _reporter(line: Line, number: int) -> Callable[[float], None]:

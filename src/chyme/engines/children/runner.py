@@ -9,16 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
-from chyme.engines.children.child import Child, NeverTaken, NotStarted, Upbringing
+from chyme.engines.children.child import Answer, Child, NeverTaken, NotStarted, Upbringing
 from chyme.engines.children.isolation import Isolation
 from chyme.engines.children.nursery import CLOSED, Nursery
-from chyme.engines.children.task import Task
+from chyme.engines.children.task import MOST_TOGETHER, Task
 from chyme.engines.guard.door import Door
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
 
 NOBODY = (65534, 65534)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,28 @@ class Runner:
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
         """The outputs, or a DigestError. Waits for a free child; the time limit starts after that, with `on_start`."""
+        return self._asked(task, family, limits, on_start, lambda child, allowed: child.ask(task, allowed, on_progress))
+
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[Answer]:
+        """What became of each task of one digester that gathers, all done by one child within these limits.
+
+        A DigestError that is raised is about all of them: nobody knows whose fault it was, so each must be run alone.
+        """
+        first = tasks[0]
+        if len(tasks) > MOST_TOGETHER or any(task.digester != first.digester for task in tasks):
+            raise UsageError(f"only {MOST_TOGETHER} tasks of one digester go to a child together")
+        return self._asked(first, family, limits, on_start, lambda child, allowed: child.ask_many(tasks, allowed))
+
+    def _asked(
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_start: Callable[[], None] | None,
+        ask: Callable[[Child, Limits], T],
+    ) -> T:
         group = self._groups.get(family)
         if group is None:
             known = ", ".join(self._groups)
@@ -102,7 +127,7 @@ class Runner:
         try:
             if on_start is not None:
                 on_start()
-            return slot.answer(task, allowed, on_progress)
+            return slot.answer(task, lambda child: ask(child, allowed))
         finally:
             group.give_back(slot)
 
@@ -235,10 +260,11 @@ class _Slot:
         self.idle_since = 0.0
         self._group = group
 
-    def answer(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
+    def answer(self, task: Task, ask: Callable[[Child], T]) -> T:
+        """What the child is asked for. `task` is the one to speak of, where there are several."""
         self.task = task
         try:
-            return self._attempt(task, limits, on_progress)
+            return self._attempt(task, ask)
         except BaseException as error:
             if not isinstance(error, ChymeError):
                 self.let_go()  # who knows what it is doing now
@@ -249,15 +275,15 @@ class _Slot:
             self.task = None
             self._tidy()
 
-    def _attempt(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
+    def _attempt(self, task: Task, ask: Callable[[Child], T]) -> T:
         if self.child is not None:
             try:
-                return self.child.ask(task, limits, on_progress)
+                return ask(self.child)
             except NeverTaken:
                 self._replace()  # it died while it had nothing to do
         for _ in range(2):
             try:
-                return self._start().ask(task, limits, on_progress)
+                return ask(self._start())
             except NotStarted as error:
                 raise _cannot_start(task, error) from error
             except NeverTaken:

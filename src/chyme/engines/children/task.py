@@ -17,6 +17,8 @@ from chyme.model import File, Upstream
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+MOST_TOGETHER = 32  # tasks that one child is given at once: each comes with two descriptors, and 253 can be passed on
+
 
 @dataclass(frozen=True)
 class Task:

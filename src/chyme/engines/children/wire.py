@@ -10,12 +10,27 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from chyme.engines.children.frames import BadFrame, parse
-from chyme.model import Artifact, Box, File, Kind, Output, Passage, Place, Stamp, TagVector, Upstream, Voice
+from chyme.model import (
+    Artifact,
+    Box,
+    Embedded,
+    File,
+    Kind,
+    Output,
+    Passage,
+    Place,
+    Stamp,
+    TagVector,
+    Upstream,
+    Voice,
+)
 
 T = TypeVar("T")
 
 MAX_NAME = 255
-MAX_DIMENSIONS = 4096  # of a voice or a tag
+MAX_DIMENSIONS = 4096  # of a voice, a tag or a passage
+NUMBER_BYTES = 4  # of one number in a passage's vector
+LENGTH_SLACK = 0.01  # rounding may make a vector a hair longer or shorter than 1
 BOX_SLACK = 0.001  # rounding may put a box a hair outside the page
 
 _write = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -94,15 +109,19 @@ def input_in(row: list[Any], bulk: Bulk) -> Upstream:
 def output_out(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _put(_utf8(output.content), bulk)
     details = 0
-    if output.places or output.passages or output.words or output.voices or output.tag_vectors:
+    embedded = output.embedded
+    if output.places or output.passages or output.words or output.voices or output.tag_vectors or embedded:
         told = _json(
             places=[_place_out(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _place_out(p.place)] for p in output.passages],
             words=list(output.words),
             voices=[[v.speaker, v.seconds, v.model, list(v.vector)] for v in output.voices],
             tag_vectors=[[t.tag, t.model, list(t.vector)] for t in output.tag_vectors],
+            embedded=[[embedded.model, embedded.dimension]] if embedded else [],
         )
         details = _put(told, bulk)
+        if embedded:
+            _put(embedded.vectors, bulk)
     return [output.name, content, details, [[a.filename, _put(a.data, bulk)] for a in output.artifacts]]
 
 
@@ -129,7 +148,9 @@ def _output_in(row: object, bulk: Bulk) -> Output:
     words = tuple(_text(word) for word in _rows(details, "words"))
     voices = tuple(_voice_in(voice) for voice in _rows(details, "voices"))
     tags = tuple(_tag_in(tag) for tag in _rows(details, "tag_vectors"))
-    return Output(_text(name), content, _artifacts_in(artifacts, bulk), places, passages, words, voices, tags)
+    embedded = _embedded_in(_rows(details, "embedded"), len(passages), bulk)
+    found = _artifacts_in(artifacts, bulk)
+    return Output(_text(name), content, found, places, passages, words, voices, tags, embedded=embedded)
 
 
 def _artifacts_in(rows: object, bulk: Bulk) -> tuple[Artifact, ...]:
@@ -183,6 +204,27 @@ def _voice_in(row: object) -> Voice:
 def _tag_in(row: object) -> TagVector:
     tag, model, vector = _row(row, 3)
     return TagVector(_text(tag), _text(model), _vector(vector))
+
+
+def _embedded_in(rows: list[object], passages: int, bulk: Bulk) -> Embedded | None:
+    """The vectors of all passages, which follow the details: how long they must be is known before they are read."""
+    if not rows:
+        return None
+    model, dimension = _row(_row(rows, 1)[0], 2)
+    if not 0 < _whole(dimension) <= MAX_DIMENSIONS or not _text(model) or len(model) > MAX_NAME:
+        raise BadFrame("vectors of nobody, or ones that are too long")
+    vectors = bulk.take(NUMBER_BYTES * dimension * passages)
+    if passages and not _all_of_length_one(vectors, dimension):
+        raise BadFrame("a vector is not of length 1")
+    return Embedded(model, dimension, vectors)
+
+
+def _all_of_length_one(vectors: bytes, dimension: int) -> bool:
+    import numpy  # only where vectors arrive
+
+    rows = numpy.frombuffer(vectors, "<f4").reshape(-1, dimension)
+    squares = numpy.einsum("ij,ij->i", rows, rows)
+    return bool((abs(squares - 1.0) <= 2 * LENGTH_SLACK).all())  # numbers that are none are in no range
 
 
 def _vector(value: object) -> tuple[float, ...]:

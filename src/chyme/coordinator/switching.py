@@ -1,0 +1,23 @@
+"""When questions are held against the vectors of another embedder: once nothing is left for it to embed."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from chyme.store import embedders, unembedded
+
+
+def switch_when_complete(db: Connection, model: str) -> bool:
+    """Let this model's vectors serve if they do not yet, and no file waits for them. Whether it was switched now.
+
+    A file that the model cannot read does not keep it from serving; a model that cannot be had does. Costs next to
+    nothing when the model serves already, or while much is left to embed.
+    """
+    embedder = embedders.by_model(db, model)
+    if embedder is None or embedder.serves:
+        return False
+    left = unembedded.is_due(db) or unembedded.is_left_out(db, embedder.id) or embedders.lacking(db, embedder.id, 1)
+    if left:
+        return False
+    embedders.switch(db, embedder.id)
+    return True

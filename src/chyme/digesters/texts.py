@@ -1,0 +1,59 @@
+"""The texts by which a file is found: its own, and those that were made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chyme.decide.chunk import markdown_headings
+from chyme.decide.readable import Readable, readable, writable
+from chyme.digester import Source
+from chyme.engines.text import read_text
+from chyme.model import Kind
+
+TEXT_LIMIT = 5_000_000  # characters of one file
+LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
+FILE = "file"  # the source of passages that stand in the file itself
+
+_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Each text with its source, in order, none of them longer than the room that was left; and what was left out."""
+
+    found: tuple[tuple[str, Readable], ...]
+    notes: tuple[str, ...] = ()
+
+
+def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
+    """The file's own text, where it is one, and those in the outputs of these names, up to `limit` characters."""
+    found: list[tuple[str, Readable]] = []
+    notes: list[str] = []
+    room = limit
+    for name, text in _all_texts(source, names, limit, notes):
+        cut_off = Readable(text.text[:room], text.places)
+        if len(cut_off.text) < len(text.text):
+            notes.append(f"first {limit:,} characters indexed; the limit ended in {name}")
+        room -= len(cut_off.text)
+        found.append((name, cut_off))
+    return Texts(tuple(found), tuple(notes))
+
+
+def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, Readable]]:
+    texts: list[tuple[str, Readable]] = []
+    if source.file.kind is Kind.TEXT:
+        decoded = read_text(source, limit)
+        text = writable(decoded.text)
+        if decoded.truncated:
+            notes.append(f"first {limit:,} bytes of the file indexed")
+        markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
+        texts.append((FILE, Readable(text, markdown_headings(text) if markdown else ())))
+    for name in names:
+        output = source.output(name)
+        if output is None or not output.content:
+            continue
+        if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
+            continue  # the corrected transcript says the same at the same seconds
+        texts.append((name, readable(output)))
+    return texts

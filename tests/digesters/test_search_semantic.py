@@ -1,0 +1,282 @@
+"""Everything readable about a file, cut to the window of a model and told by what it means."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from embedding_server import SIZE, embeds, texts_of
+from free_calls import FreeCalls
+from model_server import ModelServer
+
+from chyme.digester import Calls
+from chyme.digesters import in_child
+from chyme.digesters.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
+from chyme.engines.embedding.passages import PassageEmbedding
+from chyme.engines.weights.known import EMBEDDING
+from chyme.engines.weights.shelf import path_of
+from chyme.errors import ChildCrashed, EngineUnavailable
+from chyme.model import File, Kind, Lane, Output, Place, Stamp, Upstream
+
+ENDPOINT = PassageEmbedding(engine="openai", url="http://127.0.0.1:9/v1", model="far", window=50, seconds=7.0)
+
+
+@dataclass
+class Read:
+    """A file and what was made of it."""
+
+    text: str = ""
+    inputs: dict[str, Upstream] = field(default_factory=dict)
+    kind: Kind = Kind.TEXT
+    name: str = "note.txt"
+    scratch: Path = Path()
+    heard: list[float] = field(default_factory=list)
+    calls: Calls = field(default_factory=FreeCalls)
+
+    @property
+    def file(self) -> File:
+        size = len(self.text.encode())
+        return File(1, self.name, self.name, self.kind, "text/plain", Stamp("1", "1", size, 0), "hash", 1)
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.text.encode())
+
+    def output(self, name: str) -> Upstream | None:
+        return self.inputs.get(name)
+
+    def progress(self, fraction: float) -> None:
+        self.heard.append(fraction)
+
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        raise AssertionError("it does not go out")
+
+    def hold(self, host: str, seconds: float) -> None:
+        raise AssertionError("it does not go out")
+
+
+def having(kind: Kind = Kind.DOCUMENT, **contents: str) -> Read:
+    """A file with outputs of these names, where underscores stand for dashes."""
+    names = {name.replace("_", "-"): content for name, content in contents.items()}
+    return Read(inputs={name: Upstream(name, content) for name, content in names.items()}, kind=kind, name="a.bin")
+
+
+class Plain:
+    """Counts words, reads everything but Greek, and means the number of a text's letters."""
+
+    model, dimension, window = "all-minilm-l6-v2 384 int8", 2, 20
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> bytes:
+        self.asked.append(list(texts))
+        return b"".join(struct.pack("<2f", 1.0, len(text)) for text in texts)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def reads(self, text: str) -> bool:
+        return "α" not in text
+
+
+@pytest.fixture
+def plain() -> Plain:
+    return Plain()
+
+
+def by(model: Plain, most_passages: int = 100, text_limit: int = 100_000) -> SearchSemantic:
+    """The digester with this model in the place of the one in the weights."""
+    return SearchSemantic(None, most_passages, text_limit, lambda _settings: model)
+
+
+def digest(source: Read, digester: SearchSemantic) -> tuple[Output, dict[str, Any]]:
+    (output,) = digester.digest(source)
+    return output, json.loads(output.content or "null")
+
+
+def test_every_text_is_cut_by_itself_and_keeps_its_place(plain: Plain) -> None:
+    source = having(doc_to_markdown="# Lease\n\nThe rent is due.", url_crawl_summary="A lease.")
+    source.inputs["doc-to-markdown"] = replace(source.inputs["doc-to-markdown"], places=(Place(0, 30, page=2),))
+    output, told = digest(source, by(plain))
+
+    assert [(one.source, one.ordinal, one.text) for one in output.passages] == [
+        ("doc-to-markdown", 0, "# Lease\n\nThe rent is due."),
+        ("url-crawl-summary", 1, "A lease."),
+    ]
+    assert output.passages[0].place.page == 2
+    assert told["sources"] == ["doc-to-markdown", "url-crawl-summary"]
+    assert (told["indexed"], told["passages"]) == (True, 2)
+
+
+def test_the_title_stands_before_every_passage_and_is_no_part_of_it(plain: Plain) -> None:
+    source = having(doc_to_markdown="The rent is due.", classify_document=json.dumps({"title": "Lease  of\na flat"}))
+    output, _ = digest(source, by(plain))
+
+    assert plain.asked == [["Lease of a flat\nThe rent is due."]]
+    assert [one.text for one in output.passages] == ["The rent is due."]
+
+
+def test_a_long_title_is_cut(plain: Plain) -> None:
+    digest(having(image_ocr="words", classify_image=json.dumps({"title": "t" * 500})), by(plain))
+    assert plain.asked == [["t" * TITLE + "\nwords"]]
+
+
+def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
+    output, told = digest(Read("a b c. " * 60), by(plain))
+
+    assert output.embedded is not None
+    assert len(output.passages) > 5
+    expected = b"".join(struct.pack("<2f", 1.0, len(one.text)) for one in output.passages)
+    assert output.embedded.vectors == expected
+    assert (output.embedded.model, output.embedded.dimension) == (told["model"], told["dimension"]) == (Plain.model, 2)
+    assert all(len(one.text.split()) <= Plain.window for one in output.passages)
+
+
+def test_the_limit_of_passages_is_kept_and_told(plain: Plain) -> None:
+    output, told = digest(Read("a b c. " * 60), by(plain, most_passages=3))
+
+    assert len(output.passages) == 3
+    assert told["note"].startswith("first 3 passages embedded, ")
+
+
+def test_the_limit_of_text_is_told(plain: Plain) -> None:
+    _, told = digest(having(doc_to_markdown="word " * 100), by(plain, text_limit=50))
+    assert "first 50 characters indexed" in told["note"]
+
+
+def test_what_the_model_cannot_read_is_left_out_and_counted(plain: Plain) -> None:
+    output, told = digest(having(doc_to_markdown="readable", url_crawl_summary="ααα"), by(plain))
+
+    assert [one.text for one in output.passages] == ["readable"]
+    assert (told["sources"], told["note"]) == (
+        ["doc-to-markdown"],
+        "1 in a script or language that the model cannot read",
+    )
+
+
+def test_a_corrected_transcript_takes_the_place_of_the_first(plain: Plain) -> None:
+    first = json.dumps({"segments": [{"start": 1.0, "end": 2.0, "text": "wrods", "speaker": "speaker-1"}]})
+    better = json.dumps({"segments": [{"start": 1.0, "end": 2.0, "text": "words", "speaker": "speaker-1"}]})
+    output, _ = digest(having(Kind.AUDIO, speech_recognition=first, speech_recognition_cleanup=better), by(plain))
+
+    assert [(one.text, one.place.seconds) for one in output.passages] == [("words", 1.0)]
+
+
+def test_the_same_text_is_known_again_whatever_the_title_and_the_window(plain: Plain) -> None:
+    one = digest(having(doc_to_markdown="a b c. " * 60), by(plain))[1]
+    two = digest(having(doc_to_markdown="a b c. " * 60, classify_document='{"title": "x"}'), by(plain))[1]
+    other = digest(having(doc_to_markdown="a b d. " * 60), by(plain))[1]
+
+    assert one["text_hash"] == two["text_hash"] != other["text_hash"]
+
+
+def test_a_file_without_text_needs_no_model(tmp_path: Path) -> None:
+    digester = SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path)))
+    output, told = digest(having(Kind.IMAGE, classify_image='{"title": "x"}', image_ocr=" \n"), digester)
+
+    assert (told["indexed"], told["passages"], told["sources"]) == (False, 0, [])
+    assert (output.passages, output.embedded) == ((), None)
+
+
+def test_without_weights_it_says_how_to_get_them_for_each_file(tmp_path: Path) -> None:
+    digester = SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path)))
+    with pytest.raises(EngineUnavailable, match=r"note\.txt: .*run 'chyme weights embedding'"):
+        digester.digest(Read("words"))
+
+    made = digester.digest_many([Read("words"), Read(""), Read("more", name="b.txt")])
+    assert isinstance(made[0], EngineUnavailable)
+    assert isinstance(made[1], list)
+    assert str(made[2]).startswith("b.txt: ")
+
+
+def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: Plain) -> None:
+    sources = [Read("one"), Read(""), Read("a b c. " * 60), Read("three words here")]
+    alone = [by(plain).digest(source) for source in sources]
+    plain.asked.clear()
+
+    assert by(plain).digest_many(sources) == alone
+    assert len(plain.asked) == 1
+
+
+def test_a_long_text_tells_how_far_it_is(plain: Plain) -> None:
+    source = Read("a b c. " * 2000)
+    digest(source, by(plain, 1000))
+    assert source.heard == sorted(source.heard)
+    assert (len(source.heard), source.heard[-1]) == (len(plain.asked), 1.0)
+    assert len(source.heard) > 1
+
+
+def test_the_time_grows_with_the_text() -> None:
+    digester = SearchSemantic()
+    note, long = digester.time_limit(Read("x")), digester.time_limit(Read("x" * 500_000))
+    assert note < long < digester.time_limit(having(Kind.AUDIO))
+    page = digester.time_limit(having(Kind.URL, url_crawl_content="x" * 500_000))
+    assert digester.time_limit(having(Kind.URL, url_crawl_content="x")) < page
+
+
+def test_which_files_and_where_it_runs() -> None:
+    here, there = SearchSemantic(), SearchSemantic(ENDPOINT)
+    file = Read().file
+
+    assert {kind for kind in Kind if not here.can_digest(replace(file, kind=kind))} == {Kind.OTHER}
+    assert (here.lane, here.waits_for(file), here.asks(file), here.gathers) == (Lane.MEANING, False, None, True)
+    assert (there.lane, there.waits_for(file), there.asks(file)) == (Lane.MODEL, True, ASKS)
+    assert not SearchSemantic.counts
+    assert {"image-preview", "media-preview"}.isdisjoint(SearchSemantic.reads)
+
+
+def test_the_recipe_follows_the_model_and_the_limits(tmp_path: Path) -> None:
+    recipes = {
+        SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path))).recipe,
+        SearchSemantic(ENDPOINT).recipe,
+        SearchSemantic(replace(ENDPOINT, window=60)).recipe,
+        SearchSemantic(ENDPOINT, most_passages=5).recipe,
+        SearchSemantic(ENDPOINT, text_limit=5).recipe,
+    }
+    assert len(recipes) == 5
+
+
+def test_a_service_is_sent_what_a_child_has_cut(tmp_path: Path) -> None:
+    with ModelServer(embeds()) as server:
+        digester = SearchSemantic(replace(ENDPOINT, url=server.url))
+        source = replace(having(doc_to_markdown="α b c. " * 60, classify_document='{"title": "T"}'), scratch=tmp_path)
+        digester.prepare(source)
+        output, told = digest(replace(source, inputs={}), digester)
+
+    assert output.embedded is not None
+    assert [texts_of(asked) for asked in server.requests] == [[f"T\n{one.text}" for one in output.passages]]
+    assert (output.embedded.model, output.embedded.dimension) == (digester.settings.model_name, SIZE)
+    assert (told["passages"], told["sources"], told["dimension"]) == (len(output.passages), ["doc-to-markdown"], SIZE)
+    assert len(output.passages) > 1
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"title": "t", "output": ["other", null, 0, []]}\n', b"\xff" * 9])
+def test_what_a_child_left_is_not_trusted(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / PREPARED).write_bytes(data)
+    with pytest.raises(ChildCrashed):
+        SearchSemantic(ENDPOINT).digest(Read(scratch=tmp_path))
+
+
+def test_a_private_file_is_not_sent_and_says_so() -> None:
+    (output,) = SearchSemantic(ENDPOINT).without_model(Read("secret"))
+    told = json.loads(output.content or "")
+    assert (told["indexed"], told["passages"], output.passages, output.embedded) == (False, 0, (), None)
+    assert "private" in told["note"]
+
+
+def test_a_child_knows_how_to_prepare_it() -> None:
+    assert {"search-semantic", "search-semantic:prepare", "search-semantic:without"} <= set(in_child({}))
+
+
+@pytest.mark.skipif(path_of(EMBEDDING) is None, reason="needs the weights: run 'chyme weights embedding'")
+def test_the_real_model_says_that_like_texts_mean_alike() -> None:
+    output, told = digest(Read("The flat is rented for two years.\n\n" * 3), SearchSemantic())
+    assert output.embedded is not None
+    assert told["dimension"] * 4 * len(output.passages) == len(output.embedded.vectors)
