@@ -25,6 +25,8 @@ _AT_LEAST_ONE = (
     *(
         "speech_memory_mb",
         "embedding_memory_mb",
+        "embedding_window",
+        "meaning_passages",
         "model_calls",
         "llm_characters",
         "web_memory_mb",
@@ -151,11 +153,32 @@ class Settings:
     web_picture_bytes: int = _setting(5 * 1024 * 1024, "Pictures and fonts larger than this are left out of the copy.")
     web_parts: int = _setting(200, "How many pictures, styles and fonts are fetched for one copy.")
     web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.")
+    embedding_provider: str = _setting(
+        "minilm",
+        "Who tells what passages mean: `minilm`, `multilingual` (after `chyme weights multilingual`), or an endpoint: "
+        "`openai` (and all that speak alike).",
+    )
+    embedding_url: str = _setting("", "The address of that endpoint, without `/embeddings`.")
+    embedding_model: str = _setting("", "The name of the model at that endpoint.")
+    embedding_key: str = _setting("", "The key for that endpoint; better as CHYME_EMBEDDING_KEY than in a file.")
+    embedding_dimension: int = _setting(0, "How long its vectors are; 0 means as long as it makes them.")
+    embedding_window: int = _setting(500, "How many tokens a passage for that endpoint has.")
+    embedding_seconds: float = _setting(60.0, "How long one answer of that endpoint may take.")
+    embedding_calls_per_day: int = _setting(0, "How often that endpoint is asked in a day; 0 means without limit.")
+    embedding_tokens_per_day: int = _setting(0, "How many tokens may go to it in a day; 0 means without limit.")
+    embedding_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
+    embedding_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
     embedding_children: int = _setting(
-        0, "How many child processes tell what tags mean; 0 means one per core, at most 2."
+        0, "How many child processes tell what texts mean; 0 means one per core, at most 2."
     )
     embedding_threads: int = _setting(1, "How many threads of a child tell what texts mean; 0 means one per core.")
     embedding_memory_mb: int = _setting(1024, "Memory one of them may use.")
+    meaning_passages: int = _setting(2000, "How many passages of one file are searched by meaning; more is noted.")
+    search_engine: str = _setting("sqlite", "Where is searched: `sqlite`, or `meilisearch` (with Qdrant for meaning).")
+    meilisearch_url: str = _setting("http://127.0.0.1:7700", "Where Meilisearch is.")
+    meilisearch_key: str = _setting("", "Its key; better as CHYME_MEILISEARCH_KEY than in a file.")
+    qdrant_url: str = _setting("http://127.0.0.1:6333", "Where Qdrant is.")
+    qdrant_key: str = _setting("", "Its key; better as CHYME_QDRANT_KEY than in a file.")
     web_children: int = _setting(0, "How many pages are fetched at once; 0 means two per core, at most 4.")
     web_memory_mb: int = _setting(3072, "Memory one task on a web page may use, the browser not counted.")
     browser: str = _setting("auto", "Chromium: `auto` looks for it, `off` does without, else the path of its program.")

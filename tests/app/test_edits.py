@@ -37,7 +37,7 @@ def document(app: App, path: str = "letter.txt") -> Described:
 
 
 def found_by(app: App, words: str) -> list[str]:
-    return [hit.path for hit in app.index.search(words).hits]
+    return [hit.path for hit in app.search.search(words).hits]
 
 
 def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:

@@ -63,7 +63,7 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
 def test_a_file_with_its_new_name_is_found_by_it(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     Renaming(app).accept()
-    assert [hit.path for hit in app.index.search("miller").hits] == [MILLER]
+    assert [hit.path for hit in app.search.search("miller").hits] == [MILLER]
 
 
 def test_nothing_is_proposed_twice(app: App) -> None:

@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 from keyword_shelf import Shelf, open_database
+from meaning_shelf import MeaningShelf
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Iterator[Shelf]:
     db = open_database(tmp_path / "vault.db")
     yield Shelf(db)
+    db.close()
+
+
+@pytest.fixture
+def meant(tmp_path: Path) -> Iterator[MeaningShelf]:
+    db = open_database(tmp_path / "meant.db")
+    yield MeaningShelf(db)
     db.close()

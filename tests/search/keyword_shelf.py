@@ -15,6 +15,7 @@ from chyme.digester import StaysHome
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.search.result import SearchResult
+from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
 from chyme.store import dictionary, passages
 
@@ -62,7 +63,7 @@ class Shelf:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self.index = SqliteIndex(lambda: db)
+        self.index = Search(lambda: db, SqliteIndex(lambda: db))
 
     def put(
         self,
@@ -76,15 +77,16 @@ class Shelf:
         date: str | None = None,
         state: str = "completed",
         outputs: Iterable[Upstream] = (),
+        hash_: str = "hash",
     ) -> int:
         file = a_file(path, kind)
         folder = path.rpartition("/")[0]
         row = self.db.execute(
             """
             INSERT INTO files (path, folder, name, kind, mime, size, mtime_ns, dev, inode, hash, created_at, updated_at)
-            VALUES (?, ?, ?, ?, 'text/plain', 1, 1700000000000000000, '1', '1', 'hash', 'now', 'now') RETURNING id
+            VALUES (?, ?, ?, ?, 'text/plain', 1, 1700000000000000000, '1', '1', ?, 'now', 'now') RETURNING id
             """,
-            (path, folder, file.name, kind),
+            (path, folder, file.name, kind, hash_),
         ).fetchone()
         file_id = int(row[0])
         names = list(tags)

@@ -6,7 +6,12 @@ from keyword_shelf import Shelf
 
 from chyme.model import Kind, Upstream
 from chyme.search.result import as_json
+from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
+
+
+def searching(shelf: Shelf, most_scored: int) -> Search:
+    return Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db, most_scored=most_scored))
 
 
 def test_json_has_the_promised_fields(shelf: Shelf) -> None:
@@ -52,7 +57,7 @@ def test_words_that_stand_everywhere_are_answered_within_bounds_and_honestly(she
     for number in range(40):
         shelf.put(f"{number}.txt", "common words")
 
-    result = SqliteIndex(lambda: shelf.db, most_scored=20).search("common", limit=5)
+    result = searching(shelf, 20).search("common", limit=5)
 
     assert len(result.hits) == 5
     assert min(int(hit.path.removesuffix(".txt")) for hit in result.hits) >= 19
@@ -65,8 +70,18 @@ def test_a_rare_word_narrows_what_is_scored_and_frequent_words_still_count(shelf
         rare, frequent = number % 3 == 0, number % 5 < 2
         shelf.put(f"{number}.txt", f"{'special' if rare else 'usual'} {'frequent' if frequent else 'seldom'}")
 
-    everything = SqliteIndex(lambda: shelf.db).search("special frequent", limit=100).hits
-    narrowed = SqliteIndex(lambda: shelf.db, most_scored=300).search("special frequent", limit=100).hits
+    everything = shelf.index.search("special frequent", limit=100).hits
+    narrowed = searching(shelf, 300).search("special frequent", limit=100).hits
 
     assert [hit.path for hit in narrowed] == [hit.path for hit in everything]
     assert narrowed[0].score > narrowed[-1].score
+
+
+def test_words_side_by_side_as_in_the_question_count_again(shelf: Shelf) -> None:
+    shelf.put("apart.txt", "learning of a machine")
+    shelf.put("together.txt", "a machine learning of")
+
+    hits = shelf.ask("machine learning").hits
+
+    assert [hit.path for hit in hits] == ["together.txt", "apart.txt"]
+    assert hits[0].score > hits[1].score

@@ -17,6 +17,9 @@ from chyme.settings import Settings
 OPENAI, LOCAL = "openai", "local"
 LOCAL_MODELS = (LLM.capability, SMOLLM2.capability)
 PROVIDERS = (OPENAI, "google", "anthropic", LOCAL)
+MINILM = "minilm"
+EMBEDDERS = (MINILM, "multilingual", OPENAI)
+ENGINES = ("sqlite", "meilisearch")
 
 
 def config_of(settings: Settings) -> dict[str, Any]:
@@ -69,6 +72,8 @@ def config_of(settings: Settings) -> dict[str, Any]:
         },
         "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
         "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
+        "passages": passages_of(settings),
+        "meaning_passages": settings.meaning_passages,
         "voice_seconds": settings.voice_seconds,
         "media": {"video_pixels": settings.video_pixels},
         "crawl": settings.crawl,
@@ -98,6 +103,27 @@ def config_of(settings: Settings) -> dict[str, Any]:
     }
 
 
+def passages_of(settings: Settings) -> dict[str, Any]:
+    """Who tells what passages mean."""
+    whose = settings.embedding_provider
+    if whose not in EMBEDDERS:
+        raise UsageError(f"embedding_provider must be one of {', '.join(EMBEDDERS)}, not {whose!r}")
+    here = {"engine": whose, "weights_dir": settings.weights_dir, "threads": settings.embedding_threads}
+    if whose != OPENAI:
+        return here
+    if not (settings.embedding_url and settings.embedding_model):
+        raise UsageError("an endpoint for embeddings needs both embedding_url and embedding_model")
+    return {
+        **here,
+        "url": settings.embedding_url,
+        "model": settings.embedding_model,
+        "key": settings.embedding_key,
+        "dimension": settings.embedding_dimension,
+        "window": settings.embedding_window,
+        "seconds": settings.embedding_seconds,
+    }
+
+
 def agent_of(settings: Settings) -> str:
     """How we name ourselves to web servers."""
     return settings.web_agent or f"Mozilla/5.0 (compatible; chyme/{__version__})"
@@ -114,9 +140,11 @@ def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
 def providers_of(settings: Settings) -> dict[str, str]:
     """The models that are configured: how their settings begin → which model that is, in words."""
     found = {}
-    for prefix in ("llm", "vision", "speech"):
+    for prefix in ("llm", "vision", "speech", "embedding"):
         url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
         whose = getattr(settings, f"{prefix}_provider", OPENAI)
+        if prefix == "embedding" and whose != OPENAI:
+            continue  # it runs here, and costs nothing
         if whose == LOCAL:
             found[prefix] = f"{KNOWN[settings.local_model].engine}, in a child of chyme"
         elif model:
@@ -145,7 +173,7 @@ def allowances_of(settings: Settings) -> dict[str, Allowance]:
             getattr(settings, f"{prefix}_cost_per_day", 0.0),
             getattr(settings, f"{prefix}_calls_per_second"),
         )
-        for prefix in ("llm", "vision", "speech")
+        for prefix in ("llm", "vision", "speech", "embedding")
     }
 
 

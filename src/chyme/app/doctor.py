@@ -10,14 +10,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from chyme import digesters
-from chyme.app.config import LOCAL, providers_of
+from chyme.app.config import ENGINES, LOCAL, OPENAI, passages_of, providers_of
 from chyme.engines.browser.program import browser_program
 from chyme.engines.children.runner import isolation
 from chyme.engines.guard.policy import policy_of
 from chyme.engines.llm.local_settings import LocalSettings
+from chyme.engines.meilisearch import Meilisearch
 from chyme.engines.pages.office_program import office_program
+from chyme.engines.qdrant import Qdrant
+from chyme.engines.search_server import ServerFailed
 from chyme.engines.vault import STATE
-from chyme.engines.weights.known import EMBEDDING, OBJECTS, SPEECH, VOICES, Weights
+from chyme.engines.weights.known import EMBEDDING, MULTILINGUAL, OBJECTS, SPEECH, VOICES, Weights
 from chyme.engines.weights.shelf import path_of
 from chyme.errors import UsageError, VaultError
 from chyme.settings import Settings, read_settings
@@ -60,7 +63,7 @@ def doctor(root: Path) -> list[Engine]:
     found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
     found += [_browser(settings), _links(settings)]
     found += [_speech(settings), _weighed("who speaks", VOICES, settings), _language(settings)]
-    found.append(_weighed("what tags mean", EMBEDDING, settings))
+    found += [_weighed("what tags mean", EMBEDDING, settings), _meaning(settings), _engine(settings)]
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
     found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
@@ -124,6 +127,36 @@ def _language(settings: Settings) -> Engine:
         "a language model makes better ones: set llm_url and llm_model, or run 'make llm' and set llm_provider to local"
     )
     return Engine(what, "rules and statistics", True, how)
+
+
+def _meaning(settings: Settings) -> Engine:
+    what = "search by meaning"
+    try:
+        chosen = passages_of(settings)["engine"]
+    except UsageError as error:
+        return Engine(what, settings.embedding_provider, False, str(error))
+    if chosen == OPENAI:
+        return Engine(what, providers_of(settings)["embedding"], True)
+    return _weighed(what, MULTILINGUAL if chosen == MULTILINGUAL.capability else EMBEDDING, settings)
+
+
+def _engine(settings: Settings) -> Engine:
+    if settings.search_engine == ENGINES[0]:
+        return Engine("search", "SQLite, in the vault's own database", True)
+    servers = (
+        Meilisearch(settings.meilisearch_url, settings.meilisearch_key),
+        Qdrant(settings.qdrant_url, settings.qdrant_key),
+    )
+    told = f"Meilisearch at {settings.meilisearch_url}, Qdrant at {settings.qdrant_url}"
+    try:
+        for server in servers:
+            server.check()
+    except ServerFailed as error:
+        return Engine("search", told, False, f"{error}; until then the vault's own index answers")
+    finally:
+        for server in servers:
+            server.close()
+    return Engine("search", told, True)
 
 
 def _weighed(capability: str, weights: Weights, settings: Settings) -> Engine:

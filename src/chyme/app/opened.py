@@ -15,6 +15,7 @@ from typing import Any
 from chyme import digesters
 from chyme.app.clock import now
 from chyme.app.config import LOCAL, allowances_of, config_of, fingerprints_of, providers_of, without_secrets
+from chyme.app.searching import Searching
 from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
 from chyme.coordinator.ledger import Ledger
@@ -32,10 +33,8 @@ from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
 from chyme.people import People
-from chyme.search.index import Index
-from chyme.search.sqlite import SqliteIndex
 from chyme.settings import Settings, read_settings
-from chyme.store import files, marks, passages, queue, requests
+from chyme.store import files, marks, queue, requests
 from chyme.store import outdated as outdated_digests
 from chyme.store.database import FILE_NAME, Database
 from chyme.tags import Tags
@@ -75,7 +74,6 @@ class App:
         if state != inside:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
-        self.index: Index = SqliteIndex(self.database.read)
         self.people = People(self.database, now)
         self.tags = Tags(self.database, now)
         self.edits = Edits(self.database, now)
@@ -86,6 +84,8 @@ class App:
             own=own,
             max_attempts=self.settings.max_attempts,
         )
+        self.searching = Searching(self.database, self.settings, state, self.ledger, now)
+        self.search = self.searching.search
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self._work: Work | None = None
@@ -114,11 +114,13 @@ class App:
         """Begin to digest what is due; with `follow`, whatever happens in the folder as well."""
         self._prepare()
         self._work = Work(self, follow, among)
+        self.searching.start(warm=follow)
         return self._work
 
     def close(self) -> None:
         if self._work is not None:
             self._work.close()
+        self.searching.close()
         self.database.close()
 
     def _prepare(self) -> None:
@@ -133,6 +135,7 @@ class App:
         self._change_lanes()
         self.ledger.begin_anew(fingerprints_of(self.settings))
         self._redo_disclosed()
+        self.searching.prepare()
         let_go(self.database, self.rules, now())
 
     def _change_lanes(self) -> None:
@@ -307,13 +310,6 @@ class App:
             "watching": self._work.watcher.problem is None,
             "children": {"alive": len(children.children), "tasks": children.tasks, "restarts": children.restarts},
         }
-
-    def check_index(self) -> list[str]:
-        return self.database.write(passages.check)
-
-    def rebuild_index(self) -> None:
-        """Make the search indexes again from what the database holds."""
-        self.database.write(passages.rebuild)
 
     def failures_since(self, moment: str) -> list[Digest]:
         """What ended failed, but for what changes nothing about a document."""

@@ -25,7 +25,7 @@ from chyme.store.ai_calls import BY, Account
 def ai(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Tell which models are asked and what they cost; pause them, let them go on.
 
-    PROVIDER is how its settings begin: llm, vision or speech.
+    PROVIDER is how its settings begin: llm, vision, speech or embedding.
     """
     ctx.obj = Asked(vault, as_json)
     if ctx.invoked_subcommand is None:

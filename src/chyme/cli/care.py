@@ -119,8 +119,8 @@ def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as
     with opened(vault) as app:
         if rebuild:
             with Console(stderr=True).status("making the indexes again …"):
-                app.rebuild_index()
-        problems = app.check_index()
+                app.searching.rebuild()
+        problems = app.searching.check()
     _problems(ctx, as_json, problems, "the index agrees with the texts")
 
 

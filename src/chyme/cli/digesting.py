@@ -45,6 +45,10 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
             report = _scanned(app, wanted, console)
         with _bar(console) as bar:
             left = work.drain(wait=not no_wait, watch=_watcher(bar))
+        app.searching.tidy()
+        behind = app.searching.catch_up()
+        if behind:
+            console.print(f"{printable(behind)}; it is told the rest later", style="yellow", markup=False)
         failed = [d for d in app.failures_since(began) if among is None or d.file_id in among]
         if as_json:
             tell({"scan": vars(report), **app.documents.status(), "failed": [_failure(d) for d in failed]})

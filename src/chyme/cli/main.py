@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import adding, ai, care, digesting, editing, people, reading, renaming, serving, tags, weights
+from chyme.cli import adding, ai, care, digesting, editing, people, reading, renaming, searching, serving, tags, weights
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -75,7 +75,8 @@ for command in (
     serving.serve,
     digesting.digest,
     adding.add,
-    reading.search,
+    searching.search,
+    searching.similar,
     reading.status,
     reading.show,
     people.people,

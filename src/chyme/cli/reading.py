@@ -1,4 +1,4 @@
-"""chyme search, status and show: answers about what is there."""
+"""chyme status and show: answers about what is there."""
 
 from __future__ import annotations
 
@@ -7,57 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from chyme.app import App
 from chyme.cli import failures
+from chyme.cli.counted import counted
 from chyme.cli.transcripts import clock, in_lines, names_in
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.decide.boxes import region
 from chyme.decide.judge import NOT_APPLICABLE
-from chyme.decide.snippet import Snippet, to_plain
 from chyme.decide.subtitles import srt, vtt
 from chyme.decide.transcript import in_words
 from chyme.errors import UsageError
 from chyme.model import Kind, Place
-from chyme.search.result import Hit
-from chyme.search.result import as_json as shape
-
-
-@click.command()
-@click.argument("query", nargs=-1, required=True)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
-@click.option("--offset", default=0, type=click.IntRange(0), help="How many hits to leave out first.")
-@vault_options
-def search(query: tuple[str, ...], limit: int, offset: int, vault: Path | None, as_json: bool) -> None:
-    """Search by word. docs/search.md tells what a question may look like."""
-    with opened(vault) as app:
-        result = app.index.search(" ".join(query), limit=limit, offset=offset)
-    if as_json:
-        tell(shape(result))
-        return
-    console = Console()
-    for typed, meant in result.corrected.items():
-        console.print(f"nothing says “{printable(typed)}”; searched for “{printable(meant)}”", markup=False)
-    for hit in result.hits:
-        _print_hit(console, hit)
-    least = "" if result.total_is_exact else "at least "
-    console.print(f"{least}{result.total} found in {result.ms:.0f} ms", style="dim", markup=False)
-    for note in result.notes:
-        console.print(printable(note), style="yellow", markup=False)
-
-
-def _print_hit(console: Console, hit: Hit) -> None:
-    line = Text(printable(hit.path), style="bold")
-    place = where(hit.place, hit.person)
-    if place:
-        line.append(f"  {place}", style="cyan")
-    if hit.title and hit.title != hit.path.rpartition("/")[2]:
-        line.append(f"  {printable(hit.title)}", style="dim")
-    console.print(line, soft_wrap=True)
-    if hit.snippet.text:
-        console.print(_marked(hit.snippet), soft_wrap=True)
 
 
 def where(place: Place | None, person: str | None = None) -> str:
@@ -79,20 +40,12 @@ def where(place: Place | None, person: str | None = None) -> str:
     return ", ".join(parts)
 
 
-def _marked(snippet: Snippet) -> Text:
-    shift = to_plain(snippet).find(snippet.text)
-    text = Text("    " + "".join(c if c.isprintable() else " " for c in to_plain(snippet)))
-    for start, end in snippet.marks:
-        text.stylize("bold yellow", start + shift + 4, end + shift + 4)
-    return text
-
-
 @click.command()
 @vault_options
 def status(vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
     with opened(vault) as app:
-        told = app.documents.status()
+        told = {**app.documents.status(), "search": app.searching.status()}
         failed = app.documents.failures()
     if as_json:
         tell(told)
@@ -107,10 +60,22 @@ def status(vault: Path | None, as_json: bool) -> None:
         click.echo(f"{'vanished':<22}{told['vanished']:>8}")
     if told["purge_waits"]:
         click.echo(told["purge_waits"])
+    for line in _searched(told["search"]):
+        click.echo(line)
     for work in told["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in failures.told(failed):
         click.echo(line)
+
+
+def _searched(told: dict[str, Any]) -> list[str]:
+    """What is unusual about the search."""
+    lines = []
+    if "next_embedder" in told:
+        lines.append(f"{told['embedder']} answers until {told['next_embedder']} has read every file")
+    if told.get("engines", {}).get("behind"):
+        lines.append(f"the search engines have yet to be told of {counted(told['engines']['behind'], 'file')}")
+    return lines
 
 
 @click.command()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from chyme.decide.segment import RUNS, as_asked, pairs
 from chyme.decide.stem import fold
@@ -56,6 +57,8 @@ class Query:
     excluded: tuple[Term, ...] = ()
     filters: tuple[Filter, ...] = ()
     notes: tuple[str, ...] = ()
+    # What was asked, small words and all, without filters and what is excluded.
+    said: str = field(default="", compare=False)
 
     @property
     def empty(self) -> bool:
@@ -75,6 +78,7 @@ def parse(text: str, *, typing: bool = False) -> Query:
     terms: list[Term] = []
     excluded: list[Term] = []
     filters: list[Filter] = []
+    said: list[str] = []
     not_next = last_is_term = False
     for part in _PARTS.finditer(clean):
         negated = bool(part["not"]) or not_next
@@ -92,13 +96,21 @@ def parse(text: str, *, typing: bool = False) -> Query:
         if term is not None:
             (excluded if negated else terms).append(term)
             last_is_term = not negated
+            if not negated:
+                said.append(term.text)
     if unfinished and terms and last_is_term:
         terms[-1] = replace(terms[-1], prefix=True)
     terms = _without_stop_words(terms)
     if len(terms) + len(excluded) > MOST_TERMS:
         terms, excluded = terms[:MOST_TERMS], excluded[: max(0, MOST_TERMS - len(terms))]
         notes.append(f"only the first {MOST_TERMS} words of the question were used")
-    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes))
+    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(said))
+
+
+def neighbours(terms: Sequence[Term]) -> list[Term]:
+    """Words that stand side by side in the question, each pair as a phrase."""
+    plain = [None if term.phrase or term.prefix else term.text for term in terms]
+    return [Term(f"{one} {next_}", phrase=True) for one, next_ in pairwise(plain) if one and next_]
 
 
 def _term(part: re.Match[str]) -> Term | None:

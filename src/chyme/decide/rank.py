@@ -8,6 +8,7 @@ from dataclasses import dataclass
 PASSAGES_SHOWN = 3
 NAME_WEIGHTS = (1.0, 2.0, 1.0, 1.0)  # name, title, tags, summary
 _NAME_SHARE = 0.35
+_TOGETHER_SHARE = 0.3  # what words count again where they stand side by side as in the question
 _FURTHER_SHARE = 0.1  # what a file's second-best passage adds, its third half as much, and so on
 
 
@@ -36,10 +37,11 @@ def rank(
     names: Sequence[tuple[int, float]],
     name_share: float = _NAME_SHARE,
     further_share: float = _FURTHER_SHARE,
+    together: Sequence[Match] = (),
 ) -> list[Ranked]:
-    """Files, best first. `passages` come best first."""
+    """Files, best first. `passages` come best first; `together` are those with neighbours of the question in them."""
     by_file: dict[int, list[Match]] = {}
-    for match in passages:
+    for match in _with_neighbours(passages, together):
         by_file.setdefault(match.file_id, []).append(match)
     name_scores = dict(names)
     ranked = []
@@ -51,3 +53,16 @@ def rank(
         shown = tuple(match.passage_id for match in matches[:PASSAGES_SHOWN])
         ranked.append(Ranked(file_id, score, shown, bool(matches), file_id in name_scores))
     return sorted(ranked, key=lambda file: (-file.score, file.file_id))
+
+
+def _with_neighbours(passages: Sequence[Match], together: Sequence[Match]) -> Sequence[Match]:
+    if not together:
+        return passages
+    more = {match.passage_id: _TOGETHER_SHARE * match.score for match in together}
+    scored = [
+        Match(match.passage_id, match.file_id, match.score + more[match.passage_id])
+        if match.passage_id in more
+        else match
+        for match in passages
+    ]
+    return sorted(scored, key=lambda match: -match.score)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chyme.decide.query import Term
 from chyme.decide.segment import RUNS, letters
 from chyme.decide.spelling import tokens_of
 from chyme.decide.stem import fold, stem
+from chyme.decide.stop_words import STOP_WORDS
 
 LENGTH = 240
 Span = tuple[int, int]
 _SPACE = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]{0,3}\s+|[。！？]+|\n+")
+_SHORT = 4  # words; a heading of two tells less than a sentence with the same words
 _WORD_LIMIT = 20  # how far a cut may move to spare a word
 
 
@@ -76,6 +82,33 @@ def cut_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snipp
         [(max(one.start, start), min(one.end, end)) for one in found if one.start < end and one.end > start]
     )
     return _tidy(text, start, end, marks)
+
+
+def telling(text: str) -> Span:
+    """The sentence of a passage that says most of what the passage speaks of."""
+    sentences = _sentences(text)
+    words = [[stem(fold(token[0])) for token in tokens_of(text[start:end])] for start, end in sentences]
+    spoken_of = Counter(word for some in words for word in some if len(word) > 2 and word not in STOP_WORDS)
+
+    def worth(at: int) -> tuple[float, int]:
+        shared = sum(spoken_of[word] - 1 for word in {*words[at]} if word in spoken_of)
+        return shared / math.sqrt(len(words[at]) + _SHORT), -at
+
+    return sentences[max(range(len(sentences)), key=worth)] if sentences else (0, len(text))
+
+
+def cut_telling(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
+    """For a passage found by its meaning: the stretch with most of the terms, else from its telling sentence on."""
+    if find(text, terms):
+        return cut_snippet(text, terms, length)
+    start, _ = telling(text)
+    return _tidy(text, start, _to_word_end(text, min(len(text), start + length), (start, start)), ())
+
+
+def _sentences(text: str) -> list[Span]:
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    bounds = [0, *ends, len(text)]
+    return [(start, end) for start, end in pairwise(bounds) if text[start:end].strip()]
 
 
 def _find(text: str, terms: Sequence[Term]) -> list[_Found]:

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from chyme.search.result import SearchResult
+from chyme.decide.query import Query
+from chyme.decide.rank import Match, Ranked
+from chyme.store.embedders import Embedder
+from chyme.store.matches import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """What an engine found by words."""
+
+    files: tuple[Ranked, ...]  # best first
+    total: int  # of files, as far as anybody looked
+    exact: bool = True
+    notes: tuple[str, ...] = ()
 
 
 class Index(Protocol):
-    """Answers questions in chyme's query language (docs/search.md), whatever engine stands behind it."""
+    """Finds what stands in the vault. The database stays the truth: what an engine knows and the database does not is
+    never shown."""
 
-    def search(self, text: str, *, limit: int = 20, offset: int = 0, typing: bool = False) -> SearchResult:
-        """The best files, best first. `typing`: the last word may be unfinished. Any text is a valid question."""
+    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+        """Files with words of the question that meet the condition, best first: `last`, if there are so many."""
+
+    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+        """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""

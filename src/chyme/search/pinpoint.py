@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.decide.query import Term
 from chyme.decide.readable import readable
-from chyme.decide.snippet import find
+from chyme.decide.snippet import Span, find
 from chyme.model import Passage, Place, Upstream
 from chyme.store import digests, places
 
@@ -16,12 +16,18 @@ from chyme.store import digests, places
 _SAID = ("speech-recognition", "speech-recognition-cleanup")
 
 
-def pinpointed(db: Connection, file_id: int, passage: Passage, terms: Sequence[Term]) -> Place:
-    """The passage's place, narrowed to the line with most of the words, where lines are known by box or second."""
+def pinpointed(
+    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], telling: Span | None = None
+) -> Place:
+    """The passage's place, narrowed to the line with most of the words, where lines are known by box or second.
+
+    Without words of the question in it, to the line where the telling bit begins, if there is one.
+    """
     whole = passage.place
     if whole.box is None and whole.seconds is None:
         return whole
-    marks = [(whole.start + start, whole.start + end) for start, end in find(passage.text, terms)]
+    bits = find(passage.text, terms) or ([telling] if telling else [])
+    marks = [(whole.start + start, whole.start + end) for start, end in bits]
     lines = _lines(db, file_id, passage) if marks else ()
     best = max(lines, key=lambda line: (_told(line, marks, passage), -line.start), default=None)
     if best is None or not _told(best, marks, passage):

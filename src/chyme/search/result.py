@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from chyme.decide.snippet import Snippet, to_plain
 from chyme.model import Kind, Place
+from chyme.store.facets import Facets
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,14 @@ class Hit:
     title: str
     kind: Kind
     score: float
-    why: tuple[str, ...]  # words, name; filter when nothing but filters was asked
+    why: tuple[str, ...]  # words, name, meaning; filter when nothing but filters was asked
     snippet: Snippet
     place: Place | None
     passages: tuple[Piece, ...] = ()
     date: str | None = None
     tags: tuple[str, ...] = ()
     person: str | None = None  # who speaks at `place`
+    copies: tuple[str, ...] = ()  # other files with the same content, of which this stands for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,13 @@ class SearchResult:
     ms: float
     corrected: Mapping[str, str]  # what was typed → what was searched instead
     notes: tuple[str, ...] = ()
+    facets: Facets | None = None  # only when asked for
+    facets_are_exact: bool = True  # else only the best of the files found were counted
 
 
 def as_json(result: SearchResult) -> dict[str, object]:
     """The shape that the command line and HTTP promise."""
-    return {
+    told: dict[str, object] = {
         "hits": [_hit(hit) for hit in result.hits],
         "total": result.total,
         "total_is_exact": result.total_is_exact,
@@ -58,6 +62,10 @@ def as_json(result: SearchResult) -> dict[str, object]:
         "corrected": dict(result.corrected),
         "notes": list(result.notes),
     }
+    if result.facets is not None:
+        told["facets"] = {facet.name: dict(getattr(result.facets, facet.name)) for facet in fields(result.facets)}
+        told["facets_are_exact"] = result.facets_are_exact
+    return told
 
 
 def _hit(hit: Hit) -> dict[str, object]:
@@ -72,6 +80,7 @@ def _hit(hit: Hit) -> dict[str, object]:
         "place": _place(hit.place, hit.person) if hit.place else None,
         "date": hit.date,
         "tags": list(hit.tags),
+        "copies": list(hit.copies),
         "passages": [
             {
                 "source": piece.source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -78,7 +78,7 @@ def create(app: App) -> FastAPI:
     @api.get("/api/status")
     def status() -> dict[str, Any]:
         """Counts, and what is being worked on."""
-        return {**app.documents.status(), **app.at_work()}
+        return {**app.documents.status(), **app.at_work(), "search": app.searching.status()}
 
     @api.get("/api/search")
     def search(
@@ -86,9 +86,21 @@ def create(app: App) -> FastAPI:
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
         offset: Annotated[int, Query(ge=0)] = 0,
         typing: bool = False,
+        mode: Literal["both", "words", "meaning"] = "both",
+        facets: bool = False,
     ) -> dict[str, Any]:
-        """Search by word."""
-        return as_json(app.index.search(q, limit=limit, offset=offset, typing=typing))
+        """Search by word and by meaning."""
+        return as_json(app.search.search(q, limit=limit, offset=offset, typing=typing, mode=mode, facets=facets))
+
+    @api.get("/api/similar/{path:path}")
+    def similar(
+        path: str,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+        offset: Annotated[int, Query(ge=0)] = 0,
+    ) -> dict[str, Any]:
+        """The files that are most like this one."""
+        known(app, path)
+        return as_json(app.search.similar(path, limit=limit, offset=offset))
 
     @api.get("/api/digest/{path:path}")
     def show(path: str) -> dict[str, Any]:

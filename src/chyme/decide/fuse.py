@@ -1,0 +1,110 @@
+"""Bring what was found by words and what was found by meaning into one order of files.
+
+BM25 and cosines cannot be added: each is first measured in spreads (standard deviations) of its own list, from the
+score of a file that is not in the list on. Both then count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import pstdev
+
+from chyme.decide.rank import PASSAGES_SHOWN, Match, Ranked
+
+DEPTH = 100  # files of each list that are fused; behind them the order by words goes on
+_LEAST_SPREAD = 0.05  # of what lies above the floor: files that are all about as near differ by nothing much
+_AGREED = 5  # the first files of both lists, among which some may stand in both
+_LEAN_ON = 2  # so many of these say what else may be meant
+_LEAN = 0.5  # how much they count beside the question
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A file that is near to what was meant, and its passages that are, nearest first."""
+
+    file_id: int
+    score: float
+    passages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A file that was found by words, by meaning, by both, or listed for what it is."""
+
+    file_id: int
+    score: float
+    worded: Ranked | None = None
+    near: Near | None = None
+    meaning_first: bool = False  # its meaning says more for it than its words
+
+
+def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[Near]:
+    """Files by their best passage, best first. `passages` come nearest first; `scores` may order them otherwise."""
+    by_file: dict[int, list[Match]] = {}
+    for match in passages:
+        by_file.setdefault(match.file_id, []).append(match)
+    known = scores or {}
+    found = [
+        Near(
+            file_id,
+            max(known.get(match.passage_id, match.score) for match in matches),
+            tuple(match.passage_id for match in matches[:PASSAGES_SHOWN]),
+        )
+        for file_id, matches in by_file.items()
+    ]
+    return sorted(found, key=lambda near: (-near.score, near.file_id))
+
+
+def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float) -> list[Fused]:
+    """The first DEPTH files of both lists in one order, best first. Nothing in `near` is less than `floor` near."""
+    words = {file.file_id: file for file in worded[:DEPTH]}
+    meaning = {file.file_id: file for file in near[:DEPTH]}
+    by_words = _lifted({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
+    by_meaning = _lifted({file.file_id: file.score for file in meaning.values()}, floor, _LEAST_SPREAD * (1 - floor))
+    fused = [
+        Fused(
+            file_id,
+            by_words.get(file_id, 0.0) + by_meaning.get(file_id, 0.0),
+            words.get(file_id),
+            meaning.get(file_id),
+            by_meaning.get(file_id, 0.0) > by_words.get(file_id, 0.0),
+        )
+        for file_id in words.keys() | meaning.keys()
+    ]
+    return sorted(fused, key=lambda file: (-file.score, file.worded is None, file.file_id))
+
+
+def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) -> dict[int, float]:
+    """How far each file stands above those that are not in its list, in spreads of the list.
+
+    Of a full list nobody knows more than that the absent are no better than the last. A shorter one has everything:
+    whatever is absent scores `nothing`.
+    """
+    values = list(scores.values())
+    absent = min(values, default=nothing)
+    if len(values) < DEPTH:
+        absent = min(absent, nothing)
+        values.append(absent)
+    spread = max(pstdev(values), least_spread)
+    return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
+
+
+def agreed(worded: Sequence[Ranked], near: Sequence[Near], floor: float) -> list[Near]:
+    """The best files that are among the first by words and by meaning alike: they are likely to be what is meant."""
+    first = {file.file_id for file in worded[:_AGREED]} & {file.file_id for file in near[:_AGREED]}
+    order = [file.near for file in fuse(worded, near, floor) if file.near is not None and file.file_id in first]
+    return order[:_LEAN_ON]
+
+
+def leaning(question: Sequence[float], towards: Sequence[bytes], vectors: Mapping[int, bytes]) -> dict[int, float]:
+    """How near passages are to a question that leans towards other passages (Rocchio's way to ask again)."""
+    import numpy
+
+    if not towards or not vectors:
+        return {}
+    asked = numpy.array(question, numpy.float32)
+    asked = asked + _LEAN * numpy.mean([numpy.frombuffer(vector, "<f4") for vector in towards], axis=0)
+    rows = numpy.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
+    scores = rows @ (asked / numpy.linalg.norm(asked)).astype(numpy.float32)
+    return dict(zip(vectors, scores.tolist(), strict=True))

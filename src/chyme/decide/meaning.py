@@ -1,0 +1,35 @@
+"""What search-semantic tells of the passages it embedded: by it one knows whether two embedders read the same text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+SEMANTIC = "search-semantic"
+TEXT_HASH = "text_hash"  # in its content: of all texts that were cut into passages, the titles before them apart
+_DIGITS = 16
+
+
+def text_hash(texts: Iterable[tuple[str, str]]) -> str:
+    """The hash of these texts (source, text), in order."""
+    told = hashlib.sha256()
+    for source, text in texts:
+        told.update(f"{source}\0{len(text)}\0".encode())
+        told.update(text.encode("utf-8", "surrogatepass"))
+    return told.hexdigest()[:_DIGITS]
+
+
+def same_text(before: str | None, after: str | None) -> bool:
+    """Whether the passages of an earlier embedder still stand where they stood: the text is what it was."""
+    known = _hash_in(before)
+    return known is not None and known == _hash_in(after)
+
+
+def _hash_in(content: str | None) -> str | None:
+    try:
+        told = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return None
+    found = told.get(TEXT_HASH) if isinstance(told, dict) else None
+    return found if isinstance(found, str) else None

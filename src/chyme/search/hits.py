@@ -1,0 +1,116 @@
+"""Turn files that were found into what people are shown of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from sqlite3 import Connection
+
+from chyme.decide.fuse import Fused
+from chyme.decide.people import Person
+from chyme.decide.query import Term, plain_word
+from chyme.decide.rank import PASSAGES_SHOWN
+from chyme.decide.snippet import Snippet, cut_snippet, cut_telling, find, telling
+from chyme.model import Passage
+from chyme.search.pinpoint import pinpointed
+from chyme.search.result import Hit, Piece
+from chyme.store import dictionary, matches, passages, vectors, voices
+from chyme.store.matches import Found
+
+_SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bit:
+    """A passage, and whether it was found for its meaning."""
+
+    passage: Passage
+    meant: bool
+
+
+def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> list[Hit]:
+    """The files as hits, in order, with their best passages; those that are gone are left out."""
+    asked = _marked(db, terms)
+    known = matches.files(db, [file.file_id for file in files])
+    texts = passages.by_id(db, [id_ for file in files if file.worded for id_ in file.worded.passages])
+    meant = vectors.by_id(db, [id_ for file in files if file.near for id_ in file.near.passages])
+    who = voices.speaking(db, known)
+    hits = []
+    for file in files:
+        if file.file_id in known:
+            bits = _bits(file, texts, {id_: passage for id_, (_, passage) in meant.items()})
+            hits.append(_hit(db, file, known[file.file_id], bits, asked, who.get(file.file_id, {})))
+    return hits
+
+
+def _marked(db: Connection, terms: Sequence[Term]) -> list[Term]:
+    """What to mark: the words asked for, and those that unfinished ones may become."""
+    unfinished = [word for term in terms if term.prefix and (word := plain_word(term)) is not None]
+    return [*terms, *(Term(known) for word in unfinished for known in dictionary.beginning_with(db, word))]
+
+
+def _bits(file: Fused, texts: Mapping[int, Passage], meant: Mapping[int, Passage]) -> list[_Bit]:
+    """The passages of both kinds by turns, those that say more for the file first, what overlaps only once."""
+    by_words = [_Bit(texts[id_], False) for id_ in (file.worded.passages if file.worded else ()) if id_ in texts]
+    by_meaning = [_Bit(meant[id_], True) for id_ in (file.near.passages if file.near else ()) if id_ in meant]
+    first, second = (by_meaning, by_words) if file.meaning_first else (by_words, by_meaning)
+    shown: list[_Bit] = []
+    for bit in chain.from_iterable(zip_longest(first, second)):
+        if bit is None:
+            continue
+        same = next((at for at, other in enumerate(shown) if _overlap(bit, other)), None)
+        if same is None:
+            shown.append(bit)
+        elif not bit.meant and shown[same].meant:
+            shown[same] = bit  # its words can be marked
+    shown = shown[:PASSAGES_SHOWN]
+    return sorted(shown, key=lambda bit: bit.passage.source in _SUMMARIES)  # open where it was said, if it was said
+
+
+def _overlap(one: _Bit, other: _Bit) -> bool:
+    a, b = one.passage, other.passage
+    if one.meant is other.meant or a.source != b.source:
+        return False
+    return a.place.start < b.place.end and b.place.start < a.place.end
+
+
+def _hit(
+    db: Connection, file: Fused, found: Found, bits: Sequence[_Bit], terms: Sequence[Term], who: Mapping[str, Person]
+) -> Hit:
+    pieces = tuple(_piece(db, file.file_id, bit, terms, who) for bit in bits)
+    reasons = (
+        ("words", file.worded is not None and file.worded.by_words),
+        ("name", file.worded is not None and file.worded.by_name),
+        ("meaning", file.near is not None),
+    )
+    return Hit(
+        path=found.path,
+        title=found.title or found.name,
+        kind=found.kind,
+        score=file.score,
+        why=tuple(reason for reason, holds in reasons if holds) or ("filter",),
+        snippet=pieces[0].snippet if pieces else _snippet_of_name(found, terms, who),
+        place=pieces[0].place if pieces else None,
+        passages=pieces,
+        date=found.date,
+        tags=found.tags,
+        person=pieces[0].person if pieces else None,
+    )
+
+
+def _piece(db: Connection, file_id: int, bit: _Bit, terms: Sequence[Term], who: Mapping[str, Person]) -> Piece:
+    passage = bit.passage
+    told = telling(passage.text) if bit.meant else None
+    place = pinpointed(db, file_id, passage, terms, told)
+    snippet = cut_telling(passage.text, terms) if bit.meant else cut_snippet(passage.text, terms)
+    person = who.get(place.speaker or "")
+    return Piece(passage.source, snippet, place, person.name if person else None)
+
+
+def _snippet_of_name(found: Found, terms: Sequence[Term], who: Mapping[str, Person]) -> Snippet:
+    """For a file found by its name alone: whatever of it was asked for."""
+    heard = ", ".join(dict.fromkeys(person.name for person in who.values() if person.name))
+    texts = (found.summary, found.title, ", ".join(found.tags), found.name, heard)
+    known = [text for text in texts if text]
+    return cut_snippet(next((text for text in known if find(text, terms)), known[0]), terms)

@@ -1,0 +1,1 @@
+"""Finding passages by what they mean, in the vault's own database."""

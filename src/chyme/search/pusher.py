@@ -1,0 +1,233 @@
+"""Tell larger engines what changed. The database is the truth, the outbox says which files they know too little of."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+from typing import IO
+
+from chyme.decide.engine_words import engine_words
+from chyme.engines.qdrant import Point
+from chyme.model import iso
+from chyme.search.larger import NAME_FIELDS, LargerEngines
+from chyme.store import embedders, entries, outbox
+from chyme.store.database import Database
+from chyme.store.embedders import Embedder
+from chyme.store.outbox import Dirty
+
+_FILES_AT_ONCE, _ENTRIES_AT_ONCE = 200, 4000  # files, and passages with vectors, taken from the database together
+_DOCUMENTS_AT_ONCE, _NUMBERS_AT_ONCE = 2000, 400_000  # in one request
+_SHORTEST_REST, _LONGEST_REST = 1.0, 60.0
+_LOOK_SECONDS = 0.5  # how often the outbox is looked at: other processes write to it, too
+_VISIT_SECONDS = 30.0  # how often the servers are visited when there is nothing to tell them
+_LOCK_FILE, _LOCK_SECONDS = "pusher.lock", 0.1
+_CLOSING_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class PushState:
+    """How far the engines are behind the database."""
+
+    behind: int  # files they have yet to be told of
+    since: str | None = None  # when telling them began to fail
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some files of the outbox, with all that the engines shall hold of them."""
+
+    files: tuple[Dirty, ...]
+    passages: list[tuple[int, int, str]]
+    names: list[tuple[int, str, str, str, str]]
+    vectors: dict[Embedder, list[tuple[int, int, bytes]]]
+
+
+class Pusher:
+    """Writes entries by our own ids, so that the same again changes nothing: it may die anywhere and begin again."""
+
+    def __init__(self, database: Database, engines: LargerEngines, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._engines = engines
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: tuple[str, str] | None = None
+        self._visited: float | None = None
+        self._set_up_for: set[int] = set()  # embedders
+
+    @property
+    def state(self) -> PushState:
+        since, reason = self._failure or (None, None)
+        return PushState(outbox.count(self._database.read()), since, reason)
+
+    def start(self) -> None:
+        """Push whatever changes, until `close`."""
+        self._thread = threading.Thread(target=self._keep_pushing, name="pusher", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSING_SECONDS)  # whatever a server still does with a request, it will be told again
+
+    def push_all(self) -> int:
+        """Tell the engines everything they do not know yet; returns of how many files. Raises ServerFailed."""
+        told = 0
+        with self._alone() as alone:
+            if alone:
+                self._set_up()
+            while not self._stopping.is_set() and (batch := self._next_batch()):
+                self._push(batch)
+                told += len(batch.files)
+        return told
+
+    def rebuild(self) -> int:
+        """Make everything in the engines anew; returns of how many files."""
+        with self._alone() as alone:
+            if alone:
+                self._database.write(outbox.activate)
+                self._engines.clear()
+        return self.push_all()
+
+    def _keep_pushing(self) -> None:
+        rest = _SHORTEST_REST
+        while not self._stopping.is_set():
+            try:
+                if self._due():
+                    self.push_all()
+                self._failure = None
+                rest = _SHORTEST_REST
+                self._stopping.wait(_LOOK_SECONDS)
+            except Exception as error:  # whatever it is, the next try may go well, and nothing is lost
+                self._failure = (self._failure[0] if self._failure else iso(self._clock()), str(error))
+                self._stopping.wait(rest)
+                rest = min(rest * 2, _LONGEST_REST)
+
+    def _due(self) -> bool:
+        long_ago = self._visited is None or time.monotonic() - self._visited > _VISIT_SECONDS
+        return long_ago or self._failure is not None or outbox.oldest(self._database.read()) is not None
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """One pusher at a time, in whatever process: a slow one must not bring back what a quick one replaced.
+
+        False when it was closed before its turn came.
+        """
+        with self._database.path.with_name(_LOCK_FILE).open("w") as lock:
+            while not (alone := _locked(lock)) and not self._stopping.wait(_LOCK_SECONDS):
+                pass
+            yield alone
+
+    def _set_up(self) -> None:
+        """Everything in its place on both servers. First the outbox is filled, then an index is made: a death between
+        the two costs work, never an entry."""
+        read = self._database.read()
+        if not outbox.is_active(read):
+            self._engines.clear()  # what an earlier time left there
+            self._database.write(outbox.activate)
+        for index, settings in self._engines.indexes.items():
+            if not self._engines.words.has_index(index, settings):
+                self._database.write(outbox.activate)
+                self._engines.words.create_index(index, settings)
+        self._set_up_for.clear()
+        known = embedders.known(read)
+        wanted = {self._engines.collection(embedder.id) for embedder in known}
+        for dropped in self._engines.meaning.collections(self._engines.vectors) - wanted:
+            self._engines.meaning.delete_collection(dropped)
+        for embedder in known:
+            self._set_up_collection(embedder)
+        self._visited = time.monotonic()
+
+    def _set_up_collection(self, embedder: Embedder) -> None:
+        collection = self._engines.collection(embedder.id)
+        if not self._engines.meaning.has_collection(collection, embedder.dimension):
+            affected = entries.files_embedded_by(self._database.read(), embedder.id)
+            self._database.write(lambda db: outbox.put(db, affected))
+            self._engines.meaning.create_collection(collection, embedder.dimension)
+        self._set_up_for.add(embedder.id)
+
+    def _next_batch(self) -> _Batch | None:
+        """The present state of the files that wait longest; read at once, sent afterwards."""
+        with self._database.snapshot() as db:
+            files = _not_too_many(db, outbox.dirty(db, _FILES_AT_ONCE))
+            if not files:
+                return None
+            ids = [one.file_id for one in files]
+            return _Batch(
+                tuple(files),
+                entries.passages_of(db, ids),
+                entries.names_of(db, ids),
+                {embedder: entries.vectors_of(db, ids, embedder.id) for embedder in embedders.known(db)},
+            )
+
+    def _push(self, batch: _Batch) -> None:
+        passages = [
+            {"id": f"p{id_}", "file_id": file_id, "tokens": " ".join(engine_words(text))}
+            for id_, file_id, text in batch.passages
+        ]
+        names = [
+            {
+                "id": f"f{file_id}",
+                "file_id": file_id,
+                **{field: " ".join(engine_words(text)) for field, text in zip(NAME_FIELDS, texts, strict=True)},
+            }
+            for file_id, *texts in batch.names
+        ]
+        file_ids = [one.file_id for one in batch.files]
+        tasks = [
+            *self._replace_documents(self._engines.passages, file_ids, passages),
+            *self._replace_documents(self._engines.names, file_ids, names),
+        ]
+        for embedder, vectors in batch.vectors.items():
+            self._replace_points(embedder, file_ids, [Point(*row) for row in vectors])
+        self._engines.words.finish(tasks)
+        self._database.write(lambda db: outbox.done(db, batch.files))
+
+    def _replace_documents(
+        self, index: str, file_ids: Sequence[int], documents: Sequence[Mapping[str, object]]
+    ) -> list[int]:
+        words = self._engines.words
+        tasks = [
+            words.put(index, documents[at : at + _DOCUMENTS_AT_ONCE])
+            for at in range(0, len(documents), _DOCUMENTS_AT_ONCE)
+        ]
+        among = f"file_id IN [{', '.join(map(str, file_ids))}]"
+        kept = ", ".join(str(document["id"]) for document in documents)
+        return [*tasks, words.delete(index, f"{among} AND id NOT IN [{kept}]" if kept else among)]
+
+    def _replace_points(self, embedder: Embedder, file_ids: Sequence[int], points: Sequence[Point]) -> None:
+        if embedder.id not in self._set_up_for:
+            self._set_up_collection(embedder)
+        collection = self._engines.collection(embedder.id)
+        step = max(1, _NUMBERS_AT_ONCE // embedder.dimension)
+        for at in range(0, len(points), step):
+            self._engines.meaning.put(collection, points[at : at + step])
+        self._engines.meaning.keep(collection, file_ids, [point.id for point in points])
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _not_too_many(db: Connection, files: Sequence[Dirty]) -> list[Dirty]:
+    """As many as fit into memory together, at least one."""
+    sizes = entries.sizes(db, [one.file_id for one in files])
+    taken: list[Dirty] = []
+    room = _ENTRIES_AT_ONCE
+    for one in files:
+        room -= sizes.get(one.file_id, 0)
+        if taken and room < 0:
+            break
+        taken.append(one)
+    return taken

@@ -1,0 +1,21 @@
+"""What a question means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A question's vector, or why there is none."""
+
+    vector: tuple[float, ...] | None
+    why_not: str | None = None  # for people; None when there is nothing to say about it
+
+
+class Questions(Protocol):
+    """Whoever tells what questions mean, by the model whose vectors they are held against."""
+
+    def meant(self, text: str, model: str) -> Meant:
+        """Never raises, and never takes long: a search must not wait for a model that does not come."""

@@ -1,0 +1,192 @@
+"""The search people use: understands the question, asks an index by words and by meaning, and shows what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from sqlite3 import Connection
+from typing import Literal, get_args
+
+from chyme.decide.fuse import DEPTH, Fused, Near, agreed, fuse, leaning, near_files
+from chyme.decide.query import Query, corrected, expression, parse
+from chyme.decide.rank import Match, Ranked
+from chyme.errors import UsageError
+from chyme.search.conditions import conditions_of
+from chyme.search.corrections import corrections
+from chyme.search.floor import Floors
+from chyme.search.hits import hits_of
+from chyme.search.index import Index, Worded
+from chyme.search.near import nearest_passages
+from chyme.search.questions import Questions
+from chyme.search.result import SearchResult
+from chyme.search.similar import similar_files
+from chyme.store import embedders, facets, matches, vectors
+from chyme.store.embedders import Embedder
+from chyme.store.facets import Facets
+from chyme.store.matches import Condition
+
+Mode = Literal["both", "words", "meaning"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+_FACETED = 2000  # files whose facets are counted, when words were asked for
+_COUNTED = 500  # files with words of the question, up to which those found by meaning are looked up among them
+_WORD_FOR_WORD = "what stands in quotes is searched word for word, not by meaning"
+_NO_MEANING = "nothing can be found by meaning yet; searched by words"
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What a question means, and how near a passage must be to that."""
+
+    vector: tuple[float, ...]
+    embedder: Embedder
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The files of one page, and what there is to say about all of them."""
+
+    files: Sequence[Fused] = ()
+    total: int = 0
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+    near: tuple[int, ...] = ()  # every file that was found by its meaning
+
+
+class Search:
+    """Any text is a valid question (docs/search.md), whatever engine stands behind it."""
+
+    def __init__(self, read: Callable[[], Connection], index: Index, questions: Questions | None = None) -> None:
+        self._read = read
+        self._index = index
+        self._questions = questions
+        self._floors = Floors()
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        typing: bool = False,
+        mode: Mode = "both",
+        facets: bool = False,
+    ) -> SearchResult:
+        """Files that answer, best first; each with its best passages. `typing`: the last word may be unfinished."""
+        if mode not in MODES:
+            raise UsageError(f"there is no way to search called {mode}; known are {', '.join(MODES)}")
+        began = time.perf_counter()
+        db = self._read()
+        query = parse(text, typing=typing)
+        instead = corrections(db, query.terms)
+        query = corrected(query, instead)
+        where, notes = conditions_of(db, query)
+        page = slice(offset, offset + limit)
+        if query.terms:
+            meant, why_not = self._meant(db, query, mode, typing)
+            found = self._found(db, query, where, page, mode, meant)
+            notes += why_not
+        elif query.empty:
+            found = _Found()
+        else:
+            files = [Fused(file_id, 0.0) for file_id in matches.listed(db, limit, offset, where)]
+            found = _Found(files, matches.count_listed(db, where))
+        counted, counted_all = self._facets(db, query, where, mode, found) if facets else (None, True)
+        hits = hits_of(db, found.files, query.terms)
+        return SearchResult(
+            hits=tuple(hits),
+            total=found.total,
+            total_is_exact=found.exact,
+            ms=(time.perf_counter() - began) * 1000,
+            corrected=instead,
+            notes=query.notes + notes + found.notes,
+            facets=counted,
+            facets_are_exact=counted_all,
+        )
+
+    def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
+        """The files most like this one, without itself; UsageError when there is no such file."""
+        began = time.perf_counter()
+        result = similar_files(self._read(), self._index, self._floors, path, slice(offset, offset + limit))
+        return replace(result, ms=(time.perf_counter() - began) * 1000)
+
+    def _meant(self, db: Connection, query: Query, mode: Mode, typing: bool) -> tuple[_Meant | None, tuple[str, ...]]:
+        """What the question means, if that is to be searched for; else what there is to say about it."""
+        if mode == "words" or typing:
+            return None, ()
+        if all(term.phrase for term in query.terms):
+            return None, (_WORD_FOR_WORD,) if mode == "meaning" else ()
+        embedder = embedders.serving(db) if self._questions else None
+        if self._questions is None or embedder is None:
+            return None, (_NO_MEANING,) if mode == "meaning" else ()
+        meant = self._questions.meant(query.said, embedder.model)
+        if meant.vector is None or len(meant.vector) != embedder.dimension:
+            return None, (meant.why_not,) if meant.why_not else (_NO_MEANING,) if mode == "meaning" else ()
+        return _Meant(meant.vector, embedder, self._floors.floor(db, embedder, meant.vector)), ()
+
+    def _found(
+        self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meant: _Meant | None
+    ) -> _Found:
+        if meant is None:
+            worded = self._index.by_words(query, where, page.stop)
+            return _Found([_as_worded(file) for file in worded.files[page]], worded.total, worded.exact, worded.notes)
+        passages, all_of_them = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
+        if mode == "meaning":
+            near = near_files(passages)
+            files = [Fused(file.file_id, file.score, near=file) for file in near]
+            return _Found(files[page], len(files), all_of_them, (), tuple(file.file_id for file in near))
+        return self._both(db, query, where, page, meant, passages)
+
+    def _both(
+        self, db: Connection, query: Query, where: Condition, page: slice, meant: _Meant, passages: Sequence[Match]
+    ) -> _Found:
+        worded = self._index.by_words(query, where, DEPTH)
+        near = _leaned(db, worded.files, near_files(passages), passages, meant)[:DEPTH]
+        files = fuse(worded.files, near, meant.floor)
+        more = worded.total > len(worded.files)
+        if page.stop > len(files) and more:
+            shown = {file.file_id for file in files}
+            deeper = self._index.by_words(query, where, page.stop)
+            files += [_as_worded(file, 0.0) for file in deeper.files if file.file_id not in shown]
+        total, exact = _total(db, query, where, worded, near)
+        return _Found(files[page], total, exact, worded.notes, tuple(file.file_id for file in near))
+
+    def _facets(self, db: Connection, query: Query, where: Condition, mode: Mode, found: _Found) -> tuple[Facets, bool]:
+        """How all files that were found divide; whether all of them were counted."""
+        if not query.terms:
+            return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where)), True
+        if mode == "meaning" and found.near:
+            return facets.of_files(db, found.near), found.exact
+        worded = self._index.by_words(query, where, _FACETED)
+        ids = {*found.near, *(file.file_id for file in worded.files)}
+        return facets.of_files(db, ids), worded.exact and len(worded.files) == worded.total
+
+
+def _as_worded(file: Ranked, score: float | None = None) -> Fused:
+    return Fused(file.file_id, file.score if score is None else score, file)
+
+
+def _leaned(
+    db: Connection, worded: Sequence[Ranked], near: list[Near], passages: Sequence[Match], meant: _Meant
+) -> list[Near]:
+    """The same files, in the order of a question that leans towards what words and meaning agree on."""
+    like = agreed(worded, near, meant.floor)
+    if not like:
+        return near
+    known = vectors.vectors_by_id(db, [match.passage_id for match in passages])
+    towards = [known[file.passages[0]] for file in like if file.passages[0] in known]
+    return near_files(passages, leaning(meant.vector, towards, known))
+
+
+def _total(db: Connection, query: Query, where: Condition, worded: Worded, near: Sequence[Near]) -> tuple[int, bool]:
+    """How many files were found one way or the other; whether that is all of them."""
+    found = {file.file_id for file in worded.files}
+    others = [file for file in near if file.file_id not in found]
+    if not others or worded.total <= len(found):
+        return worded.total + len(others), worded.exact
+    if not worded.exact or worded.total > _COUNTED or any(term.prefix for term in query.terms):
+        return max(worded.total, len(found) + len(others)), False
+    with_words = matches.all_of([where, matches.has_words(3000, expression(query.terms))])
+    further_down = vectors.visible(db, [file.passages[0] for file in others], with_words)
+    return worded.total + len(others) - len(further_down), True

@@ -1,0 +1,85 @@
+"""One order of files out of two lists that measure differently."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from chyme.decide.fuse import DEPTH, Near, agreed, fuse, leaning, near_files
+from chyme.decide.rank import Match, Ranked
+
+FLOOR = 0.25
+
+
+def worded(*scores: tuple[int, float]) -> list[Ranked]:
+    return [Ranked(file_id, score, (), True, False) for file_id, score in scores]
+
+
+def near(*scores: tuple[int, float]) -> list[Near]:
+    return [Near(file_id, score, (file_id * 10,)) for file_id, score in scores]
+
+
+def order(words: list[Ranked], meaning: list[Near]) -> list[int]:
+    return [file.file_id for file in fuse(words, meaning, FLOOR)]
+
+
+def test_a_file_in_both_lists_stands_before_files_in_one() -> None:
+    assert order(worded((1, 9), (2, 8)), near((3, 0.6), (2, 0.55)))[0] == 2
+
+
+def test_the_scale_of_a_list_does_not_matter() -> None:
+    words, meaning = worded((1, 9), (2, 8), (3, 2)), near((3, 0.6), (4, 0.5), (1, 0.3))
+    larger = worded((1, 900), (2, 800), (3, 200))
+    assert order(words, meaning) == order(larger, meaning)
+
+
+def test_without_one_list_the_order_is_that_of_the_other() -> None:
+    assert order(worded((1, 9), (2, 8), (3, 2)), []) == [1, 2, 3]
+    assert order([], near((3, 0.6), (1, 0.5))) == [3, 1]
+    assert order([], []) == []
+
+
+def test_the_only_file_with_the_word_is_not_lost_among_files_that_are_somehow_near() -> None:
+    found = fuse(worded((1, 5.0)), near((2, 0.30), (3, 0.29), (4, 0.28)), FLOOR)
+    assert found[0].file_id in (1, 2)
+    assert {file.file_id for file in found[:2]} == {1, 2}
+    assert all(file.score >= 0 for file in found)
+
+
+def test_of_a_full_list_the_absent_are_taken_to_be_as_good_as_the_last() -> None:
+    words = worded(*((number, 200.0 - number) for number in range(DEPTH)))
+    last = fuse(words, [], FLOOR)[-1]
+    assert (last.file_id, last.score) == (DEPTH - 1, 0.0)
+    assert len(fuse(worded(*((number, 1.0) for number in range(DEPTH + 50))), [], FLOOR)) == DEPTH
+
+
+def test_equal_scores_stand_words_first_then_by_file() -> None:
+    assert order(worded((7, 1.0), (5, 1.0)), []) == [5, 7]
+    assert order(worded((7, 5.0)), near((2, 0.5))) == [7, 2]
+
+
+def test_what_says_more_for_a_file_is_told() -> None:
+    found = {file.file_id: file for file in fuse(worded((1, 9), (2, 1)), near((2, 0.9), (1, 0.3)), FLOOR)}
+    assert (found[1].meaning_first, found[2].meaning_first) == (False, True)
+
+
+def test_files_are_as_near_as_their_nearest_passage() -> None:
+    passages = [Match(10, 1, 0.9), Match(20, 2, 0.8), Match(11, 1, 0.7), Match(12, 1, 0.6), Match(13, 1, 0.5)]
+    assert near_files(passages) == [Near(1, 0.9, (10, 11, 12)), Near(2, 0.8, (20,))]
+    assert [file.file_id for file in near_files(passages, {10: 0.1, 11: 0.1, 12: 0.1, 13: 0.1, 20: 0.2})] == [2, 1]
+
+
+def test_agreed_are_only_files_among_the_first_of_both_lists() -> None:
+    words = worded(*((number, 20.0 - number) for number in range(10)))
+    meaning = near((9, 0.9), (1, 0.8), (0, 0.7), (2, 0.6))
+    assert [file.file_id for file in agreed(words, meaning, FLOOR)] == [1, 0]
+    assert agreed(words, near((9, 0.9)), FLOOR) == []
+
+
+def test_a_question_leans_towards_what_it_is_given() -> None:
+    vectors = {1: struct.pack("<2f", 1, 0), 2: struct.pack("<2f", 0, 1)}
+    scores = leaning((1.0, 0.0), [vectors[2]], vectors)
+    assert scores[1] == pytest.approx(0.894, abs=0.001)
+    assert scores[2] == pytest.approx(0.447, abs=0.001)
+    assert leaning((1.0, 0.0), [], vectors) == {}

@@ -1,0 +1,235 @@
+"""Words and meaning together: what is found, why, and where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from keyword_shelf import open_database
+from meaning_shelf import MeaningShelf
+
+from chyme.errors import UsageError
+from chyme.model import Kind, Place, Upstream, Voice
+from chyme.search.result import as_json
+from chyme.store import people, places, voices
+
+
+@pytest.fixture
+def notes(meant: MeaningShelf) -> MeaningShelf:
+    meant.put_meant("car.txt", "The vehicle needs new tyres before winter; the garage is booked.", tags=["home"])
+    meant.put_meant("dentist.txt", "The dentist looks at the crown on Friday.", date="2024-03-05")
+    meant.put_meant("soup.md", "# Supper\n\nA recipe with lentils and onions. Cook for twenty minutes.", tags=["food"])
+    meant.put_meant("kitchen/pans.txt", "Cook the onions in the small pan. It cost forty.")
+    meant.put_meant("budget.txt", "Numbers for the quarter: travel is under, wages as planned.")
+    return meant
+
+
+def why(notes: MeaningShelf, question: str) -> dict[str, tuple[str, ...]]:
+    return {hit.path: hit.why for hit in notes.hybrid(question).hits}
+
+
+def test_a_file_is_found_though_none_of_the_words_stands_in_it(notes: MeaningShelf) -> None:
+    assert why(notes, "automobile") == {"car.txt": ("meaning",)}
+    assert notes.hybrid("automobile").total == 1
+
+
+def test_each_hit_says_why_it_was_found(notes: MeaningShelf) -> None:
+    assert why(notes, "my teeth and the budget") == {
+        "dentist.txt": ("meaning",),
+        "budget.txt": ("name",),
+    }
+    assert why(notes, "recipe")["soup.md"] == ("words", "meaning")
+    assert why(notes, "kind:text tag:food") == {"soup.md": ("filter",)}
+
+
+def test_what_is_found_both_ways_comes_first(notes: MeaningShelf) -> None:
+    assert notes.paths("lentils for supper")[0] == "soup.md"
+
+
+def test_a_question_about_nothing_here_finds_nothing(notes: MeaningShelf) -> None:
+    result = notes.hybrid("quantum chromodynamics")
+    assert (result.hits, result.total, result.notes) == ((), 0, ())
+
+
+def test_modes_search_by_one_alone(notes: MeaningShelf) -> None:
+    assert notes.paths("garage automobile", mode="words") == ["car.txt"]
+    assert notes.hybrid("garage automobile", mode="words").hits[0].why == ("words",)
+    assert notes.hybrid("garage automobile", mode="meaning").hits[0].why == ("meaning",)
+    assert notes.paths("quarter", mode="meaning") == []
+    with pytest.raises(UsageError, match="both, words, meaning"):
+        notes.hybrid("x", mode="magic")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "paths"),
+    [
+        ("supper", ["soup.md", "kitchen/pans.txt"]),
+        ("supper folder:kitchen", ["kitchen/pans.txt"]),
+        ("supper tag:food", ["soup.md"]),
+        ("supper -tag:food", ["kitchen/pans.txt"]),
+        ("supper -forty", ["soup.md"]),
+        ('supper "small pan"', ["kitchen/pans.txt"]),
+        ('supper -"small pan"', ["soup.md"]),
+        ("tooth date:2024", ["dentist.txt"]),
+        ("tooth date:2020", []),
+        ("tooth kind:image", []),
+        ("tooth status:failed", []),
+    ],
+)
+def test_conditions_hold_for_meaning_too(notes: MeaningShelf, question: str, paths: list[str]) -> None:
+    for mode in ("both", "meaning"):
+        result = notes.hybrid(question, mode=mode)
+        assert [hit.path for hit in result.hits] == paths, mode
+        assert result.total == len(paths)
+
+
+def test_what_is_asked_is_the_question_without_filters_and_what_is_excluded(notes: MeaningShelf) -> None:
+    notes.hybrid("where is the automobile kind:text -draft NOT old .")
+    assert notes.knows.asked == ["where is the automobile"]
+
+
+@pytest.mark.parametrize(("question", "typing"), [('"automobile"', False), ("automobile", True), ("kind:text", False)])
+def test_phrases_alone_and_what_is_being_typed_are_searched_word_for_word(
+    notes: MeaningShelf, question: str, typing: bool
+) -> None:
+    notes.index.search(question, typing=typing)
+    assert notes.knows.asked == []
+
+
+def test_a_phrase_asked_by_meaning_is_searched_word_for_word_and_that_is_told(notes: MeaningShelf) -> None:
+    result = notes.hybrid('"small pan"', mode="meaning")
+    assert [hit.path for hit in result.hits] == ["kitchen/pans.txt"]
+    assert result.notes == ("what stands in quotes is searched word for word, not by meaning",)
+
+
+def test_without_meaning_words_answer_and_the_reason_is_told(notes: MeaningShelf) -> None:
+    notes.knows.gone = "the embedder takes too long; searched by words"
+    result = notes.hybrid("garage")
+    assert [hit.why for hit in result.hits] == [("words",)]
+    assert result.notes == ("the embedder takes too long; searched by words",)
+
+
+def test_a_question_that_cannot_be_read_says_nothing_unless_meaning_was_wanted(notes: MeaningShelf) -> None:
+    notes.knows.gone = ""
+    assert notes.hybrid("garage").notes == ()
+    assert notes.hybrid("garage", mode="meaning").notes == ("nothing can be found by meaning yet; searched by words",)
+
+
+def test_a_vanished_file_is_not_found_by_its_meaning(notes: MeaningShelf) -> None:
+    notes.db.execute("UPDATE files SET vanished_at = 'now' WHERE path = 'car.txt'")
+    assert notes.paths("automobile") == []
+
+
+def test_a_hit_by_meaning_shows_its_telling_sentence(meant: MeaningShelf) -> None:
+    meant.put_meant(
+        "talk.txt",
+        "Good morning to you all. The whale sings in the deep ocean, and the ocean carries the song of the whale. "
+        "Thank you for the song.",
+    )
+    (hit,) = meant.hybrid("sea").hits
+    assert hit.snippet.text.startswith("The whale sings in the deep ocean")
+    assert hit.snippet.cut_before
+    assert hit.place == Place(0, 128)
+
+
+def test_overlapping_passages_of_one_source_are_shown_once(notes: MeaningShelf) -> None:
+    (hit,) = [hit for hit in notes.hybrid("recipe").hits if hit.path == "soup.md"]
+    assert len(hit.passages) == 1
+    assert hit.snippet.marks  # the one whose words can be marked
+
+
+def test_passages_of_both_kinds_are_shown_the_better_reason_first(meant: MeaningShelf) -> None:
+    parts = ["The receipt number is 4711.", "word " * 300, "The whale sings, and all whales listen."]
+    meant.put_meant("long.txt", "\n\n".join(parts))
+    for number in range(8):
+        meant.put_meant(f"{number}.txt", f"receipt receipt {number}")
+    (hit,) = [hit for hit in meant.hybrid("ocean receipt").hits if hit.path == "long.txt"]
+    assert hit.why == ("words", "meaning")
+    assert [piece.place.start > 0 for piece in hit.passages] == [True, False]
+
+
+def test_a_hit_by_meaning_leads_to_the_second_and_the_speaker(meant: MeaningShelf) -> None:
+    segments = [
+        {"start": 1.0, "end": 4.0, "text": "Welcome to the meeting.", "speaker": "A"},
+        {"start": 64.5, "end": 70.0, "text": "A whale of the sea is a whale.", "speaker": "B"},
+        {"start": 71.0, "end": 75.0, "text": "The sea is quiet.", "speaker": "B"},
+    ]
+    content = json.dumps({"segments": segments})
+    id_ = meant.put_meant("talk.mp3", kind=Kind.AUDIO, outputs=[Upstream("speech-recognition", content)])
+    for name, said in (("speech-recognition", content), ("speaker-embedding", None)):
+        meant.db.execute(
+            """
+            INSERT INTO digests (id, file_id, file_path, digester, status, content, settled, created_at, updated_at)
+            VALUES (?, ?, 'talk.mp3', ?, 'completed', ?, 1, 'now', 'now')
+            """,
+            (name, id_, name, said),
+        )
+    ada = people.add(meant.db, "now")
+    people.rename(meant.db, ada, "Ada", "now")
+    voice = Voice("B", 5.0, "ear", (1.0, 0.0))
+    voices.add(meant.db, id_, voice, voices.add_group(meant.db, ada, voice), True)
+    (hit,) = meant.hybrid("ocean").hits
+    assert hit.place is not None
+    assert (hit.place.seconds, hit.place.speaker, hit.person) == (64.5, "B", "Ada")
+
+
+def test_a_hit_by_meaning_leads_to_the_page_and_the_box(meant: MeaningShelf) -> None:
+    text = "Harbour office\nThe whale of the sea, a whale"
+    first, second = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
+    lines = (Place(0, 14, page=2, box=first), Place(15, len(text), page=2, box=second))
+    id_ = meant.put_meant("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
+    places.replace(meant.db, id_, "image-ocr", lines)
+    (hit,) = meant.hybrid("ocean").hits
+    assert hit.place == Place(15, len(text), page=2, box=second)
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeaningShelf]:
+    """150 files with the word, of which 30 mean it too, and 20 that only mean it."""
+    db = open_database(tmp_path_factory.mktemp("crowd") / "vault.db")
+    shelf = MeaningShelf(db)
+    for number in range(150):
+        text = f"supper {'once ' * (number % 7)}{number}"
+        shelf.put_meant(f"{number}.txt", text) if number < 30 else shelf.put(f"{number}.txt", text)
+    for number in range(20):
+        shelf.put_meant(f"meant {number}.txt", f"a recipe {number}")
+    yield shelf
+    db.close()
+
+
+def test_pages_neither_repeat_nor_miss_and_go_on_by_words(crowd: MeaningShelf) -> None:
+    pages = [crowd.hybrid("supper", limit=23, offset=offset) for offset in range(0, 184, 23)]
+    paths = [hit.path for page in pages for hit in page.hits]
+    assert len(paths) == len(set(paths)) == 170
+    assert {(page.total, page.total_is_exact) for page in pages} == {(170, True)}
+    assert paths[:50] == [hit.path for hit in crowd.hybrid("supper", limit=50).hits]
+    assert paths == [hit.path for hit in crowd.hybrid("supper", limit=200).hits]
+
+
+def test_facets_count_all_files_found_not_only_the_page(notes: MeaningShelf) -> None:
+    told = as_json(notes.hybrid("supper", limit=1, facets=True))
+    assert told["facets"] == {
+        "kind": {"text": 2}, "tag": {"food": 1}, "folder": {"kitchen": 1}, "year": {"2023": 2}, "person": {},
+        "status": {"completed": 2},
+    }  # fmt: skip
+    assert told["facets_are_exact"] is True
+    assert "facets" not in as_json(notes.hybrid("supper"))
+
+
+def test_facets_of_filters_alone_of_nothing_and_of_meaning_alone(notes: MeaningShelf) -> None:
+    def kinds(question: str, mode: str = "both") -> object:
+        facets = notes.hybrid(question, mode=mode, facets=True).facets  # type: ignore[arg-type]
+        return facets.kind if facets else None
+
+    assert kinds("kind:text") == (("text", 5),)
+    assert kinds("") == ()
+    assert kinds("supper", "meaning") == (("text", 2),)
+    assert kinds("quantum", "meaning") == ()
+
+
+def test_facets_of_words_meaning_and_both(crowd: MeaningShelf) -> None:
+    for mode, count in (("words", 150), ("meaning", 50), ("both", 170)):
+        facets = crowd.hybrid("supper", mode=mode, facets=True).facets  # type: ignore[arg-type]
+        assert facets is not None
+        assert facets.kind == (("text", count),), mode

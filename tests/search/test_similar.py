@@ -1,0 +1,85 @@
+"""More like this: files near to a whole file."""
+
+from __future__ import annotations
+
+import pytest
+from meaning_shelf import MeaningShelf
+
+from chyme.errors import UsageError
+from chyme.search.result import as_json
+
+
+@pytest.fixture
+def notes(meant: MeaningShelf) -> MeaningShelf:
+    meant.put_meant("car.txt", "The vehicle needs new tyres.")
+    meant.put_meant(
+        "garage.txt", "Opening hours. The garage looks after the engine of the automobile. Closed on Monday."
+    )
+    meant.put_meant("soup.txt", "A recipe with lentils.")
+    meant.put_meant("budget.txt", "Numbers for the quarter.")
+    return meant
+
+
+def similar(notes: MeaningShelf, path: str) -> list[str]:
+    return [hit.path for hit in notes.index.similar(path).hits]
+
+
+def test_files_that_mean_the_same_are_found_and_never_the_file_itself(notes: MeaningShelf) -> None:
+    result = notes.index.similar("car.txt")
+    assert [(hit.path, hit.why) for hit in result.hits] == [("garage.txt", ("meaning",))]
+    assert (result.total, result.total_is_exact, result.notes) == (1, True, ())
+    assert similar(notes, "budget.txt") == []
+
+
+def test_the_passage_most_alike_is_shown(notes: MeaningShelf) -> None:
+    long = "\n\n".join(["numbers " * 190, "The vehicle and its tyres and the engine.", "numbers " * 190])
+    notes.put_meant("long.txt", long)
+    hit = next(hit for hit in notes.index.similar("car.txt").hits if hit.path == "long.txt")
+    assert long[hit.passages[0].place.start : hit.passages[0].place.end].count("vehicle") == 1
+
+
+def test_a_long_file_is_like_others_for_one_of_its_passages_too(notes: MeaningShelf) -> None:
+    parts = ["The recipe of a soup with lentils. " * 25, *["The whale of the ocean. " * 35] * 9]
+    notes.put_meant("both.txt", "\n\n".join(parts))
+    assert "soup.txt" in similar(notes, "both.txt")
+
+
+def test_copies_stand_as_one_and_a_copy_of_the_file_is_marked(notes: MeaningShelf) -> None:
+    notes.put_meant("car (1).txt", "The vehicle needs new tyres.", hash_="car.txt")
+    notes.put_meant("old/garage.txt", "The garage looks after the engine of the automobile.", hash_="garage.txt")
+    hits = {hit.path: hit for hit in notes.index.similar("car.txt").hits}
+    assert hits["car (1).txt"].why == ("meaning", "copy")
+    assert len(hits) == 2
+    (garage,) = [hit for path, hit in hits.items() if path != "car (1).txt"]
+    assert {garage.path, *garage.copies} == {"garage.txt", "old/garage.txt"}
+    assert garage.why == ("meaning",)
+    told = as_json(notes.index.similar("car.txt"))["hits"]
+    assert isinstance(told, list)
+    assert sorted(len(hit["copies"]) for hit in told) == [0, 1]
+
+
+def test_pages_of_similar_files_neither_repeat_nor_miss(notes: MeaningShelf) -> None:
+    for number in range(12):
+        notes.put_meant(f"{number}.txt", "engine and tyres")
+    pages = [notes.index.similar("car.txt", limit=5, offset=offset) for offset in (0, 5, 10, 15)]
+    assert len({hit.path for page in pages for hit in page.hits}) == 13
+    assert {page.total for page in pages} == {13}
+
+
+def test_without_vectors_title_and_tags_are_compared_and_that_is_told(notes: MeaningShelf) -> None:
+    notes.put("scan.pdf", title="Annual report of the harbour", tags=["port authority"], hash_="scan")
+    notes.put("harbour.txt", "the harbour opens", hash_="harbour")
+    notes.put("tagged.txt", tags=["port authority"], hash_="tagged")
+    result = notes.index.similar("scan.pdf")
+    assert {hit.path: hit.why for hit in result.hits} == {"harbour.txt": ("words", "name"), "tagged.txt": ("name",)}
+    assert result.total == 2
+    assert result.notes == ("what this file means is not known (yet); compared by its title and tags",)
+
+
+@pytest.mark.parametrize("path", ["nowhere.txt", "", "gone.txt"])
+def test_an_unknown_path_is_refused(notes: MeaningShelf, path: str) -> None:
+    notes.put_meant("gone.txt", "tyres")
+    notes.db.execute("UPDATE files SET vanished_at = 'now' WHERE path = 'gone.txt'")
+    with pytest.raises(UsageError, match="no such file"):
+        notes.index.similar(path)
+    assert "gone.txt" not in similar(notes, "car.txt")

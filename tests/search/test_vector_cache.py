@@ -1,0 +1,515 @@
+"""The cache of vectors is kept current, shared, disposable, and never believed when it is not of this database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+from vector_vault import EVERYTHING, SMALL, VectorVault, ids
+
+from chyme.decide.spans import Span, cover, to_join
+from chyme.search.meaning.cache import VectorCache
+from chyme.search.meaning.held import Amounts
+from chyme.search.meaning.segment import Damaged, Label, open_segment
+from chyme.store import embedders, marks, vectors
+from chyme.store.database import connect
+from chyme.store.embedders import Embedder
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[VectorVault]:
+    made = VectorVault(tmp_path)
+    yield made
+    made.db.close()
+
+
+def files(vault: VectorVault, ending: str = ".vectors") -> list[Path]:
+    return sorted((vault.folder / "vectors").rglob(f"*{ending}"))
+
+
+def assert_right(vault: VectorVault, cache: VectorCache, embedder: Embedder) -> None:
+    """All that the database has, and nothing but, in the right order; some that are gone may be held."""
+    asked = vault.vector(embedder.dimension)
+    right = ids(vault.by_hand(asked, embedder, 10_000))
+    there = set(right)
+    assert [id_ for id_ in ids(cache.nearest(asked, embedder, 10_000)) if id_ in there] == right
+
+
+def build(vault: VectorVault, embedder: Embedder, count: int = 100) -> None:
+    """Vectors, and files that hold them all but a few."""
+    vault.fill(embedder, count)
+    cache = vault.cache()
+    cache.refresh(embedder)
+    cache.tend()
+    cache.close()
+
+
+def test_few_new_vectors_stay_in_memory_and_more_become_a_file(vault: VectorVault) -> None:
+    embedder, cache = vault.embedder(), vault.cache()
+    vault.fill(embedder, SMALL.tail - 1)
+    cache.refresh(embedder)
+    cache.tend()
+    assert files(vault) == []
+    vault.fill(embedder, 1)
+    cache.refresh(embedder)
+    cache.tend()
+    assert [path.name for path in files(vault)] == [f"0-{SMALL.tail}.vectors"]
+    assert_right(vault, cache, embedder)
+
+
+def test_small_files_become_larger_ones_and_nothing_is_lost_on_the_way(vault: VectorVault) -> None:
+    embedder, cache = vault.embedder(), vault.cache()
+    for step in range(1, 41):
+        vault.fill(embedder, 5)
+        cache.refresh(embedder)
+        cache.tend()
+        assert cache.count(embedder) == 5 * step
+        assert_right(vault, cache, embedder)
+    assert len(files(vault)) <= 6
+    assert max(path.stat().st_size for path in files(vault)) < 4 * 4096 + SMALL.most * 70 * 4
+
+
+def test_what_is_on_disk_is_not_read_from_the_database_again(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    build(vault, embedder, 103)
+    asked: list[str] = []
+    vault.db.set_trace_callback(asked.append)
+    cache = vault.cache()
+    cache.refresh(embedder)
+    vault.db.set_trace_callback(None)
+    limits = sum(int(statement.rsplit("LIMIT", 1)[1]) for statement in asked if "vectors.vector" in statement)
+    assert limits < 103
+    assert_right(vault, cache, embedder)
+
+
+def test_nothing_new_costs_one_small_question(vault: VectorVault) -> None:
+    embedder, cache = vault.embedder(), vault.cache()
+    vault.fill(embedder, 50)
+    cache.refresh(embedder)
+    asked: list[str] = []
+    vault.db.set_trace_callback(asked.append)
+    cache.refresh(embedder)
+    vault.db.set_trace_callback(None)
+    assert [statement.split()[:2] for statement in asked] == [["SELECT", "max(id)"]]
+
+
+def cut_short(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 100)
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def altered_id(path: Path) -> None:
+    _turn(path, 4096)
+
+
+def altered_count(path: Path) -> None:
+    _turn(path, path.read_bytes().index(b'"count": ') + len(b'"count": '))
+
+
+def other_format(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"chyme vectors 1\n", b"chyme vectors 0\n", 1))
+
+
+def nonsense(path: Path) -> None:
+    path.write_bytes(os.urandom(5000))
+
+
+def another_name(path: Path) -> None:
+    path.rename(path.with_name("0-100000.vectors"))
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def _turn(path: Path, at: int) -> None:
+    with path.open("r+b") as stream:
+        stream.seek(at)
+        byte = stream.read(1)[0]
+        stream.seek(at)
+        stream.write(bytes([byte ^ 255]))
+
+
+@pytest.mark.parametrize(
+    "damage", [cut_short, emptied, altered_id, altered_count, other_format, nonsense, another_name, removed]
+)
+@pytest.mark.parametrize("which", [0, 1, -1])
+def test_a_damaged_file_is_made_anew(vault: VectorVault, damage: Callable[[Path], None], which: int) -> None:
+    embedder = vault.embedder()
+    build(vault, embedder, 220)
+    assert len(files(vault)) >= 3
+    damage(files(vault)[which])
+    cache = vault.cache()
+    assert_right(vault, cache, embedder)
+    cache.tend()
+    assert_right(vault, vault.cache(), embedder)
+    assert cache.count(embedder) == 220
+
+
+def test_a_file_of_another_embedder_is_not_believed(vault: VectorVault) -> None:
+    one, two = vault.embedder("one"), vault.embedder("two")
+    build(vault, one, 40)
+    build(vault, two, 40)
+    folders = sorted((vault.folder / "vectors").iterdir())
+    for path in folders[0].glob("*.vectors"):
+        shutil.copy(path, folders[1])
+    for embedder in (one, two):
+        assert_right(vault, vault.cache(), embedder)
+
+
+def test_a_file_bears_a_label_and_is_opened_under_no_other(vault: VectorVault) -> None:
+    embedder = vault.embedder("one", 70)
+    build(vault, embedder, 40)
+    label = Label("one", embedder.id, "one", 70)
+    open_segment(files(vault)[0], label)
+    for other in (Label("two", 1, "one", 70), Label("one", 2, "one", 70), Label("one", 1, "two", 70)):
+        with pytest.raises(Damaged, match="other vectors"):
+            open_segment(files(vault)[0], other)
+
+
+def test_another_database_in_its_place_is_noticed(vault: VectorVault, tmp_path: Path) -> None:
+    embedder = vault.embedder()
+    build(vault, embedder, 60)
+    (tmp_path / "elsewhere").mkdir()
+    other = VectorVault(tmp_path / "elsewhere", "two")
+    other.folder = vault.folder
+    same = other.embedder()
+    other.fill(same, 80)
+    cache = other.cache()
+    assert_right(other, cache, same)
+    assert cache.count(same) == 80
+    cache.tend()
+    assert len(list((vault.folder / "vectors").iterdir())) == 1
+    other.db.close()
+
+
+@pytest.mark.parametrize("later", [0, 5, 40, 400])
+def test_an_older_copy_of_the_database_in_its_place_is_noticed(vault: VectorVault, later: int) -> None:
+    """Ids that came after the copy are given again, to others."""
+    embedder = vault.embedder()
+    build(vault, embedder, 100)
+    vault.db.execute("VACUUM INTO ?", (str(vault.folder / "copy.db"),))
+    build(vault, embedder, 64)
+    vault.db.close()
+    for path in vault.folder.glob("vault.db*"):
+        path.unlink()
+    (vault.folder / "copy.db").rename(vault.path)
+    vault.db = connect(vault.path)
+    vault.fill(embedder, later)
+    cache = vault.cache()
+    assert_right(vault, cache, embedder)
+    assert cache.count(embedder) == 100 + later
+    vault.fill(embedder, 70)
+    cache.refresh(embedder)
+    cache.tend()
+    assert_right(vault, vault.cache(), embedder)
+
+
+def test_a_database_without_a_mark_is_told_apart_by_what_it_says(vault: VectorVault) -> None:
+    marks.remove(vault.db, "identity")
+    embedder = vault.embedder()
+    build(vault, embedder, 100)
+    vault.db.execute("DELETE FROM semantic_passages")
+    vault.db.execute("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'semantic_passages'")
+    vault.fill(embedder, 150)
+    cache = vault.cache()
+    assert_right(vault, cache, embedder)
+    assert cache.count(embedder) == 150
+
+
+def test_vectors_that_are_gone_leave_the_files_when_they_are_many(vault: VectorVault) -> None:
+    embedder, cache = vault.embedder(), vault.cache()
+    made = vault.fill(embedder, 120)
+    cache.refresh(embedder)
+    cache.tend()
+    for file_id in made[:20]:
+        vault.remove(file_id)
+    cache.tend()
+    assert cache.count(embedder) == 120
+    for file_id in made[20:50]:
+        vault.remove(file_id)
+    cache.tend()
+    assert cache.count(embedder) == 70
+    assert_right(vault, cache, embedder)
+    for file_id in made[50:]:
+        vault.remove(file_id)
+    vault.fill(embedder, 10)
+    cache.refresh(embedder)
+    cache.tend()
+    assert cache.count(embedder) == 10
+    assert_right(vault, vault.cache(), embedder)
+
+
+def test_an_embedder_that_was_swept_leaves_no_files(vault: VectorVault) -> None:
+    one, two = vault.embedder("one"), vault.embedder("two")
+    build(vault, one, 40)
+    build(vault, two, 40)
+    while embedders.sweep(vault.db, []):
+        pass
+    cache = vault.cache()
+    cache.refresh(one)
+    cache.tend()
+    assert {path.parent.name.split("-")[0] for path in files(vault)} == {str(one.id)}
+
+
+def test_what_another_process_wrote_is_taken_over(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    one, two = vault.cache(), vault.cache()
+    for _ in range(10):
+        vault.fill(embedder, 7)
+        one.refresh(embedder)
+        vault.fill(embedder, 6)
+        two.refresh(embedder)
+        two.tend()
+        assert_right(vault, one, embedder)
+        one.tend()
+        assert_right(vault, one, embedder)
+        assert_right(vault, two, embedder)
+    assert one.count(embedder) == two.count(embedder) == 130
+    assert len(files(vault)) <= 7
+
+
+def test_overlapping_files_of_two_writers_hold_each_vector_once(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    vault.fill(embedder, 66)
+    for name, chunk in (("vectors", 10), ("elsewhere", 14)):
+        amounts = Amounts(chunk, chunk, 9, 99)
+        VectorCache(vault.folder / name, vault.read, amounts=amounts, at_once=None, tended=False).refresh(embedder)
+    for path in (vault.folder / "elsewhere").rglob("*.vectors"):
+        shutil.copy(path, files(vault)[0].parent)
+    cache = vault.cache()
+    assert_right(vault, cache, embedder)
+    assert cache.count(embedder) == 66
+    cache.tend()
+    assert_right(vault, vault.cache(), embedder)
+
+
+def test_files_removed_while_they_are_in_use_are_made_anew(vault: VectorVault) -> None:
+    embedder, cache = vault.embedder(), vault.cache()
+    vault.fill(embedder, 100)
+    cache.refresh(embedder)
+    cache.tend()
+    shutil.rmtree(vault.folder / "vectors")
+    assert_right(vault, cache, embedder)
+    vault.fill(embedder, 20)
+    cache.refresh(embedder)
+    cache.tend()
+    assert_right(vault, cache, embedder)
+    cache.tend()
+    assert cache.count(embedder) == 120
+    assert files(vault)
+    assert_right(vault, vault.cache(), embedder)
+
+
+def test_where_nothing_can_be_written_the_newest_are_found_in_memory(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    vault.fill(embedder, 2 * SMALL.chunk)
+    (vault.folder / "vectors").write_text("no folder")
+    cache = vault.cache()
+    assert not cache.refresh(embedder)
+    assert cache.count(embedder) == SMALL.chunk
+
+
+WRITE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from sqlite3 import Connection
+from chyme.search.meaning.held import Amounts, Held
+from chyme.search.meaning.segment import Label
+from chyme.search.meaning.shelf import Shelf
+from chyme.store import embedders
+from chyme.store.database import connect
+
+folder, left = Path(sys.argv[1]), int(sys.argv[2])
+
+def die_in_time():
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return False
+
+db = connect(folder.parents[1] / "vault.db")
+(embedder,) = embedders.known(db)
+shelf = Shelf(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
+held = Held(shelf, lambda: db, embedder, Amounts(tail=8, chunk=1000, fan=2, most=1000))
+held.refresh(None)
+held.tend(die_in_time)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 3, 8, 9, 12, 15])
+def test_a_process_killed_while_it_writes_leaves_a_usable_cache(vault: VectorVault, after: int) -> None:
+    embedder = vault.embedder()
+    unjoined = vault.cache(Amounts(8, 8, 99, 1000))
+    vault.fill(embedder, 60)
+    unjoined.refresh(embedder)
+    vault.fill(embedder, 60)
+    folder = files(vault)[0].parent
+    killed = subprocess.run(
+        [sys.executable, "-c", WRITE_AND_DIE, str(folder), str(after)], capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    assert len(files(vault, ".unfinished")) == 1
+    cache = vault.cache()
+    assert_right(vault, cache, embedder)
+    cache.tend()
+    assert files(vault, ".unfinished") == []
+    assert_right(vault, vault.cache(), embedder)
+    assert cache.count(embedder) == 120
+
+
+def test_many_search_while_one_writes_and_files_come_and_go(vault: VectorVault) -> None:
+    """What was there before a search began is found by it, whatever goes on."""
+    embedder = vault.embedder()
+    local = threading.local()
+    opened: list[Connection] = []
+
+    def read() -> Connection:
+        db: Connection | None = getattr(local, "db", None)
+        if db is None:
+            db = local.db = connect(vault.path)
+            opened.append(db)
+        return db
+
+    cache = VectorCache(vault.folder / "vectors", read, at_once=None, amounts=SMALL)
+    targets = [vault.vector() for _ in range(120)]
+    written: list[int] = []
+    wrong: list[str] = []
+    done = threading.Event()
+
+    def search(seed: int) -> None:
+        at = seed
+        while not done.is_set():
+            at = (at * 31 + 7) % max(1, len(written))
+            if not written:
+                continue
+            try:
+                found = cache.nearest(targets[at], embedder, 1)
+            except Exception as error:
+                wrong.append(repr(error))
+                return
+            if found[0][0] != written[at] or found[0][1] < 0.999:
+                wrong.append(f"{found} instead of {written[at]}")
+
+    searching = [threading.Thread(target=search, args=(number,)) for number in range(4)]
+    for thread in searching:
+        thread.start()
+    for target in targets:
+        vault.put(embedder, [target, vault.vector(), vault.vector()])
+        written.append(vectors.highest(vault.db, embedder.id) - 2)
+    done.set()
+    for thread in searching:
+        thread.join()
+    cache.close()
+    for db in opened:
+        db.close()
+    assert wrong == []
+    assert_right(vault, vault.cache(), embedder)
+
+
+def test_a_large_backlog_is_read_in_the_background(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    vault.fill(embedder, 200)
+    vault.db.close()
+    vault.db = connect(vault.path)
+    cache = vault.cache(at_once=16, tended=True)
+    assert not cache.refresh(embedder)
+    waited = threading.Event()
+    for _ in range(6000):
+        if cache.count(embedder) == 200:
+            break
+        waited.wait(0.01)
+    cache.close()
+    assert_right(vault, cache, embedder)
+    assert cache.count(embedder) == 200
+
+
+def test_a_search_that_sees_many_gone_has_them_counted(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    build(vault, embedder, 64)
+    cache = vault.cache(tended=True)
+    meaning = vault.meaning(cache)
+    meaning.by_meaning(vault.vector(), embedder, EVERYTHING, 64)
+    vault.db.close()
+    vault.db = connect(vault.path)
+    for file_id in range(1, 41):
+        vault.remove(file_id)
+    meaning.by_meaning(vault.vector(), embedder, EVERYTHING, 64)
+    waited = threading.Event()
+    for _ in range(6000):
+        if cache.count(embedder) == 24:
+            break
+        waited.wait(0.01)
+    cache.close()
+    assert cache.count(embedder) == 24
+
+
+def test_closing_ends_the_thread(vault: VectorVault) -> None:
+    embedder = vault.embedder()
+    vault.fill(embedder, 50)
+    vault.db.close()
+    vault.db = connect(vault.path)
+    cache = vault.cache(tended=True)
+    cache.refresh(embedder)
+    assert any(thread.name == "vectors" for thread in threading.enumerate())
+    cache.close()
+    assert not any(thread.name == "vectors" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("spans", "chosen"),
+    [
+        ([], []),
+        ([(0, 5), (5, 9)], [(0, 5), (5, 9)]),
+        ([(0, 5), (5, 9), (0, 9)], [(0, 9)]),
+        ([(0, 5), (6, 9)], [(0, 5)]),
+        ([(1, 9)], []),
+        ([(0, 5), (3, 9), (4, 8), (9, 12)], [(0, 5), (3, 9), (9, 12)]),
+    ],
+)
+def test_a_cover_has_no_gap(spans: list[tuple[int, int]], chosen: list[tuple[int, int]]) -> None:
+    assert cover(Span(*span) for span in spans) == [Span(*span) for span in chosen]
+
+
+@pytest.mark.parametrize(
+    ("counts", "joined"),
+    [
+        ([], None),
+        ([10, 10, 10], None),
+        ([10, 10, 10, 10], slice(0, 4)),
+        ([900, 10, 12, 0, 11], slice(1, 5)),
+        ([160, 10, 160, 160, 10], None),
+        ([160, 40, 10, 10], None),
+        ([10, 160, 160, 10, 160, 170, 10], slice(1, 6)),
+        ([600, 600, 600, 600], None),
+        ([300, 300, 300, 300], None),
+        ([200, 200, 200, 200, 200, 200], slice(0, 5)),
+    ],
+)
+def test_neighbours_of_one_size_are_joined(counts: list[int], joined: slice | None) -> None:
+    assert to_join(counts, unit=10, fan=4, most=1000) == joined
+
+
+def test_joining_copies_each_vector_a_few_times_only() -> None:
+    counts: list[int] = []
+    copied = 0
+    for _ in range(1000):
+        counts.append(10)
+        while joined := to_join(counts, unit=10, fan=4, most=10**9):
+            copied += sum(counts[joined])
+            counts[joined] = [sum(counts[joined])]
+    assert copied <= 10_000 * 6
+    assert len(counts) <= 3 * 6
