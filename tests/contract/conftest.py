@@ -1,0 +1,88 @@
+"""Vaults and search engines for the contract suite. The larger engines are real servers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from contract_vault import ContractVault
+from engine_servers import Server, absent
+from engines_told import engines_of, pusher_of
+
+from chyme.decide.query import Query
+from chyme.decide.rank import Match
+from chyme.search.index import Index, Worded
+from chyme.search.meaning.cache import VectorCache
+from chyme.search.meaning.found import SqliteMeaning
+from chyme.search.remote import RemoteIndex
+from chyme.search.sqlite import SqliteIndex
+from chyme.store.embedders import Embedder
+from chyme.store.matches import Condition
+
+
+class NobodyElse:
+    """Stands where the vault's own index would help out, and must not be asked."""
+
+    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+        raise AssertionError("the engines did not answer")
+
+    def by_meaning(self, vector: object, embedder: Embedder, where: Condition, count: int) -> list[Match]:
+        raise AssertionError("the engines did not answer")
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[dict[str, Server]]:
+    """Both servers, shared by all tests of a worker: every vault has a name of its own there."""
+    yield from running()
+
+
+@pytest.fixture
+def own_servers() -> Iterator[dict[str, Server]]:
+    """Both servers, for a test that will not leave them alone."""
+    yield from running()
+
+
+def running() -> Iterator[dict[str, Server]]:
+    why_not = absent()
+    if why_not:
+        pytest.skip(f"NOT TESTED on the larger engines: {why_not}")
+    with tempfile.TemporaryDirectory(prefix="chyme-engines-") as folder:
+        Path(folder).chmod(0o755)  # the servers run as somebody else, in folders of their own inside
+        servers = {name: Server(name, Path(folder)) for name in ("meilisearch", "qdrant")}
+        try:
+            for server in servers.values():
+                server.start()
+            yield servers
+        finally:
+            for server in servers.values():
+                server.kill()
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[ContractVault]:
+    vault = ContractVault(tmp_path / "state")
+    yield vault
+    vault.database.close()
+
+
+@pytest.fixture(params=["sqlite", "meilisearch and qdrant"])
+def index(request: pytest.FixtureRequest, vault: ContractVault, tmp_path: Path) -> Iterator[Callable[[], Index]]:
+    """Call it when the vault is as it shall be: it answers with an index that knows everything."""
+    if request.param == "sqlite":
+        cache = VectorCache(tmp_path / "vectors", vault.database.read, at_once=None, tended=False)
+        yield lambda: SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
+        cache.close()
+        return
+    engines = engines_of(vault, request.getfixturevalue("servers"))
+    pusher = pusher_of(vault, engines)
+    remote = RemoteIndex(vault.database.read, NobodyElse(), engines)
+
+    def told_everything() -> Index:
+        pusher.push_all()
+        return remote
+
+    yield told_everything
+    engines.clear()
+    engines.close()

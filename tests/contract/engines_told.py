@@ -1,0 +1,23 @@
+"""The engines of a vault on the servers of a test, and who tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from contract_vault import ContractVault
+from engine_servers import KEY, Server
+
+from chyme.engines.meilisearch import Meilisearch
+from chyme.engines.qdrant import Qdrant
+from chyme.search.larger import LargerEngines, vault_name
+from chyme.search.pusher import Pusher
+
+
+def engines_of(vault: ContractVault, servers: Mapping[str, Server]) -> LargerEngines:
+    words, meaning = Meilisearch(servers["meilisearch"].url, KEY), Qdrant(servers["qdrant"].url, KEY)
+    return LargerEngines(words, meaning, vault_name(vault.database))
+
+
+def pusher_of(vault: ContractVault, engines: LargerEngines) -> Pusher:
+    return Pusher(vault.database, engines, lambda: datetime(2026, 1, 1, tzinfo=UTC))

@@ -1,0 +1,144 @@
+"""Searching by larger engines that are away: the vault's own index answers, quickly, and says so."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pytest
+from contract_vault import ContractVault
+
+from chyme.engines.meilisearch import Meilisearch
+from chyme.engines.qdrant import Qdrant
+from chyme.engines.search_server import ServerFailed
+from chyme.errors import UsageError
+from chyme.search.larger import LargerEngines
+from chyme.search.meaning.cache import VectorCache
+from chyme.search.meaning.found import SqliteMeaning
+from chyme.search.remote import REST_SECONDS, RemoteIndex
+from chyme.search.sqlite import SqliteIndex
+from chyme.store import outbox
+
+FORWARD = (1.0, 0.0)
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """Answers that it cannot answer, and counts."""
+
+    asked: ClassVar[list[str]]
+    status = 503
+
+    def do_POST(self) -> None:
+        self.asked.append(self.path)
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(self.status)
+        self.send_header("location", "/elsewhere")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, type[Busy]]]:
+    class Own(Busy):
+        asked: ClassVar[list[str]] = []
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Own) as listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}", Own
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def engines(server: tuple[str, type[Busy]]) -> Iterator[LargerEngines]:
+    engines = LargerEngines(Meilisearch(server[0]), Qdrant(server[0]), "chyme_test")
+    yield engines
+    engines.close()
+
+
+@pytest.fixture
+def local(vault: ContractVault) -> Iterator[SqliteIndex]:
+    cache = VectorCache(vault.database.path.parent / "vectors", vault.database.read, at_once=None, tended=False)
+    yield SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
+    cache.close()
+
+
+@pytest.fixture
+def told(vault: ContractVault) -> ContractVault:
+    """A vault that believes its engines know everything."""
+    vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [FORWARD])
+    vault.database.write(outbox.activate)
+    vault.database.write(lambda db: outbox.done(db, outbox.dirty(db, 9)))
+    return vault
+
+
+def test_after_a_failure_nobody_asks_again_for_a_while(
+    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+) -> None:
+    clock = [100.0]
+    remote = RemoteIndex(told.database.read, local, engines, lambda: clock[0])
+    asked = server[1].asked
+
+    for _ in range(3):
+        worded = told.ask(remote, "owl")
+        assert [told.path(file.file_id) for file in worded.files] == ["a.txt"]
+        assert worded.notes == (f"Meilisearch at {server[0]} answered 503: ; the vault's own index answered",)
+    assert len(asked) == 1
+
+    clock[0] += REST_SECONDS
+    told.ask(remote, "owl")
+    assert len(asked) == 2
+
+
+def test_meaning_is_answered_by_the_vaults_own_vectors(
+    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+) -> None:
+    remote = RemoteIndex(told.database.read, local, engines)
+    embedder = told.embedder("tiny", 2)
+
+    for _ in range(3):
+        assert told.near(remote, FORWARD, embedder) == [("a.txt", 0)]
+    assert len(server[1].asked) == 1
+
+
+def test_engines_that_lack_many_files_are_not_asked(
+    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+) -> None:
+    told.database.write(lambda db: outbox.put(db, range(1, 1002)))
+    worded = told.ask(RemoteIndex(told.database.read, local, engines), "owl")
+
+    assert [told.path(file.file_id) for file in worded.files] == ["a.txt"]
+    assert "yet to be told of many files" in worded.notes[0]
+    assert server[1].asked == []
+
+
+def test_engines_that_were_never_told_are_not_asked(
+    vault: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+) -> None:
+    vault.put("a.txt", "an owl")
+
+    assert vault.found(RemoteIndex(vault.database.read, local, engines), "owl") == ["a.txt"]
+    assert server[1].asked == []
+
+
+def test_a_server_that_sends_us_elsewhere_is_not_followed(
+    engines: LargerEngines, server: tuple[str, type[Busy]]
+) -> None:
+    server[1].status = 307
+
+    with pytest.raises(ServerFailed, match="answered 307"):
+        engines.words.count([])
+    assert server[1].asked == ["/multi-search"]
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:7700", "ftp://127.0.0.1", "http://me:secret@127.0.0.1", "http://"])
+def test_what_is_no_address_of_a_server_is_refused_without_telling_secrets(url: str) -> None:
+    with pytest.raises(UsageError, match="meilisearch_url") as refused:
+        Meilisearch(url)
+    assert "secret" not in str(refused.value)
