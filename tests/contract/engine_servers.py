@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +32,21 @@ def absent() -> str | None:
         return None
     fetched = subprocess.run(["sh", os.fspath(_FETCH)], capture_output=True, text=True, check=False)
     return None if fetched.returncode == 0 else fetched.stderr.strip().splitlines()[-1]
+
+
+@contextmanager
+def both_running() -> Iterator[dict[str, Server]]:
+    """Meilisearch and Qdrant, with empty folders."""
+    with tempfile.TemporaryDirectory(prefix="chyme-engines-") as folder:
+        Path(folder).chmod(0o755)  # the servers run as somebody else, in folders of their own inside
+        servers = {name: Server(name, Path(folder)) for name in ("meilisearch", "qdrant")}
+        try:
+            for server in servers.values():
+                server.start()
+            yield servers
+        finally:
+            for server in servers.values():
+                server.kill()
 
 
 class Server:
@@ -67,9 +86,23 @@ class Server:
             self._process.wait(_ENDS_WITHIN)
             self._process = None
 
+    def pause(self) -> None:
+        """It takes connections, and answers nothing until `go_on`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
     def lose_everything(self) -> None:
         """Only while it does not run."""
         shutil.rmtree(self.folder)
+
+    def ask(self, path: str) -> bytes:
+        """Its answer to a question by GET, with the key."""
+        headers = {"authorization": f"Bearer {KEY}", "api-key": KEY}
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers), timeout=60) as answer:
+            body: bytes = answer.read()
+            return body
 
     @property
     def pid(self) -> int:

@@ -84,7 +84,7 @@ class App:
             own=own,
             max_attempts=self.settings.max_attempts,
         )
-        self.searching = Searching(self.database, self.settings, state, self.ledger, now)
+        self.searching = Searching(self.database, self.settings, state, self.ledger, now, self.private)
         self.search = self.searching.search
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)

@@ -14,8 +14,9 @@ from chyme.coordinator import embedding
 from chyme.coordinator.ledger import Ledger
 from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.engines.meilisearch import Meilisearch
+from chyme.engines.private_files import PrivateFiles
 from chyme.engines.qdrant import Qdrant
-from chyme.engines.search_server import ServerFailed
+from chyme.engines.search_server import ServerFailed, is_here
 from chyme.errors import UsageError, VaultError
 from chyme.model import iso
 from chyme.search.drift import check
@@ -36,7 +37,13 @@ class Searching:
     """Everything behind the search of one vault. Opening it starts nothing."""
 
     def __init__(
-        self, database: Database, settings: Settings, state: Path, ledger: Ledger, clock: Callable[[], datetime]
+        self,
+        database: Database,
+        settings: Settings,
+        state: Path,
+        ledger: Ledger,
+        clock: Callable[[], datetime],
+        private: PrivateFiles,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -44,7 +51,8 @@ class Searching:
         self._cache = VectorCache(state / FOLDER, database.read)
         local = SqliteIndex(database.read, SqliteMeaning(database.read, self._cache))
         self.engines = _engines(settings, database)
-        self.pusher = Pusher(database, self.engines, clock) if self.engines else None
+        elsewhere = not (is_here(settings.meilisearch_url) and is_here(settings.qdrant_url))
+        self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
         self.questions = questions_for(settings, ledger)
         self.search = Search(database.read, index, self.questions)

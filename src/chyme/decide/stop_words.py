@@ -1,20 +1,39 @@
-"""Words too common to search by, in English, German and French; none that says something in another of these."""
+"""Words too common to search by, in English, German and French; none that says something in another of these.
+
+So `all`, `after`, `most`, `not` and `same` are searched by: in German they are outer space, a part of the body, cider,
+distress and seed. So are those that are something else in their own language: `down`, `may`, `mine`, `us`.
+"""
 
 from __future__ import annotations
 
 _ENGLISH = """
-a an and are as at be been but by can could did do does for from had has have he her his how i if in into is it its me
-my of on or our she so some than that the their them then there these they this to was we were what when where which who
-whom why will with would you your
+a about above again against although an and any anyone anything are around as at be because been before being below
+between both but by can could did do does doing during each either ever every everything few for from get gets getting
+got had has have having he her here hers herself him himself his how i if in into is it its itself just many me more
+much must my myself neither no nor nothing now of off on only onto or other others our ours out over own quite really
+she should since so some someone something such than that the their theirs them themselves then there these they this
+those though through to too under until up upon very was we were what when where whether which while who whom whose why
+will with within without would yet you your yours yourself
+can't couldn't didn't doesn't don't hasn't haven't he's how's i'd i'll i'm i've isn't it's let's she's that's there's
+they're wasn't we're we've what's where's who's won't wouldn't you're
 """
 _GERMAN = """
-aber alle als am an auch auf aus bei bis das dass dem den der des doch ein eine einem einen einer eines er es
-für ich im in ist ja mit nach nicht noch nur oder sich sie sind so um und uns vom von vor was wenn wer wie
-wir wird zu zum zur
+ab aber alle allem allen aller alles als also am an andere anderen anderer anderes ans auch auf aus bei beim bis da
+damit dann das dass dein deine dem den denn der des dich dies diese diesem diesen dieser dieses dir doch dort durch ein
+eine einem einen einer eines einige er es etwas euch für ganz gegen habe haben habt hast hatte hatten hier ich ihm ihn
+ihnen ihr ihre ihrem ihren ihrer im immer in ins ist ja jede jedem jeden jeder jedes jetzt kann kein keine keinem keinen
+keiner können mehr mein meine meinem meinen meiner mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne
+schon sehr seit selbst sich sie sind so soll sollen sonst sowie über um und uns unser unsere unter viel viele vom von
+vor wann warum was weil welche welchem welchen welcher welches wenn wer werden wie wieder wieso wir wird wo worden wurde
+wurden während würde zu zum zur zwischen
 """
 _FRENCH = """
-au aux avec ce ces dans de des du elle en est et il ils je la le les leur lui mais ne nous on ou où par pas pour qu que
-qui sa se ses sur un une vous
+à afin alors après au aussi autre autres aux avait avant avec avoir ça ce ceci cela celle celles celui ces cet cette
+ceux chez comme contre dans de depuis des donc dont du elle elles en entre est et était être eux ici il ils je la là le
+les leur leurs lorsque lui ma mais même mes moi moins mon ne ni nos notre nous on ont ou où par parce pas peu pour
+pourquoi puis qu quand que quel quelle quelles quels qui quoi rien sa sans se ses si sont sous suis sur te tes toi tous
+tout toute toutes très tu un une vos votre vous
 """
 
-STOP_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH}".split())
+_WORDS = f"{_ENGLISH} {_GERMAN} {_FRENCH}"
+STOP_WORDS = frozenset(_WORDS.split()) | frozenset(_WORDS.replace("'", "’").split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import stat
 import threading
@@ -56,6 +57,17 @@ class PrivateFiles:
         with self._guard:
             self._look_again()
             return self._problem
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when other files become private."""
+        problem = self.problem
+        if problem is not None:
+            return problem
+        try:
+            return hashlib.sha256(self._path.read_bytes()).hexdigest()
+        except FileNotFoundError:
+            return ""
 
     def _look_again(self) -> None:
         try:

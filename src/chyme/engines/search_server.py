@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import json
 import ssl
 from collections.abc import Mapping
@@ -80,6 +81,15 @@ def checked(name: str, url: str) -> httpx2.URL:
             f"{name.lower()}_url must be like http://127.0.0.1:7700 (or https), without user, password or question mark"
         )
     return address
+
+
+def is_here(url: str) -> bool:
+    """Whether what is sent there stays on this machine."""
+    try:
+        host = httpx2.URL(url).host
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except (httpx2.InvalidURL, ValueError):
+        return False
 
 
 @functools.cache

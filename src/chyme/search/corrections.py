@@ -7,13 +7,19 @@ from sqlite3 import Connection
 
 from chyme.decide.query import Term, expression, plain_word
 from chyme.decide.spelling import correctable, lookups, nearest
+from chyme.decide.stop_words import STOP_WORDS
 from chyme.store import dictionary, matches
 
 _TRIED, _FREQUENT = 12, 200
+_SHORT = 5  # letters; of such words a good part are one letter from another word that means something else
 
 
-def corrections(db: Connection, terms: Sequence[Term]) -> dict[str, str]:
-    """For words that stand nowhere: the nearest word that stands somewhere, the more frequent one of equals."""
+def corrections(db: Connection, terms: Sequence[Term], *, surely: bool = False) -> dict[str, str]:
+    """For words that stand nowhere: the nearest word that stands somewhere, the more frequent one of equals.
+
+    What is nearest to a small word is left alone: a small word finds nothing that was meant. `surely`: of several
+    words, none is replaced by what may well be another word (`cake` by `case`).
+    """
     instead: dict[str, str] = {}
     for term in terms:
         word = plain_word(term)
@@ -21,12 +27,15 @@ def corrections(db: Connection, terms: Sequence[Term]) -> dict[str, str]:
             continue
         if term.prefix and dictionary.beginning_with(db, word, 1):
             continue
-        near = nearest(word, dictionary.spelt_like(db, lookups(word)))[:_TRIED]
+        known = dictionary.spelt_like(db, lookups(word))
+        if surely and len(terms) > 1 and len(word) <= _SHORT:
+            known = [other for other in known if sorted(other) == sorted(word)]  # letters swapped
+        near = nearest(word, known)[:_TRIED]
         counted = [
-            (-errors, sum(matches.frequency(db, expression([Term(known)]), _FREQUENT)), -place, known)
-            for place, (errors, known) in enumerate(near)
+            (-errors, sum(matches.frequency(db, expression([Term(other)]), _FREQUENT)), -place, other)
+            for place, (errors, other) in enumerate(near)
         ]
         standing = [candidate for candidate in counted if candidate[1]]
-        if standing:
-            instead[term.text] = max(standing)[-1]
+        if standing and (best := max(standing)[-1]) not in STOP_WORDS:
+            instead[term.text] = best
     return instead

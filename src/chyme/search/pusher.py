@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import IO
+from typing import IO, Protocol
 
 from chyme.decide.engine_words import engine_words
 from chyme.engines.qdrant import Point
 from chyme.model import iso
 from chyme.search.larger import NAME_FIELDS, LargerEngines
-from chyme.store import embedders, entries, outbox
+from chyme.store import embedders, entries, marks, outbox
 from chyme.store.database import Database
 from chyme.store.embedders import Embedder
 from chyme.store.outbox import Dirty
@@ -28,6 +28,7 @@ _LOOK_SECONDS = 0.5  # how often the outbox is looked at: other processes write 
 _VISIT_SECONDS = 30.0  # how often the servers are visited when there is nothing to tell them
 _LOCK_FILE, _LOCK_SECONDS = "pusher.lock", 0.1
 _CLOSING_SECONDS = 10.0
+_PRIVATE = "engines_private"  # the mark of the patterns by which files were last sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,37 @@ class _Batch:
     """Some files of the outbox, with all that the engines shall hold of them."""
 
     files: tuple[Dirty, ...]
+    private: tuple[int, ...]  # those of them that the engines shall hold nothing of
     passages: list[tuple[int, int, str]]
     names: list[tuple[int, str, str, str, str]]
     vectors: dict[Embedder, list[tuple[int, int, bytes]]]
 
 
+class Private(Protocol):
+    """Whoever knows which files stay on this machine."""
+
+    def __call__(self, path: str) -> bool:
+        """Whether the file at this path does."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when others do."""
+
+
 class Pusher:
     """Writes entries by our own ids, so that the same again changes nothing: it may die anywhere and begin again."""
 
-    def __init__(self, database: Database, engines: LargerEngines, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        engines: LargerEngines,
+        clock: Callable[[], datetime],
+        private: Private | None = None,
+    ) -> None:
+        """`private`: which files engines on other machines must not be told of; None where they are on this one."""
         self._database = database
         self._engines = engines
+        self._private = private
         self._clock = clock
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -136,6 +157,7 @@ class Pusher:
             if not self._engines.words.has_index(index, settings):
                 self._database.write(outbox.activate)
                 self._engines.words.create_index(index, settings)
+        self._sort_out_private()
         self._set_up_for.clear()
         known = embedders.known(read)
         wanted = {self._engines.collection(embedder.id) for embedder in known}
@@ -144,6 +166,24 @@ class Pusher:
         for embedder in known:
             self._set_up_collection(embedder)
         self._visited = time.monotonic()
+
+    def _stays(self, path: str) -> bool:
+        return self._private is not None and self._private(path)
+
+    def _sort_out_private(self) -> None:
+        """What became private leaves the engines, and what is so no more gets there."""
+        db = self._database.read()
+        told = self._private.fingerprint if self._private else ""
+        if (marks.value_of(db, _PRIVATE) or "") == told:
+            return
+        kept = outbox.kept_here(db)
+        changed = [id_ for id_, path in entries.paths(db) if self._stays(path) != (id_ in kept)]
+
+        def note(db: Connection) -> None:
+            outbox.put(db, changed)
+            marks.put(db, _PRIVATE, told)
+
+        self._database.write(note)
 
     def _set_up_collection(self, embedder: Embedder) -> None:
         collection = self._engines.collection(embedder.id)
@@ -159,9 +199,11 @@ class Pusher:
             files = _not_too_many(db, outbox.dirty(db, _FILES_AT_ONCE))
             if not files:
                 return None
-            ids = [one.file_id for one in files]
+            private = {id_ for id_, path in entries.paths(db, [one.file_id for one in files]) if self._stays(path)}
+            ids = [one.file_id for one in files if one.file_id not in private]
             return _Batch(
                 tuple(files),
+                tuple(private),
                 entries.passages_of(db, ids),
                 entries.names_of(db, ids),
                 {embedder: entries.vectors_of(db, ids, embedder.id) for embedder in embedders.known(db)},
@@ -188,7 +230,7 @@ class Pusher:
         for embedder, vectors in batch.vectors.items():
             self._replace_points(embedder, file_ids, [Point(*row) for row in vectors])
         self._engines.words.finish(tasks)
-        self._database.write(lambda db: outbox.done(db, batch.files))
+        self._database.write(lambda db: outbox.done(db, batch.files, batch.private))
 
     def _replace_documents(
         self, index: str, file_ids: Sequence[int], documents: Sequence[Mapping[str, object]]

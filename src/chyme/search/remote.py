@@ -49,7 +49,8 @@ class RemoteIndex:
             except ServerFailed as error:
                 why_not = self._words.failed(error)
             else:
-                return self._with_waiting(found, query, where, last) if waiting else found
+                unknown = waiting or outbox.kept_here(db)
+                return self._with_waiting(found, query, where, last) if unknown else found
         known = self._local.by_words(query, where, last)
         note = f"{why_not}; the vault's own index answered"
         return Worded(known.files, known.total, known.exact, (*known.notes, note))
@@ -64,7 +65,7 @@ class RemoteIndex:
         except ServerFailed as error:
             self._meaning.failed(error)
             return self._local.by_meaning(vector, embedder, where, count)
-        if waiting:
+        if waiting or outbox.kept_here(db):
             found += self._local.by_meaning(vector, embedder, _and_waiting(where), count)
             found.sort(key=lambda match: (-match.score, match.passage_id))
         return found[:count]

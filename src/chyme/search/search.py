@@ -79,12 +79,12 @@ class Search:
         began = time.perf_counter()
         db = self._read()
         query = parse(text, typing=typing)
-        instead = corrections(db, query.terms)
+        meant, why_not = self._meant(db, query, mode, typing) if query.terms else (None, ())
+        instead = corrections(db, query.terms, surely=meant is not None)
         query = corrected(query, instead)
         where, notes = conditions_of(db, query)
         page = slice(offset, offset + limit)
         if query.terms:
-            meant, why_not = self._meant(db, query, mode, typing)
             found = self._found(db, query, where, page, mode, meant)
             notes += why_not
         elif query.empty:

@@ -1,10 +1,23 @@
-"""What larger engines shall hold: every passage, name and vector in the database, and nothing else."""
+"""What larger engines shall hold: every passage, name and vector in the database, and nothing else. Private files are
+left out where the engines are on other machines (kept_here)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
 from sqlite3 import Connection
+
+_TOLD = "file_id NOT IN (SELECT file_id FROM kept_here)"
+
+
+def paths(db: Connection, file_ids: Collection[int] | None = None) -> list[tuple[int, str]]:
+    """Where these files are, or all there are."""
+    if file_ids is None:
+        return db.execute("SELECT id, path FROM files").fetchall()
+    return db.execute(
+        "SELECT files.id, files.path FROM json_each(?) AS wanted CROSS JOIN files ON files.id = wanted.value",
+        (json.dumps(list(file_ids)),),
+    ).fetchall()
 
 
 def sizes(db: Connection, file_ids: Collection[int]) -> dict[int, int]:
@@ -64,16 +77,17 @@ def files_embedded_by(db: Connection, embedder_id: int) -> list[int]:
 
 def every_passage(db: Connection) -> Iterator[tuple[int, int]]:
     """Ids with their files."""
-    return db.execute("SELECT id, file_id FROM passages WHERE digester = 'search-keyword'")
+    return db.execute(f"SELECT id, file_id FROM passages WHERE digester = 'search-keyword' AND {_TOLD}")
 
 
 def every_name(db: Connection) -> Iterator[tuple[int, int]]:
     """The same for names, which go by the ids of their files."""
-    return db.execute("SELECT file_id, file_id FROM file_terms")
+    return db.execute(f"SELECT file_id, file_id FROM file_terms WHERE {_TOLD}")
 
 
 def every_vector(db: Connection, embedder_id: int) -> Iterator[tuple[int, int]]:
     """The same for one embedder's vectors."""
     return db.execute(
-        "SELECT id, file_id FROM semantic_passages JOIN vectors USING (id) WHERE embedder_id = ?", (embedder_id,)
+        f"SELECT id, file_id FROM semantic_passages JOIN vectors USING (id) WHERE embedder_id = ? AND {_TOLD}",
+        (embedder_id,),
     )

@@ -30,6 +30,7 @@ def deactivate(db: Connection) -> None:
     """There are no larger engines any more: nothing is kept for them."""
     db.execute("UPDATE outbox_state SET active = 0")
     db.execute("DELETE FROM outbox")
+    db.execute("DELETE FROM kept_here")
 
 
 def is_active(db: Connection) -> bool:
@@ -43,9 +44,20 @@ def dirty(db: Connection, limit: int) -> list[Dirty]:
     return [Dirty(*row) for row in rows]
 
 
-def done(db: Connection, rows: Sequence[Dirty]) -> int:
-    """Take out files the engines were told of, but for those that changed since. Returns how many."""
+def done(db: Connection, rows: Sequence[Dirty], private: Collection[int] = ()) -> int:
+    """Take out files the engines were told of, but for those that changed since. Returns how many.
+
+    `private`: those of them that the engines were told nothing of, and must not be.
+    """
+    known = ((row.file_id,) for row in rows)
+    db.executemany("DELETE FROM kept_here WHERE file_id = ?", known)
+    db.executemany("INSERT INTO kept_here (file_id) VALUES (?)", ((file_id,) for file_id in private))
     return db.executemany("DELETE FROM outbox WHERE file_id = ? AND sequence = ?", rows).rowcount if rows else 0
+
+
+def kept_here(db: Connection) -> set[int]:
+    """Private files, which engines on other machines are never told of."""
+    return {file_id for (file_id,) in db.execute("SELECT file_id FROM kept_here")}
 
 
 def put(db: Connection, file_ids: Collection[int]) -> None:

@@ -53,5 +53,5 @@ def known_files(db: Connection, ids: Collection[int], where: Condition) -> set[i
 
 
 def not_pushed_yet() -> Condition:
-    """Files of which the engines do not know the present state."""
-    return Condition("files.id IN (SELECT file_id FROM outbox)")
+    """Files of which the engines do not know the present state, or must not know any."""
+    return Condition("files.id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")

@@ -53,6 +53,9 @@ CREATE TABLE outbox (
     sequence INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX outbox_in_order ON outbox (sequence);
+CREATE TABLE kept_here (                            -- private files: engines on other machines are never told of them
+    file_id INTEGER PRIMARY KEY
+) STRICT;
 CREATE TABLE outbox_state (
     id       INTEGER PRIMARY KEY CHECK (id = 1),
     active   INTEGER NOT NULL CHECK (active IN (0, 1)),
@@ -98,6 +101,12 @@ CREATE TRIGGER gone_vector_in_outbox AFTER DELETE ON semantic_passages WHEN (SEL
 END;
 CREATE TRIGGER hidden_file_in_outbox AFTER UPDATE OF vanished_at ON files
 WHEN (old.vanished_at IS NULL) <> (new.vanished_at IS NULL) AND (SELECT active FROM outbox_state) BEGIN
+    UPDATE outbox_state SET sequence = sequence + 1;
+    INSERT INTO outbox (file_id, sequence) VALUES (new.id, (SELECT sequence FROM outbox_state))
+        ON CONFLICT (file_id) DO UPDATE SET sequence = excluded.sequence;
+END;
+CREATE TRIGGER moved_file_in_outbox AFTER UPDATE OF path ON files
+WHEN old.path <> new.path AND (SELECT active FROM outbox_state) BEGIN  -- it may be private there
     UPDATE outbox_state SET sequence = sequence + 1;
     INSERT INTO outbox (file_id, sequence) VALUES (new.id, (SELECT sequence FROM outbox_state))
         ON CONFLICT (file_id) DO UPDATE SET sequence = excluded.sequence;
