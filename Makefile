@@ -52,7 +52,7 @@ llm: $(READY_TO_RUN) ## Install the language model that runs here (1 GB); llm_pr
 
 test: $(READY_TO_TEST) ## Run every check and every test
 	@$(WEIGHTS)
-	@$(VENV)/bin/chyme weights smollm2 >/dev/null || true
+	@$(VENV)/bin/chyme weights smollm2 multilingual >/dev/null || true
 	@sh .ci/engines || true
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .

@@ -55,7 +55,7 @@ def test_the_box_around_boxes_holds_them_all() -> None:
     [
         ((0, 0, 0.2, 0.2), "upper left"),
         ((0.8, 0.8, 1, 1), "lower right"),
-        ((0, 0, 1, 1), "centre"),
+        ((0, 0, 1, 1), "the whole picture"),
         ((0, 0.4, 0.2, 0.6), "left"),
         ((0.4, 0, 0.6, 0.1), "upper centre"),
     ],

@@ -89,7 +89,7 @@ def test_passages_come_back_as_they_were_written(db: sqlite3.Connection) -> None
 
     assert one == passage("東京", 0, place)
     assert two.segmented is None
-    assert passages.by_id(db, [first, 999]) == {first: one}
+    assert passages.by_id(db, [first, 999]) == {first: (file_id, one)}
 
 
 def test_deleting_a_file_takes_its_entries_out_of_both_indexes(db: sqlite3.Connection) -> None:

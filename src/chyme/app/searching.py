@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from chyme.search.index import Index
 from chyme.search.larger import LargerEngines, vault_name
 from chyme.search.meaning.cache import FOLDER, VectorCache
 from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.pusher import Pusher
+from chyme.search.pusher import TURN_SECONDS, AnotherPushes, Pusher
 from chyme.search.remote import RemoteIndex
 from chyme.search.search import Search
 from chyme.search.sqlite import SqliteIndex
@@ -48,7 +47,7 @@ class Searching:
         self._database = database
         self._clock = clock
         self.model = PassageEmbedding(**passages_of(settings)).model_name
-        self._cache = VectorCache(state / FOLDER, database.read)
+        self._cache = VectorCache(state / FOLDER, database.read, at_once=None)
         local = SqliteIndex(database.read, SqliteMeaning(database.read, self._cache))
         self.engines = _engines(settings, database)
         elsewhere = not (is_here(settings.meilisearch_url) and is_here(settings.qdrant_url))
@@ -70,7 +69,7 @@ class Searching:
         serving = embedders.serving(self._database.read())
         if warm and serving is not None:
             self.questions.warm(serving.model)
-            threading.Thread(target=self._cache.refresh, args=(serving,), name="chyme-vectors", daemon=True).start()
+            self._cache.warm(serving)
 
     def tidy(self) -> None:
         """Bring a change of the embedder to its end, and let go of what the old one left behind."""
@@ -81,8 +80,8 @@ class Searching:
         if self.pusher is None:
             return None
         try:
-            self.pusher.push_all()
-        except ServerFailed as error:
+            self.pusher.push_all(TURN_SECONDS)
+        except (ServerFailed, AnotherPushes) as error:
             return str(error)
         return None
 

@@ -101,7 +101,7 @@ def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         tell({"engines": [vars(engine) for engine in engines]})
     else:
         for engine in engines:
-            click.echo(f"{'ok  ' if engine.ok else 'LACK'}  {engine.capability:<24}{engine.engine}")
+            click.echo(f"{'ok  ' if engine.ok else 'LACK'}  {engine.capability:<26}{engine.engine}")
             if engine.how:
                 click.echo(f"      {engine.how}")
     ctx.exit(0 if all(engine.ok for engine in engines) else 1)

@@ -17,11 +17,11 @@ from chyme.search.result import as_json as shape
 from chyme.search.search import MODES, Mode
 
 _LIMIT = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
-_OFFSET = click.option("--offset", default=0, type=click.IntRange(0), help="How many hits to leave out first.")
+_OFFSET = click.option("--offset", default=0, type=click.IntRange(0, 10**6), help="How many hits to leave out first.")
 _SHOWN = 8  # values of one facet
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # -word leaves that word out
 @click.argument("query", nargs=-1, required=True)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="What is compared.")
 @click.option("--facets", is_flag=True, help="Also count what was found by kind, tag, folder, year, person and status.")

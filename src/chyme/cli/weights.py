@@ -50,7 +50,7 @@ def weights(ctx: click.Context, capabilities: tuple[str, ...], vault: Path | Non
         tell({"weights": told})
     else:
         for one in told:
-            click.echo(f"{one['state']:<8}  {one['capability']:<12}{one['engine']} ({one['licence']})  {one['folder']}")
+            click.echo(f"{one['state']:<8}  {one['capability']:<14}{one['engine']} ({one['licence']})  {one['folder']}")
             if one["how"]:
                 click.echo(f"chyme: {printable(str(one['how']))}", err=True)
     ctx.exit(1 if any(one["state"] == "missing" for one in told) else 0)

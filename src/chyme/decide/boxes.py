@@ -9,6 +9,7 @@ from chyme.model import Box
 
 SMALLEST = 0.001  # of the picture's width or height; less is a line, not a region
 DIGITS = 4
+_WHOLE = 0.95  # of both sides
 
 
 def mended(edges: Sequence[float]) -> Box | None:
@@ -47,6 +48,8 @@ def area(box: Box) -> float:
 
 def region(box: Box) -> str:
     """The part of the picture a box lies in, in words."""
+    if box[2] - box[0] >= _WHOLE and box[3] - box[1] >= _WHOLE:
+        return "the whole picture"
     across = ("left", "centre", "right")[min(2, int((box[0] + box[2]) / 2 * 3))]
     down = ("upper", "middle", "lower")[min(2, int((box[1] + box[3]) / 2 * 3))]
     if (down, across) == ("middle", "centre"):

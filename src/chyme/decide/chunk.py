@@ -18,7 +18,7 @@ OVERLAP = 0.15
 # How good a boundary is; a passage ends at the best one in the last part of its window.
 _HARD, _SPACE, _SENTENCE, _PARAGRAPH, _HEADING, _PAGE = range(6)
 _LOOK_BACK = 0.5  # the part of the window in which a better boundary is worth a shorter passage
-_CHARACTERS_PER_TOKEN = 10  # at most, in an estimate: one long line of digits is not one token
+CHARACTERS_PER_TOKEN = 10  # at most, in an estimate: one long line of digits is not one token
 _LONGEST_HEADING = 200
 _SHORTEST_PIECE, _LONGEST_PIECE = 24, 4000  # a million one-letter lines are not a million pieces
 
@@ -35,7 +35,7 @@ def estimate(text: str) -> int:
     words = len(_WORDS.findall(text))
     if IDEOGRAPH.search(text):
         words += sum(len(run) - 1 for run in RUNS.findall(text))
-    return max(words, len(text) // _CHARACTERS_PER_TOKEN)
+    return max(words, len(text) // CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)

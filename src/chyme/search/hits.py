@@ -39,9 +39,14 @@ def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> li
     hits = []
     for file in files:
         if file.file_id in known:
-            bits = _bits(file, texts, {id_: passage for id_, (_, passage) in meant.items()})
+            bits = _bits(file, _of(file, texts), _of(file, meant))
             hits.append(_hit(db, file, known[file.file_id], bits, asked, who.get(file.file_id, {})))
     return hits
+
+
+def _of(file: Fused, passages: Mapping[int, tuple[int, Passage]]) -> dict[int, Passage]:
+    """Those of this file: since it was found, an id may have been given to a passage of another."""
+    return {id_: passage for id_, (owner, passage) in passages.items() if owner == file.file_id}
 
 
 def _marked(db: Connection, terms: Sequence[Term]) -> list[Term]:

@@ -123,12 +123,13 @@ def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Pass
     return [_passage(row) for row in rows]
 
 
-def by_id(db: Connection, ids: Collection[int]) -> dict[int, Passage]:
-    """Passages by their ids; those that are gone are left out."""
+def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
+    """Passages with their files, by their ids; those that are gone are left out. An id may have got another passage."""
     rows = db.execute(
-        f"SELECT id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+        f"SELECT file_id, id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
     )
-    return dict(_passage(row) for row in rows)
+    return {id_: (file_id, passage) for file_id, (id_, passage) in ((row[0], _passage(row[1:])) for row in rows)}
 
 
 def _passage(row: tuple[object, ...]) -> tuple[int, Passage]:

@@ -21,6 +21,7 @@ from chyme.web.not_found import NotFound, known
 from chyme.web.understanding import add_routes
 
 WAITERS = 8
+LAST = 1_000_000  # hits nobody pages through to
 SHOWN = 100  # characters of what somebody sent, in a sentence
 TYPES = {".jpg": "image/jpeg", ".json": "application/json"}  # whatever else an artifact is, it is only downloaded
 
@@ -84,7 +85,7 @@ def create(app: App) -> FastAPI:
     def search(
         q: str,
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
         typing: bool = False,
         mode: Literal["both", "words", "meaning"] = "both",
         facets: bool = False,
@@ -96,7 +97,7 @@ def create(app: App) -> FastAPI:
     def similar(
         path: str,
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
     ) -> dict[str, Any]:
         """The files that are most like this one."""
         known(app, path)

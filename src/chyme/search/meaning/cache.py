@@ -110,6 +110,13 @@ class VectorCache:
                 before = held.highest
             held.tend(self._closing.is_set)
 
+    def warm(self, embedder: Embedder) -> None:
+        """Read what is there in the background, so that the first question need not. From now on none waits for all
+        of a long backlog, either."""
+        self._at_once = AT_ONCE
+        self._held_of(embedder)
+        self._tend_soon()
+
     def forget(self) -> None:
         """Keep nothing: the next question finds everything read anew from the database."""
         with self._guard:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.decide.codes import words_for
 from chyme.decide.spans import Span
+from chyme.engines.plain_files import open_plain
 
 if TYPE_CHECKING:
     import numpy
@@ -137,7 +138,7 @@ def open_segment(path: Path, label: Label) -> Segment:
     """Map a file and check it; Damaged when it is cut short, altered, of another format or of other vectors."""
     import numpy
 
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         inode = os.fstat(stream.fileno()).st_ino
         head = _head(stream.read(_PAGE), label)
         words = words_for(label.dimension)

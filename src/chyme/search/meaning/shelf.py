@@ -11,11 +11,13 @@ import fcntl
 import logging
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.decide.spans import Span, cover
+from chyme.engines.plain_files import open_lock, open_plain
 from chyme.search.meaning.segment import Damaged, Label, Piece, Segment, open_segment, write
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class Shelf:
             if span.high <= reached and self._path(span) not in wanted:
                 _remove(self._path(span))
         for path in self._folder.glob(f"*{_UNFINISHED}"):
-            with contextlib.suppress(OSError), path.open("rb") as stream:
+            with contextlib.suppress(OSError), open_plain(path) as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()
 
@@ -106,7 +108,7 @@ class Shelf:
     def alone(self) -> Iterator[bool]:
         """Whether no other process tidies up here; none does until the end of the block."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._folder / _LOCK).open("wb") as stream:
+        with open_lock(self._folder / _LOCK) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -127,7 +129,10 @@ class Shelf:
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
-        path.unlink()
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _sync(folder: Path) -> None:
