@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from chyme.decide.fuse import DEPTH, Near, agreed, fuse, leaning, near_files
+from chyme.decide.fuse import DEPTH, Near, agreed, fuse, leaning, near_files, share_of
 from chyme.decide.rank import Match, Ranked
 
 FLOOR = 0.25
@@ -57,6 +57,26 @@ def test_of_a_full_list_the_absent_are_taken_to_be_as_good_as_the_last() -> None
 def test_equal_scores_stand_words_first_then_by_file() -> None:
     assert order(worded((7, 1.0), (5, 1.0)), []) == [5, 7]
     assert order(worded((7, 5.0)), near((2, 0.5))) == [7, 2]
+
+
+def test_words_count_less_when_even_the_best_file_has_little_of_the_question() -> None:
+    def first(answered: float) -> int:
+        return fuse(worded((7, 5.0)), near((2, 0.5)), FLOOR, answered)[0].file_id
+
+    assert [first(answered) for answered in (0.0, 0.3, 0.49)] == [2, 2, 2]
+    assert [first(answered) for answered in (0.5, 0.8, 1.0)] == [7, 7, 7]
+    assert [file.file_id for file in fuse(worded((1, 9), (2, 8), (3, 2)), [], FLOOR, 0.2)] == [1, 2, 3]
+
+
+def test_how_much_of_a_question_a_file_has_goes_by_how_rare_its_words_are() -> None:
+    everywhere, rare, nowhere = 90, 1, 0
+    assert share_of([(everywhere, True), (rare, True)], 100) == 1.0
+    assert share_of([(everywhere, True), (rare, False)], 100) < 0.05
+    assert share_of([(everywhere, False), (rare, True)], 100) > 0.95
+    assert share_of([(rare, True), (nowhere, False)], 100) < 0.5
+    assert share_of([(rare, False), (rare, False)], 100) == 0.0
+    assert share_of([(2, True), (2, False)], 1) == pytest.approx(0.5)
+    assert share_of([], 100) == 0.0
 
 
 def test_what_says_more_for_a_file_is_told() -> None:

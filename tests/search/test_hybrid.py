@@ -47,6 +47,48 @@ def test_what_is_found_both_ways_comes_first(notes: MeaningShelf) -> None:
     assert notes.paths("lentils for supper")[0] == "soup.md"
 
 
+def test_one_word_of_many_does_not_stand_before_what_is_meant(notes: MeaningShelf) -> None:
+    question = "numbers on the old automobile license plate"
+    assert notes.paths(question, mode="words") == ["budget.txt"]
+    assert notes.paths(question) == ["car.txt", "budget.txt"]
+
+
+def test_half_of_what_the_question_says_is_as_good_as_its_meaning(notes: MeaningShelf) -> None:
+    assert notes.paths("wages travel automobile") == ["budget.txt", "car.txt"]
+    assert notes.paths("budget of the automobile")[0] == "budget.txt"  # by its name
+
+
+@pytest.mark.parametrize(
+    ("question", "instead"),
+    [
+        ("fourty automobile", {"fourty": "forty"}),  # long enough to be sure
+        ("coast automobile", {}),  # cost? a word of its own
+        ("coast", {"coast": "cost"}),
+        ("csot automobile", {"csot": "cost"}),  # letters swapped
+        ("coast garage kind:text", {}),
+    ],
+)
+def test_of_several_words_a_short_one_is_not_taken_for_another_when_the_meaning_is_known(
+    notes: MeaningShelf, question: str, instead: dict[str, str]
+) -> None:
+    assert notes.hybrid(question).corrected == instead
+
+
+def test_by_words_alone_short_words_are_corrected(notes: MeaningShelf) -> None:
+    assert notes.hybrid("coast automobile", mode="words").corrected == {"coast": "cost"}
+    notes.knows.gone = ""
+    assert notes.hybrid("coast automobile").corrected == {"coast": "cost"}
+
+
+def test_no_word_is_taken_for_a_small_one(meant: MeaningShelf) -> None:
+    meant.put_meant("a.txt", "would you, could you")
+    assert meant.hybrid("world").corrected == {}
+
+
+def test_a_question_of_small_words_alone_is_searched_by_them(notes: MeaningShelf) -> None:
+    assert notes.paths("as is") == ["budget.txt", "car.txt"]
+
+
 def test_a_question_about_nothing_here_finds_nothing(notes: MeaningShelf) -> None:
     result = notes.hybrid("quantum chromodynamics")
     assert (result.hits, result.total, result.notes) == ((), 0, ())

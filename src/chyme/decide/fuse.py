@@ -1,11 +1,13 @@
 """Bring what was found by words and what was found by meaning into one order of files.
 
 BM25 and cosines cannot be added: each is first measured in spreads (standard deviations) of its own list, from the
-score of a file that is not in the list on. Both then count alike.
+score of a file that is not in the list on. Both then count alike, unless even the best file by words has little of the
+question: in a list of one file, any word of it would lift as high as all of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import pstdev
@@ -14,6 +16,7 @@ from chyme.decide.rank import PASSAGES_SHOWN, Match, Ranked
 
 DEPTH = 100  # files of each list that are fused; behind them the order by words goes on
 _LEAST_SPREAD = 0.05  # of what lies above the floor: files that are all about as near differ by nothing much
+_ENOUGH = 0.5  # who has so much of what the question says has answered it
 _AGREED = 5  # the first files of both lists, among which some may stand in both
 _LEAN_ON = 2  # so many of these say what else may be meant
 _LEAN = 0.5  # how much they count beside the question
@@ -56,11 +59,25 @@ def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = N
     return sorted(found, key=lambda near: (-near.score, near.file_id))
 
 
-def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float) -> list[Fused]:
-    """The first DEPTH files of both lists in one order, best first. Nothing in `near` is less than `floor` near."""
+def share_of(held: Sequence[tuple[int, bool]], texts: int) -> float:
+    """How much of a question a file has: of each word, in how many of all texts it stands, and whether the file has it.
+
+    The rarer a word, the more it says; most, what stands nowhere.
+    """
+    says = [math.log1p((max(texts - with_it, 0) + 0.5) / (with_it + 0.5)) for with_it, _ in held]
+    return sum(much for much, (_, has_it) in zip(says, held, strict=True) if has_it) / sum(says) if says else 0.0
+
+
+def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered: float = 1.0) -> list[Fused]:
+    """The first DEPTH files of both lists in one order, best first.
+
+    Nothing in `near` is less than `floor` near. `answered`: how much of the question the best file by words has.
+    """
     words = {file.file_id: file for file in worded[:DEPTH]}
     meaning = {file.file_id: file for file in near[:DEPTH]}
-    by_words = _lifted({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
+    counts = min(1.0, answered / _ENOUGH)
+    lifted = _lifted({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
+    by_words = {file_id: counts * lift for file_id, lift in lifted.items()}
     by_meaning = _lifted({file.file_id: file.score for file in meaning.values()}, floor, _LEAST_SPREAD * (1 - floor))
     fused = [
         Fused(
@@ -90,10 +107,11 @@ def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) ->
     return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
 
 
-def agreed(worded: Sequence[Ranked], near: Sequence[Near], floor: float) -> list[Near]:
+def agreed(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered: float = 1.0) -> list[Near]:
     """The best files that are among the first by words and by meaning alike: they are likely to be what is meant."""
     first = {file.file_id for file in worded[:_AGREED]} & {file.file_id for file in near[:_AGREED]}
-    order = [file.near for file in fuse(worded, near, floor) if file.near is not None and file.file_id in first]
+    fused = fuse(worded, near, floor, answered)
+    order = [file.near for file in fused if file.near is not None and file.file_id in first]
     return order[:_LEAN_ON]
 
 

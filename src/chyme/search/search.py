@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Literal, get_args
 
-from chyme.decide.fuse import DEPTH, Fused, Near, agreed, fuse, leaning, near_files
-from chyme.decide.query import Query, corrected, expression, parse
+from chyme.decide.fuse import DEPTH, Fused, Near, agreed, fuse, leaning, near_files, share_of
+from chyme.decide.names import name_terms
+from chyme.decide.query import Query, Term, corrected, expression, parse
 from chyme.decide.rank import Match, Ranked
+from chyme.decide.snippet import find
 from chyme.errors import UsageError
 from chyme.search.conditions import conditions_of
 from chyme.search.corrections import corrections
@@ -21,7 +23,7 @@ from chyme.search.near import nearest_passages
 from chyme.search.questions import Questions
 from chyme.search.result import SearchResult
 from chyme.search.similar import similar_files
-from chyme.store import embedders, facets, matches, vectors
+from chyme.store import embedders, facets, matches, passages, vectors
 from chyme.store.embedders import Embedder
 from chyme.store.facets import Facets
 from chyme.store.matches import Condition
@@ -131,19 +133,20 @@ class Search:
         if meant is None:
             worded = self._index.by_words(query, where, page.stop)
             return _Found([_as_worded(file) for file in worded.files[page]], worded.total, worded.exact, worded.notes)
-        passages, all_of_them = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
+        nearest, all_of_them = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
         if mode == "meaning":
-            near = near_files(passages)
+            near = near_files(nearest)
             files = [Fused(file.file_id, file.score, near=file) for file in near]
             return _Found(files[page], len(files), all_of_them, (), tuple(file.file_id for file in near))
-        return self._both(db, query, where, page, meant, passages)
+        return self._both(db, query, where, page, meant, nearest)
 
     def _both(
-        self, db: Connection, query: Query, where: Condition, page: slice, meant: _Meant, passages: Sequence[Match]
+        self, db: Connection, query: Query, where: Condition, page: slice, meant: _Meant, nearest: Sequence[Match]
     ) -> _Found:
         worded = self._index.by_words(query, where, DEPTH)
-        near = _leaned(db, worded.files, near_files(passages), passages, meant)[:DEPTH]
-        files = fuse(worded.files, near, meant.floor)
+        answered = _answered(db, query.terms, worded.files[0]) if worded.files and nearest else 1.0
+        near = _leaned(db, worded.files, nearest, meant, answered)[:DEPTH]
+        files = fuse(worded.files, near, meant.floor, answered)
         more = worded.total > len(worded.files)
         if page.stop > len(files) and more:
             shown = {file.file_id for file in files}
@@ -167,16 +170,27 @@ def _as_worded(file: Ranked, score: float | None = None) -> Fused:
     return Fused(file.file_id, file.score if score is None else score, file)
 
 
+def _answered(db: Connection, terms: Sequence[Term], best: Ranked) -> float:
+    """How much of the question the best file by words has, in its best passages and its name."""
+    texts = [passage.text for _, passage in passages.by_id(db, best.passages).values()]
+    for shown in matches.files(db, [best.file_id]).values():
+        named = name_terms(shown.name, shown.title, shown.tags, shown.summary)
+        texts += [named.name, named.title, named.tags, named.summary]
+    held = [(matches.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts)) for term in terms]
+    return share_of(held, matches.count_passages(db))
+
+
 def _leaned(
-    db: Connection, worded: Sequence[Ranked], near: list[Near], passages: Sequence[Match], meant: _Meant
+    db: Connection, worded: Sequence[Ranked], nearest: Sequence[Match], meant: _Meant, answered: float
 ) -> list[Near]:
-    """The same files, in the order of a question that leans towards what words and meaning agree on."""
-    like = agreed(worded, near, meant.floor)
+    """Files by meaning, in the order of a question that leans towards what words and meaning agree on."""
+    near = near_files(nearest)
+    like = agreed(worded, near, meant.floor, answered)
     if not like:
         return near
-    known = vectors.vectors_by_id(db, [match.passage_id for match in passages])
+    known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])
     towards = [known[file.passages[0]] for file in like if file.passages[0] in known]
-    return near_files(passages, leaning(meant.vector, towards, known))
+    return near_files(nearest, leaning(meant.vector, towards, known))
 
 
 def _total(db: Connection, query: Query, where: Condition, worded: Worded, near: Sequence[Near]) -> tuple[int, bool]:
