@@ -127,26 +127,24 @@ class Supervisor:
         """As many as there are free places, all in one transaction."""
         with self._guard:
             busy = dict(self._in_flight)
+            nobody_alone = self._alone is None
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
-        passed_over = set(busy) | set(self._resting)
-        if lane is Lane.MEANING:
-            bundles = self._choose_bundles(passed_over, bool(busy))
-        else:
-            free = self._places[lane] - sum(one is lane for one in busy.values())
-            bundles = [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
-        chosen = [file_id for bundle in bundles for file_id in bundle]
-        if not chosen:
-            return
-        with self._guard:
-            self._in_flight.update(dict.fromkeys(chosen, lane))
+        chosen: list[int] = []
         try:
+            bundles = self._choose_all(lane, busy)
+            chosen = [file_id for bundle in bundles for file_id in bundle]
+            if not chosen:
+                return
+            with self._guard:
+                self._in_flight.update(dict.fromkeys(chosen, lane))
             taken = self._coordinator.claim([(file_id, None) for file_id in chosen], frozenset({Lane.ORDINARY, lane}))
         except BaseException:
             with self._guard:
                 for file_id in chosen:
                     self._in_flight.pop(file_id, None)
-                self._alone = None
+                if nobody_alone:
+                    self._alone = None  # whoever was to be has not begun
             raise
         begun: dict[int, Claim] = {}
         for file_id, claim in zip(chosen, taken, strict=True):
@@ -163,6 +161,13 @@ class Supervisor:
             elif claims:
                 for shared in _together(claims, self._cores):
                     self._pool.submit(self._carry, shared)
+
+    def _choose_all(self, lane: Lane, busy: Mapping[int, Lane]) -> list[list[int]]:
+        passed_over = set(busy) | set(self._resting)
+        if lane is Lane.MEANING:
+            return self._choose_bundles(passed_over, bool(busy))
+        free = self._places[lane] - sum(one is lane for one in busy.values())
+        return [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
 
     def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
         """The next files to be embedded, for each free place as many as go through a child together."""

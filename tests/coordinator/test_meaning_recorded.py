@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,83 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from coordinating import Bench, Clock, Told
 from embedding_server import embeds
+from meaning_told import Made, Meaning, make_again, meant, serving
 from model_server import ModelServer
 from model_server import fails as failing
 
 from chyme.coordinator import Claim, Coordinator
 from chyme.coordinator.prepared import prepare
 from chyme.coordinator.switching import switch_when_complete
+from chyme.coordinator.transitions import LEASE
 from chyme.decide.meaning import SEMANTIC, text_hash
 from chyme.digester import Source
 from chyme.digesters.search_semantic import SearchSemantic
 from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
-from chyme.model import Embedded, Lane, Output, Passage, Place, Wish, iso
-from chyme.store import documents, embedders, outdated, vectors
-from chyme.supervisor import BUNDLE, Supervisor
+from chyme.model import Embedded, File, Lane, Output, Passage, Place, Wish
+from chyme.store import documents, embedders, vectors
+from chyme.supervisor import BUNDLE, QUIET_SECONDS, Supervisor
 
 Open = Callable[..., Bench]
-Made = list[Output] | DigestError
-
-
-class Meaning(Told):
-    """Says of each line of a file what it means: as many numbers as the model has."""
-
-    counts = False
-    gathers = True
-
-    def __init__(self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **more: object) -> None:
-        super().__init__(SEMANTIC, self.embed, reads, **more)  # type: ignore[arg-type]
-        self.model, self.dimension = model, dimension
-        self.fails: dict[str, DigestError] = {}  # name of a file → what it ends with
-        self.groups: list[list[str]] = []
-        self.guilty: str | None = None  # a group with this file ends the child, and so does the file alone
-
-    @property
-    def fingerprint(self) -> str:
-        return f"{self.model} {self.dimension}"
-
-    @property
-    def embedder(self) -> str | None:
-        return self.model
-
-    def embed(self, source: Source) -> list[Output]:
-        name = source.file.name
-        if name == self.guilty:
-            raise ChildCrashed(f"{name}: as asked")
-        if name in self.fails:
-            raise self.fails[name]
-        with source.open() as stream:
-            text = stream.read().decode()
-        lines = text.split("\n") if text.strip() else []
-        passages = tuple(Passage("file", at, line, Place(0, len(line))) for at, line in enumerate(lines))
-        row = struct.pack(f"<{self.dimension}f", 1.0, *([0.0] * (self.dimension - 1)))
-        told = {"passages": len(lines), "text_hash": text_hash([("file", text)])}
-        embedded = Embedded(self.model, self.dimension, row * len(lines)) if lines else None
-        return [Output(SEMANTIC, json.dumps(told), passages=passages, embedded=embedded)]
-
-    def digest_many(self, sources: Sequence[Source]) -> list[Made]:
-        self.groups.append([source.file.name for source in sources])
-        if any(source.file.name == self.guilty for source in sources):
-            raise ChildCrashed("the child ended")
-        return super().digest_many(sources)
-
-
-def meant(vault: Bench, file_id: int, model: str = "small") -> list[str]:
-    """The passages that this model has told the meaning of."""
-    known = embedders.by_model(vault.db, model)
-    return [] if known is None else [passage.text for _, passage, _ in vectors.of_file(vault.db, file_id, known.id)]
-
-
-def serving(vault: Bench) -> str | None:
-    found = embedders.serving(vault.db)
-    return found.model if found else None
-
-
-def make_again(vault: Bench, *file_ids: int) -> None:
-    """As when a digest is out of date: what is there stays until it is replaced."""
-    now = iso(vault.clock())
-    vault.database.write(lambda db: [outdated.redo(db, file_id, [SEMANTIC], now) for file_id in file_ids])
 
 
 def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
@@ -266,7 +208,7 @@ def test_other_embedders_words_about_an_older_text_are_not_kept(bench: Open) -> 
             text = texts[now[0]]
             passage = Passage("text", 0, text, Place(0, len(text)))
             row = struct.pack(f"<{self.dimension}f", 1.0, *([0.0] * (self.dimension - 1)))
-            told = json.dumps({"text_hash": text_hash([("text", text)])})
+            told = json.dumps({"text_hash": text_hash([("text", text)]), "model": self.model})
             if source.file.name in self.fails:
                 raise self.fails[source.file.name]
             return [Output(SEMANTIC, told, passages=(passage,), embedded=Embedded(self.model, self.dimension, row))]
@@ -400,6 +342,46 @@ def test_a_file_that_changes_meanwhile_is_looked_at_again(bench: Open) -> None:
         ("todo", None, 0),
         ("completed", None, 1),
     ]
+
+
+def test_files_of_a_bundle_that_could_not_begin_are_given_back(bench: Open) -> None:
+    class Broken(Meaning):
+        broken = False
+
+        def waits_for(self, file: File) -> bool:
+            if self.broken:
+                raise sqlite3.OperationalError("disk I/O error")
+            return False
+
+    meaning = Broken()
+    vault = bench(meaning)
+    notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(3)]
+    claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
+    meaning.broken = True
+    with pytest.raises(sqlite3.OperationalError):
+        vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+    assert [vault.digest(note, SEMANTIC)[0] for note in notes] == ["in-progress"] * 3
+
+    vault.clock.forward(LEASE.total_seconds() + 1)
+    vault.coordinator._leases.renew()
+    vault.coordinator.recover()
+    assert [vault.digest(note, SEMANTIC)[0] for note in notes] == ["todo"] * 3
+
+
+def test_a_file_that_must_be_alone_and_could_not_be_begun_keeps_nobody_waiting(shelf: Bench) -> None:
+    tired = shelf.drop("tired.txt", "a")
+    read(shelf, tired)
+    shelf.database.write(lambda db: db.execute("UPDATE digests SET interruptions = 2 WHERE file_id = ?", (tired,)))
+    supervisor = Supervisor(shelf.database, shelf.coordinator, 10, shelf.clock, lambda _: None)
+    supervisor._ordinary_until -= QUIET_SECONDS
+    shelf.database.write(lambda db: db.execute("ALTER TABLE digests RENAME COLUMN content TO away"))
+    try:
+        with pytest.raises(sqlite3.OperationalError, match="content"):
+            supervisor._take(Lane.MEANING)
+        shelf.database.write(lambda db: db.execute("ALTER TABLE digests RENAME COLUMN away TO content"))
+        assert supervisor._choose_all(Lane.MEANING, {}) == [[tired]]
+    finally:
+        supervisor.close()
 
 
 def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -> None:

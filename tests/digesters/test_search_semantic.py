@@ -182,6 +182,7 @@ def test_a_file_without_text_needs_no_model(tmp_path: Path) -> None:
     output, told = digest(having(Kind.IMAGE, classify_image='{"title": "x"}', image_ocr=" \n"), digester)
 
     assert (told["indexed"], told["passages"], told["sources"]) == (False, 0, [])
+    assert told["model"] == digester.settings.model_name, "it has been read, and by whom"
     assert (output.passages, output.embedded) == ((), None)
 
 
@@ -269,6 +270,13 @@ def test_a_private_file_is_not_sent_and_says_so() -> None:
     told = json.loads(output.content or "")
     assert (told["indexed"], told["passages"], output.passages, output.embedded) == (False, 0, (), None)
     assert "private" in told["note"]
+
+
+def test_who_was_to_read_a_private_file_is_told_and_which_text_that_was(plain: Plain) -> None:
+    (output,) = SearchSemantic(ENDPOINT).without_model(Read("secret"))
+    told = json.loads(output.content or "")
+    assert told["model"] == ENDPOINT.model_name
+    assert told["text_hash"] == digest(Read("secret"), by(plain))[1]["text_hash"]
 
 
 def test_a_child_knows_how_to_prepare_it() -> None:

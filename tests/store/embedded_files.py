@@ -33,14 +33,20 @@ def add_document(
     )
 
 
-def add_digest(db: Connection, file_id: int, status: str = "completed", digester: str = "search-semantic") -> None:
+def add_digest(
+    db: Connection,
+    file_id: int,
+    status: str = "completed",
+    digester: str = "search-semantic",
+    content: str | None = None,
+) -> None:
     db.execute(
         """
-        INSERT INTO digests (id, file_id, file_path, digester, status, settled, created_at, updated_at)
-        SELECT id || :digester, id, path, :digester, :status, :status = 'completed', 'now', 'now'
+        INSERT INTO digests (id, file_id, file_path, digester, status, settled, content, created_at, updated_at)
+        SELECT id || :digester, id, path, :digester, :status, :status = 'completed', :content, 'now', 'now'
           FROM files WHERE id = :file
         """,
-        {"file": file_id, "digester": digester, "status": status},
+        {"file": file_id, "digester": digester, "status": status, "content": content},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,29 +109,56 @@ def test_a_forgotten_embedder_never_lends_its_id_to_another(db: sqlite3.Connecti
     assert embedder(db, "new").id > old.id
 
 
-def test_files_lack_an_embedder_only_when_another_has_read_them(db: sqlite3.Connection) -> None:
+def read_by(db: sqlite3.Connection, name: str, model: str, passages: int = 0, status: str = "completed") -> int:
+    file = add_file(db, name)
+    add_digest(db, file, status, content=json.dumps({"passages": passages, "model": model}))
+    return file
+
+
+def test_files_lack_an_embedder_when_they_were_last_read_for_another_whether_it_found_passages_or_not(
+    db: sqlite3.Connection,
+) -> None:
     old, new = embedder(db, "old"), embedder(db, "new")
-    read, both, none, due, hidden, only_new = (add_file(db, name) for name in "abcdef")
-    for file in (read, both, due, hidden):
-        embed(db, file, old, "red", "green")
-    for file in (both, only_new):
-        embed(db, file, new, "red")
-    for file in (read, both, none, hidden, only_new):
-        add_digest(db, file)
-    add_digest(db, due, "todo")
+    read, both, none, hidden = (read_by(db, *one) for one in (("a", "old"), ("b", "new"), ("c", "old"), ("d", "old")))
+    read_by(db, "due", "old", status="todo")
+    for file, by in ((read, old), (both, old), (both, new), (hidden, old)):
+        embed(db, file, by, "red", "green")
+    unknown, broken = add_file(db, "f"), add_file(db, "g")
+    add_digest(db, unknown)
+    add_digest(db, broken, content="{")
     db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
 
-    assert embedders.lacking(db, new.id, 10) == [read]
-    assert sorted(embedders.lacking(db, new.id, 10, hidden=True)) == [read, hidden], "it may come back"
-    assert embedders.lacking(db, old.id, 10) == [only_new]
-    assert sorted(embedders.lacking(db, 0, 10)) == [read, both, only_new]
-    assert len(embedders.lacking(db, 0, 2)) == 2
+    assert sorted(embedders.lacking(db, "new", 10)) == [read, none, unknown, broken]
+    assert hidden in embedders.lacking(db, "new", 10, hidden=True), "it may come back"
+    assert sorted(embedders.lacking(db, "old", 10)) == [both, unknown, broken]
+    assert len(embedders.lacking(db, "third", 2)) == 2
+
+
+def test_an_embedder_that_is_known_costs_no_number(db: sqlite3.Connection) -> None:
+    first = embedder(db, "first")
+    for _ in range(5):
+        embedder(db, "first")
+    assert embedder(db, "second").id == first.id + 1
+
+
+def test_verify_says_so_when_passages_that_were_counted_are_not_there(db: sqlite3.Connection) -> None:
+    small, large = embedder(db, "small"), embedder(db, "large")
+    whole, lost = read_by(db, "whole", "small", 2), read_by(db, "lost", "small", 2)
+    read_by(db, "empty", "small", 0)
+    read_by(db, "not served", "large", 2)
+    embed(db, whole, small, "red", "green")
+    embed(db, lost, small, "red")
+    embed(db, lost, large, "red", "green")
+    add_digest(db, add_file(db, "broken"), content="{")
+
+    told = "files with another number of semantic passages than their digest says"
+    assert [one for one in problems(db) if one.startswith(told)] == [f"{told}: lost"]
 
 
 def test_files_that_lack_an_embedder_are_found_by_index(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
-    embedders.lacking(db, 1, 10)
+    embedders.lacking(db, "small", 10)
     embedders.sweep(db, [1])
     db.set_trace_callback(None)
     plan = plan_of(db, executed)

@@ -110,6 +110,33 @@ def test_a_copy_holds_what_every_embedder_said(db: sqlite3.Connection) -> None:
     assert min(id_ for id_, _, _ in vectors.of_file(db, target, old.id)) > before[0]
 
 
+def test_a_copy_keeps_what_only_others_said_about_it(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new", 3)
+    source, target = add_file(db, "a"), add_file(db, "b")
+    embed(db, source, new, "red green")
+    before = embed(db, target, old, "red", "green")
+    vectors.copy(db, source, target)
+
+    assert [id_ for id_, _, _ in vectors.of_file(db, target, old.id)] == before
+    assert [said.text for _, said, _ in vectors.of_file(db, target, new.id)] == ["red green"]
+
+
+def test_what_one_model_said_is_forgotten_alone(db: sqlite3.Connection) -> None:
+    old, new = embedder(db, "old"), embedder(db, "new", 3)
+    file, other = add_file(db, "a"), add_file(db, "b")
+    for one in (file, other):
+        embed(db, one, old, "red")
+        embed(db, one, new, "red")
+    vectors.remove_of_model(db, file, "new")
+    vectors.remove_of_model(db, other, "unheard of")
+
+    assert [(one, by.model) for one in (file, other) for by in (old, new) if vectors.of_file(db, one, by.id)] == [
+        (file, "old"),
+        (other, "old"),
+        (other, "new"),
+    ]
+
+
 def test_a_purged_file_takes_its_vectors_along(db: sqlite3.Connection) -> None:
     small, file, kept = embedder(db), add_file(db, "a"), add_file(db, "b")
     embed(db, file, small, "red", "green")

@@ -19,7 +19,7 @@ from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.engines.llm.local import close_all
 from chyme.engines.llm.running import calls_cancelled
-from chyme.errors import UsageError
+from chyme.errors import ChymeError, UsageError
 from chyme.model import Lane, iso
 from chyme.settings import Settings
 from chyme.store import files, queue
@@ -93,7 +93,9 @@ class Work:
         )
         self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
         self._stop = threading.Event()
-        self._housekeeping = threading.Thread(target=self._keep_house, name="chyme-house", daemon=True)
+        self._purged = time.monotonic()
+        chores = (self._keep_house, self._stop, ENGINES_SECONDS)
+        self._housekeeping = threading.Thread(target=again_and_again, args=chores, name="chyme-house", daemon=True)
         self.coordinator.recover()
         app.intake.noticed = self.supervisor.wake
         self._settling = follow
@@ -124,18 +126,15 @@ class Work:
 
     def _keep_house(self) -> None:
         """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
-        purged = time.monotonic()
-        while not self._stop.wait(ENGINES_SECONDS):
-            if self._app.notice_engines():
-                self.supervisor.wake()
-            self._app.searching.tidy()
-            if time.monotonic() - purged < PURGE_SECONDS:
-                continue
-            purged = time.monotonic()
+        if self._app.notice_engines():
+            self.supervisor.wake()
+        if time.monotonic() - self._purged >= PURGE_SECONDS:
+            self._purged = time.monotonic()
             try:
                 self._app.purge(everything=False, confirmed=False)
             except UsageError as error:
                 log.warning("%s", error)
+        self._app.searching.tidy()
 
     def progress(self) -> Progress:
         db = self._app.database.read()
@@ -171,6 +170,17 @@ class Work:
                 if not progress.again or not (wait or overdue):
                     return progress
             self._stop.wait(POLL_SECONDS)
+
+
+def again_and_again(chore: Callable[[], None], stop: threading.Event, seconds: float) -> None:
+    """Do a chore every so many seconds until told to stop, however it ends: another time it may go well."""
+    while not stop.wait(seconds):
+        try:
+            chore()
+        except ChymeError as error:
+            log.warning("housekeeping is put off: %s", error)
+        except Exception:  # without this thread it is never done again, and nobody would be told
+            log.exception("housekeeping is put off")
 
 
 MOST_CHILDREN = {

@@ -195,6 +195,15 @@ class Coordinator:
 
         for claim in claims:
             self._leases.keep(claim.lease)
+        try:
+            self._carry_all(claims, end)
+        finally:
+            for claim in claims:
+                if claim.lease.file_id not in handled:  # nobody has it any more: it is given back when its lease ends
+                    self._leases.drop(claim.lease)
+        return handled
+
+    def _carry_all(self, claims: Sequence[Claim], end: Callable[[Lease, Handled], None]) -> None:
         ready = deque((claim.lease, claim.attempt, claim.turn) for claim in claims)
         writing: deque[Recording] = deque()
         while ready or writing:
@@ -216,7 +225,6 @@ class Coordinator:
                     ready.append((lease, following, turn))
                 else:
                     end(lease, so_far)
-        return handled
 
     def _await(self, file_id: int, request_id: int) -> Handled:
         """Wait until whoever holds the file has fulfilled the wish, or let us do it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.coordinator.switching import switch_when_complete
+from chyme.coordinator.switching import is_wanted, switch_when_complete, want
 from chyme.store import embedders, outdated
 from chyme.store.database import Database
 
@@ -13,12 +13,19 @@ BATCH = 500
 
 
 def take_up(database: Database, model: str, now: str) -> int:
-    """Have files read again that only another embedder has read. Their vectors stay until all are. Returns how many."""
+    """When this embedder is chosen: have files read again that were read for another, which serves until all are.
+
+    Another process that has chosen another one leaves the embedders alone from now on. Returns how many files.
+    """
+    database.write(lambda db: want(db, model))
+    return _redo_lacking(database, model, now)
+
+
+def _redo_lacking(database: Database, model: str, now: str) -> int:
     count = 0
 
     def redo(db: Connection) -> int:
-        wanted = embedders.by_model(db, model)
-        found = embedders.lacking(db, wanted.id if wanted else 0, BATCH, hidden=True)
+        found = embedders.lacking(db, model, BATCH, hidden=True) if is_wanted(db, model) else []
         for file_id in found:
             outdated.redo(db, file_id, [SEARCH_SEMANTIC], now)
         return len(found)
@@ -29,15 +36,19 @@ def take_up(database: Database, model: str, now: str) -> int:
 
 
 def tidy(database: Database, model: str, now: str) -> None:
-    """While embedders change: nothing is forgotten on the way, and nothing of the old one is left at the end."""
-    known = embedders.known(database.read())
-    if all(one.model == model for one in known):
+    """While embedders change: nothing is forgotten on the way, and nothing of the old one is left at the end.
+
+    Does nothing once another process has chosen another embedder.
+    """
+    db = database.read()
+    if not is_wanted(db, model) or all(one.model == model for one in embedders.known(db)):
         return
-    take_up(database, model, now)
+    _redo_lacking(database, model, now)
     database.write(lambda db: switch_when_complete(db, model))
-    while database.write(lambda db: embedders.sweep(db, _wanted(db, model))):
+    while database.write(lambda db: _sweep(db, model)):
         pass
 
 
-def _wanted(db: Connection, model: str) -> list[int]:
-    return [one.id for one in embedders.known(db) if one.model == model]
+def _sweep(db: Connection, model: str) -> bool:
+    wanted = [one.id for one in embedders.known(db) if one.model == model]
+    return is_wanted(db, model) and embedders.sweep(db, wanted)

@@ -157,7 +157,7 @@ def _complete(
     if again or output.places:
         places.replace(db, file.id, name, output.places)
     if name == SEMANTIC:
-        _embed(db, file, output, now)
+        _embed(db, file, output, attempt.digester.embedder, now)
     elif again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
     content = joining.content_of(db, file, output, rules.same_voice, now)
@@ -178,15 +178,26 @@ def _complete(
         documents.hide_face(db, file.id, name)
 
 
-def _embed(db: Connection, file: File, output: Output, now: str) -> None:
-    """What the file means from now on. Of the same text other embedders' passages stay until these are the served."""
+def _embed(db: Connection, file: File, output: Output, model: str | None, now: str) -> None:
+    """What the file means to its model from now on.
+
+    Of the same text other embedders' passages stay until this one's are the served, also where it has none.
+    """
     told = output.embedded
     if told is None:
-        vectors.remove(db, file.id)
+        _forget_meaning(db, file.id, output.content, model)
         return
     embedder = embedders.ensure(db, told.model, told.dimension, now)
     same = same_text(digests.content(db, file.id, SEMANTIC), output.content)
     vectors.replace(db, file.id, embedder.id, output.passages, told.vectors, told.dimension, keep_others=same)
+
+
+def _forget_meaning(db: Connection, file_id: int, content: str | None, model: str | None) -> None:
+    """Make room for what this model says now, and of another text for everybody's."""
+    if model is not None and same_text(digests.content(db, file_id, SEMANTIC), content):
+        vectors.remove_of_model(db, file_id, model)
+    else:
+        vectors.remove(db, file_id)
 
 
 def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
@@ -218,6 +229,7 @@ def reuse(
         sqlar_name = sqlar.copy(db, donor.file_path, file.path, name)
         places.copy(db, donor.file_id, file.id, name)
         if name == SEMANTIC:
+            _forget_meaning(db, file.id, digests.content(db, donor.file_id, SEMANTIC), digester.embedder)
             vectors.copy(db, donor.file_id, file.id)
         else:
             passages.copy(db, donor.file_id, file.id, name)

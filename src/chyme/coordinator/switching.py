@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.store import embedders, unembedded
+from chyme.store import embedders, marks, unembedded
+
+_WANTED = "embedder"
+
+
+def want(db: Connection, model: str) -> None:
+    """From now on files are to be read by this model, whoever else is at work: the last one that begins decides."""
+    marks.put(db, _WANTED, model)
+
+
+def is_wanted(db: Connection, model: str) -> bool:
+    """Whether nobody has begun since to have files read by another model."""
+    return marks.value_of(db, _WANTED) in (None, model)
 
 
 def switch_when_complete(db: Connection, model: str) -> bool:
@@ -14,9 +26,9 @@ def switch_when_complete(db: Connection, model: str) -> bool:
     nothing when the model serves already, or while much is left to embed.
     """
     embedder = embedders.by_model(db, model)
-    if embedder is None or embedder.serves:
+    if embedder is None or embedder.serves or not is_wanted(db, model):
         return False
-    left = unembedded.is_due(db) or unembedded.is_left_out(db, embedder.id) or embedders.lacking(db, embedder.id, 1)
+    left = unembedded.is_due(db) or unembedded.is_left_out(db, embedder.id) or embedders.lacking(db, model, 1)
     if left:
         return False
     embedders.switch(db, embedder.id)

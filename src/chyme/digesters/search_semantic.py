@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chyme.decide.chunk import cut, estimate
+from chyme.decide.chunk import CHARACTERS_PER_TOKEN, cut, estimate
 from chyme.decide.documents import told_title
 from chyme.decide.meaning import SEMANTIC, TEXT_HASH, text_hash
 from chyme.digester import Digester, Source
-from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, texts_of
+from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
 from chyme.engines.embedding.passages import PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable
 from chyme.model import Embedded, File, Kind, Lane, Output, Passage
@@ -166,7 +166,8 @@ class SearchSemantic(Digester):
     def without_model(self, source: Source) -> list[Output]:
         """Nothing, for a file that must not leave this machine."""
         note = "the file is private, and the model that would have to read it is not on this machine"
-        return [self._output(_Cut({"sources": [], "note": note}), b"")]
+        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        return [self._output(_Cut({"sources": [], TEXT_HASH: _hash_of(texts), "note": note}), b"")]
 
     def _sent(self, source: Source) -> Output:
         from chyme.engines.embedding.endpoint import embed_remotely
@@ -185,9 +186,10 @@ class SearchSemantic(Digester):
         passages = found.passages
         dimension = len(rows) // (NUMBER_BYTES * len(passages)) if passages else 0
         content: dict[str, object] = {"indexed": bool(passages), "passages": len(passages), **found.told}
+        content["model"] = self.settings.model_name  # also of nothing: by it one knows who has read the file
         if not passages:
             return Output(self.name, json.dumps(content, ensure_ascii=False))
-        content |= {"model": self.settings.model_name, "dimension": dimension}
+        content["dimension"] = dimension
         embedded = Embedded(self.settings.model_name, dimension, rows)
         return Output(self.name, json.dumps(content, ensure_ascii=False), passages=passages, embedded=embedded)
 
@@ -221,7 +223,7 @@ class SearchSemantic(Digester):
         if unread:
             notes.append(f"{unread:,} in a script or language that the model cannot read")
         told: dict[str, object] = {"sources": list(dict.fromkeys(one.source for one in passages))}
-        told[TEXT_HASH] = text_hash((name, text.text) for name, text in texts.found)
+        told[TEXT_HASH] = _hash_of(texts)
         if notes:
             told["note"] = "; ".join(notes)
         return _Cut(told, tuple(passages), _title(source))
@@ -234,16 +236,28 @@ class SearchSemantic(Digester):
 
     @functools.cached_property
     def _count_tokens(self) -> Callable[[str], int]:
-        """Counts word by word, which gives the same and is six times as fast: most words were counted before."""
+        """Counts word by word, which gives the same and is six times as fast: most words were counted before.
+
+        Blanks, marks and long words are hardly any tokens: what nobody would call a passage has more all the same.
+        """
         count = self._load(self.settings).count_tokens
         known = functools.lru_cache(MOST_WORDS)(count)
-        return lambda text: sum(known(word) if len(word) <= LONG_WORD else count(word) for word in text.split())
+
+        def counted(text: str) -> int:
+            tokens = sum(known(word) if len(word) <= LONG_WORD else count(word) for word in text.split())
+            return max(tokens, len(text) // CHARACTERS_PER_TOKEN)
+
+        return counted
 
     def _embedder(self, source: Source) -> PassageEmbedder:
         try:
             return self._load(self.settings)
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
+
+
+def _hash_of(texts: Texts) -> str:
+    return text_hash((name, text.text) for name, text in texts.found)
 
 
 def _title(source: Source) -> str:

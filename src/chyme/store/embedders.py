@@ -27,16 +27,17 @@ def _embedder(row: tuple[int, str, int, int]) -> Embedder:
 
 def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
     """The embedder of this name, made known if it is new. It serves if nobody does yet."""
-    db.execute(
-        """
-        INSERT INTO embedders (model, dimension, serves, created_at)
-        VALUES (?, ?, NOT EXISTS (SELECT 1 FROM embedders WHERE serves = 1), ?)
-            ON CONFLICT (model) DO NOTHING
-        """,
-        (model, dimension, now),
-    )
     embedder = by_model(db, model)
-    assert embedder is not None
+    if embedder is None:
+        row = db.execute(
+            f"""
+            INSERT INTO embedders (model, dimension, serves, created_at)
+            VALUES (?, ?, NOT EXISTS (SELECT 1 FROM embedders WHERE serves = 1), ?)
+            RETURNING {_COLUMNS}
+            """,
+            (model, dimension, now),
+        ).fetchone()
+        return _embedder(row)
     if embedder.dimension != dimension:
         raise ValueError(
             f"{model} gave vectors of {embedder.dimension} numbers before and gives {dimension} now; "
@@ -90,9 +91,10 @@ def sweep(db: Connection, keep: Collection[int], rows: int = 500) -> bool:
     return False
 
 
-def lacking(db: Connection, embedder_id: int, limit: int, hidden: bool = False) -> list[int]:
-    """Files that were read with other embedders and not with this one, while nothing of that is due.
+def lacking(db: Connection, model: str, limit: int, hidden: bool = False) -> list[int]:
+    """Files that were last read for another model than this one, while nothing of that is due.
 
+    What the digest says counts, not whether there are passages: of many a file one model has none and another has.
     Whoever has them read again meets none of them twice, and passes none of them on the way to the next. `hidden`: also
     files that vanished, and may come back.
     """
@@ -103,11 +105,9 @@ def lacking(db: Connection, embedder_id: int, limit: int, hidden: bool = False) 
          CROSS JOIN files ON files.id = digests.file_id
          WHERE digests.status = 'completed' AND digests.digester = 'search-semantic'
            AND (files.vanished_at IS NULL OR :hidden)
-           AND NOT EXISTS (SELECT 1 FROM semantic_passages
-                            WHERE file_id = digests.file_id AND embedder_id = :embedder)
-           AND EXISTS (SELECT 1 FROM semantic_passages WHERE file_id = digests.file_id)
+           AND iif(json_valid(digests.content), digests.content ->> '$.model', NULL) IS NOT :model
          LIMIT :limit
         """,
-        {"embedder": embedder_id, "limit": limit, "hidden": hidden},
+        {"model": model, "limit": limit, "hidden": hidden},
     )
     return [file_id for (file_id,) in rows]

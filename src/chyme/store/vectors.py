@@ -63,10 +63,27 @@ def remove(db: Connection, file_id: int) -> None:
     db.execute("DELETE FROM semantic_passages WHERE file_id = ?", (file_id,))
 
 
+def remove_of_model(db: Connection, file_id: int, model: str) -> None:
+    """Forget what this model said about the file."""
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = ? AND embedder_id = (SELECT id FROM embedders WHERE embedders.model = ?)
+        """,
+        (file_id, model),
+    )
+
+
 def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
-    """Give a file what every embedder said about another with equal content."""
-    remove(db, to_file_id)
+    """Give a file what embedders said about another with equal content. What only others said about it stays."""
     files = {"from": from_file_id, "to": to_file_id}
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = :to AND embedder_id IN (SELECT embedder_id FROM semantic_passages WHERE file_id = :from)
+        """,
+        files,
+    )
     db.execute(
         f"""
         INSERT INTO semantic_passages (file_id, embedder_id, {_COLUMNS})

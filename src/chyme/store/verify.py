@@ -93,6 +93,14 @@ _QUESTIONS = {
          WHERE NOT EXISTS (SELECT 1 FROM digests d WHERE d.file_id = p.file_id AND d.digester = 'search-semantic')
          GROUP BY f.path
     """,
+    "files with another number of semantic passages than their digest says": """
+        SELECT d.file_path
+          FROM digests d JOIN embedders e
+            ON e.serves = 1 AND e.model = iif(json_valid(d.content), d.content ->> '$.model', NULL)
+         WHERE d.digester = 'search-semantic' AND d.status = 'completed'
+           AND d.content ->> '$.passages' <> (SELECT count(*) FROM semantic_passages p
+                                               WHERE p.file_id = d.file_id AND p.embedder_id = e.id)
+    """,
     "embedders of which not exactly one serves": """
         SELECT model FROM embedders WHERE (SELECT count(*) FROM embedders WHERE serves = 1) <> 1
     """,

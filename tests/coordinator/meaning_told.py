@@ -1,0 +1,78 @@
+"""A digester that says what files mean, and short ways to ask what is known of that."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+
+from coordinating import Bench, Told
+
+from chyme.decide.meaning import SEMANTIC, text_hash
+from chyme.digester import Source
+from chyme.errors import ChildCrashed, DigestError
+from chyme.model import Embedded, Output, Passage, Place, iso
+from chyme.store import embedders, outdated, vectors
+
+Made = list[Output] | DigestError
+
+
+class Meaning(Told):
+    """Says of each line of a file what it means: as many numbers as the model has."""
+
+    counts = False
+    gathers = True
+
+    def __init__(self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **more: object) -> None:
+        super().__init__(SEMANTIC, self.embed, reads, **more)  # type: ignore[arg-type]
+        self.model, self.dimension = model, dimension
+        self.fails: dict[str, DigestError] = {}  # name of a file → what it ends with
+        self.groups: list[list[str]] = []
+        self.guilty: str | None = None  # a group with this file ends the child, and so does the file alone
+        self.latin = False  # whether it cannot read anything else
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.model} {self.dimension}"
+
+    @property
+    def embedder(self) -> str | None:
+        return self.model
+
+    def embed(self, source: Source) -> list[Output]:
+        name = source.file.name
+        if name == self.guilty:
+            raise ChildCrashed(f"{name}: as asked")
+        if name in self.fails:
+            raise self.fails[name]
+        with source.open() as stream:
+            text = stream.read().decode()
+        lines = text.split("\n") if text.strip() and (text.isascii() or not self.latin) else []
+        passages = tuple(Passage("file", at, line, Place(0, len(line))) for at, line in enumerate(lines))
+        row = struct.pack(f"<{self.dimension}f", 1.0, *([0.0] * (self.dimension - 1)))
+        told = {"passages": len(lines), "text_hash": text_hash([("file", text)]), "model": self.model}
+        embedded = Embedded(self.model, self.dimension, row * len(lines)) if lines else None
+        return [Output(SEMANTIC, json.dumps(told), passages=passages, embedded=embedded)]
+
+    def digest_many(self, sources: Sequence[Source]) -> list[Made]:
+        self.groups.append([source.file.name for source in sources])
+        if any(source.file.name == self.guilty for source in sources):
+            raise ChildCrashed("the child ended")
+        return super().digest_many(sources)
+
+
+def meant(vault: Bench, file_id: int, model: str = "small") -> list[str]:
+    """The passages that this model has told the meaning of."""
+    known = embedders.by_model(vault.db, model)
+    return [] if known is None else [passage.text for _, passage, _ in vectors.of_file(vault.db, file_id, known.id)]
+
+
+def serving(vault: Bench) -> str | None:
+    found = embedders.serving(vault.db)
+    return found.model if found else None
+
+
+def make_again(vault: Bench, *file_ids: int) -> None:
+    """As when a digest is out of date: what is there stays until it is replaced."""
+    now = iso(vault.clock())
+    vault.database.write(lambda db: [outdated.redo(db, file_id, [SEMANTIC], now) for file_id in file_ids])
