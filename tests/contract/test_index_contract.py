@@ -112,10 +112,10 @@ def test_hits_name_the_passages_that_matched_best_first(vault: ContractVault, in
 
     found = vault.ask(index(), "walrus").files[0]
 
-    ordinals = [passage.ordinal for passage in passages.by_id(vault.database.read(), found.passages).values()]
+    ordinals = [passage.ordinal for _, passage in passages.by_id(vault.database.read(), found.passages).values()]
     assert (found.file_id, found.by_words, found.by_name) == (file_id, True, False)
     assert len(found.passages) == 2 and set(ordinals) == {1, 2}
-    assert passages.by_id(vault.database.read(), found.passages[:1])[found.passages[0]].ordinal == 2
+    assert passages.by_id(vault.database.read(), found.passages[:1])[found.passages[0]][1].ordinal == 2
 
 
 def test_names_titles_and_tags_are_found(vault: ContractVault, index: IndexOf) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import pytest
 from contract_vault import ContractVault
-from engine_servers import Server
+from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 
+from chyme.engines.meilisearch import Meilisearch
+from chyme.engines.qdrant import Qdrant
+from chyme.engines.search_server import ServerFailed
 from chyme.search.drift import check
+from chyme.search.larger import LargerEngines
+from chyme.search.pusher import AnotherPushes
 from chyme.store import outbox
 
 pytestmark = pytest.mark.slow
@@ -72,6 +77,99 @@ def test_one_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server
     assert outbox.count(vault.database.read()) == 0
     engines.clear()
     engines.close()
+
+
+def test_who_has_something_else_to_do_waits_no_longer_than_they_said(vault: ContractVault) -> None:
+    nowhere = LargerEngines(Meilisearch("http://127.0.0.1:9"), Qdrant("http://127.0.0.1:9"), "chyme_test")
+    with vault.database.path.with_name("pusher.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        with pytest.raises(AnotherPushes, match="another process is telling"):
+            pusher_of(vault, nowhere).push_all(patience=0.2)
+    nowhere.close()
+
+
+def test_who_pushes_in_this_process_is_waited_for(vault: ContractVault, servers: Mapping[str, Server]) -> None:
+    at_it, go_on = threading.Event(), threading.Event()
+
+    class Slow(Qdrant):
+        def keep(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
+            at_it.set()
+            assert go_on.wait(60)
+            super().keep(collection, file_ids, ids)
+
+    told = engines_of(vault, servers)
+    engines = LargerEngines(told.words, Slow(servers["qdrant"].url, KEY), told.vault)
+    vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [(1.0, 0.0)])
+    pusher = pusher_of(vault, engines)
+    pusher.start()
+    assert at_it.wait(60)
+    waiter = threading.Thread(target=pusher.push_all, args=(0.2,))
+    waiter.start()
+    waiter.join(1)
+    assert waiter.is_alive()
+    go_on.set()
+    waiter.join()
+
+    assert check(vault.database, told) == []
+    pusher.close()
+    engines.clear()
+    engines.close()
+    told.meaning.close()
+
+
+def test_a_file_that_an_engine_refuses_is_named_and_holds_nobody_up(
+    vault: ContractVault, servers: Mapping[str, Server]
+) -> None:
+    engines = engines_of(vault, servers)
+    embedder = vault.embedder("tiny", 2)
+    pusher = pusher_of(vault, engines)
+    for number in range(9):
+        vector = (float("nan"), 0.0) if number == 4 else (1.0, 0.0)
+        vault.embed(vault.put(f"{number}.txt", "an owl"), embedder, [vector])
+
+    with pytest.raises(ServerFailed, match=r"^4\.txt is refused: Qdrant .* answered 400"):
+        pusher.push_all()
+    assert [one.file_id for one in outbox.dirty(vault.database.read(), 99)] == [5]
+
+    vault.put("later.txt", "a kite")
+    pusher.start()
+    wait_until(lambda: pusher.state.reason is not None and pusher.state.behind == 1)
+    assert "4.txt" in str(pusher.state.reason)
+    assert check(vault.database, engines) == ["1 files were not pushed yet"]
+
+    vault.embed(5, embedder, [(0.0, 1.0)])
+    wait_until(lambda: pusher.state.reason is None and pusher.state.behind == 0)
+    pusher.close()
+    assert check(vault.database, engines) == []
+    engines.clear()
+    engines.close()
+
+
+def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
+    vault: ContractVault, servers: Mapping[str, Server]
+) -> None:
+    engines = engines_of(vault, servers)
+    asked: list[int] = []
+
+    class Refusing(Qdrant):
+        def keep(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
+            asked.append(len(file_ids))
+            raise ServerFailed("no", 400)
+
+    refusing = LargerEngines(engines.words, Refusing(servers["qdrant"].url, KEY), engines.vault)
+    vault.embedder("tiny", 2)
+    for number in range(60):
+        vault.put(f"{number}.txt", "an owl")
+
+    with pytest.raises(ServerFailed, match="no"):
+        pusher_of(vault, refusing).push_all()
+
+    assert len(asked) < 60
+    assert outbox.count(vault.database.read()) == 60
+    engines.clear()
+    engines.close()
+    refusing.meaning.close()
 
 
 def test_a_large_file_is_pushed_whole(vault: ContractVault, servers: Mapping[str, Server]) -> None:

@@ -75,12 +75,12 @@ class Searching:
         """Bring a change of the embedder to its end, and let go of what the old one left behind."""
         embedding.tidy(self._database, self.model, iso(self._clock()))
 
-    def catch_up(self) -> str | None:
+    def catch_up(self, patience: float = TURN_SECONDS) -> str | None:
         """Tell the engines all they do not know yet. Returns why that could not be done."""
         if self.pusher is None:
             return None
         try:
-            self.pusher.push_all(TURN_SECONDS)
+            self.pusher.push_all(patience)
         except (ServerFailed, AnotherPushes) as error:
             return str(error)
         return None

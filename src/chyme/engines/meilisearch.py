@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from chyme.engines.search_server import SearchServer, ServerFailed
+from chyme.engines.search_server import SearchServer, ServerFailed, number
+
+T = TypeVar("T")
 
 SEARCH_SECONDS, WRITE_SECONDS, TASK_SECONDS = 1.5, 60.0, 600.0
 _FETCHED_AT_ONCE = 5000
@@ -31,93 +33,135 @@ class Meilisearch:
     """
 
     def __init__(self, url: str, key: str = "") -> None:
-        self._server = SearchServer("Meilisearch", url, {"authorization": f"Bearer {key}"} if key else {})
+        self._server = SearchServer("Meilisearch", url, "authorization", key, "Bearer ")
 
     def check(self) -> None:
         """Raises unless it answers and takes the key."""
-        self._server.ask("GET", "/indexes?limit=1", seconds=SEARCH_SECONDS)
+        self._server.ask("GET", "/indexes?limit=1", seconds=SEARCH_SECONDS, read=lambda told: told["results"])
 
     def has_index(self, index: str, settings: Mapping[str, object]) -> bool:
         """Whether there is one that is set up so."""
+
+        def so(present: Any) -> bool:
+            return all(_holds(present.get(name), wish) for name, wish in settings.items())
+
+        path = f"/indexes/{index}"
         try:
-            told = self._server.ask("GET", f"/indexes/{index}", seconds=WRITE_SECONDS)
-            present = self._server.ask("GET", f"/indexes/{index}/settings", seconds=WRITE_SECONDS)
+            key = self._server.ask("GET", path, seconds=WRITE_SECONDS, read=lambda told: told["primaryKey"])
+            return bool(key == "id") and self._server.ask("GET", f"{path}/settings", seconds=WRITE_SECONDS, read=so)
         except ServerFailed as error:
             if error.status == 404:
                 return False
             raise
-        return told["primaryKey"] == "id" and all(_holds(present.get(name), wish) for name, wish in settings.items())
 
     def create_index(self, index: str, settings: Mapping[str, object]) -> None:
         """In the place of any that is there; returns once that is done."""
         self.delete_index(index)
-        begun = self._server.ask("POST", "/indexes", {"uid": index, "primaryKey": "id"}, seconds=WRITE_SECONDS)
-        set_up = self._server.ask("PATCH", f"/indexes/{index}/settings", settings, seconds=WRITE_SECONDS)
-        self.finish([begun["taskUid"], set_up["taskUid"]])
+        begun = self._task("POST", "/indexes", {"uid": index, "primaryKey": "id"})
+        self.finish([begun, self._task("PATCH", f"/indexes/{index}/settings", settings)])
 
     def delete_index(self, index: str) -> None:
         """No error when there is none. Returns once that is done."""
-        begun = self._server.ask("DELETE", f"/indexes/{index}", seconds=WRITE_SECONDS)
-        self.finish([begun["taskUid"]], absent_is_fine=True)
+        self.finish([self._task("DELETE", f"/indexes/{index}")], absent_is_fine=True)
 
     def put(self, index: str, documents: Sequence[Mapping[str, object]]) -> int:
         """Add documents, in the place of those with the same id. Returns the task."""
-        begun = self._server.ask("POST", f"/indexes/{index}/documents", list(documents), seconds=WRITE_SECONDS)
-        return int(begun["taskUid"])
+        return self._task("POST", f"/indexes/{index}/documents", list(documents))
 
     def delete(self, index: str, filter_: str) -> int:
         """Delete the documents that the filter lets through. Returns the task."""
-        told = {"filter": filter_}
-        begun = self._server.ask("POST", f"/indexes/{index}/documents/delete", told, seconds=WRITE_SECONDS)
-        return int(begun["taskUid"])
+        return self._task("POST", f"/indexes/{index}/documents/delete", {"filter": filter_})
 
     def finish(self, tasks: Iterable[int], absent_is_fine: bool = False) -> None:
         """Wait until these tasks are done."""
         until = time.monotonic() + TASK_SECONDS
-        for number in tasks:
+        for task in tasks:
             pause = 0.002
-            while not self._done(number, absent_is_fine):
+            while not self._done(task, absent_is_fine):
                 if time.monotonic() > until:
                     raise ServerFailed(f"Meilisearch has not finished a task within {TASK_SECONDS:g} seconds")
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.25)
 
+    def field(self, index: str, id_: str, name: str) -> str | None:
+        """What a document says there; None when there is no such document."""
+        try:
+            path = f"/indexes/{index}/documents/{id_}"
+            return self._server.ask("GET", path, seconds=WRITE_SECONDS, read=lambda told: str(told[name]))
+        except ServerFailed as error:
+            if error.status == 404:
+                return None
+            raise
+
     def documents(self, index: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
         """These fields of all documents."""
-        offset = 0
-        while True:
+
+        def page(told: Any) -> tuple[list[dict[str, Any]], int]:
+            return [_document(one, fields) for one in told["results"]], number(told["total"])
+
+        offset, total = 0, 1
+        while offset < total:
             asked = {"fields": list(fields), "offset": offset, "limit": _FETCHED_AT_ONCE}
-            found = self._server.ask("POST", f"/indexes/{index}/documents/fetch", asked, seconds=WRITE_SECONDS)
-            yield from found["results"]
+            path = f"/indexes/{index}/documents/fetch"
+            some, total = self._server.ask("POST", path, asked, seconds=WRITE_SECONDS, read=page)
+            yield from some
             offset += _FETCHED_AT_ONCE
-            if offset >= found["total"]:
-                return
 
     def count(self, asked: Sequence[Asked]) -> list[int]:
         """How many documents answer each question."""
-        queries = [{**_query(one), "limit": 0} for one in asked]
-        return [result["estimatedTotalHits"] for result in self._search({"queries": queries})["results"]]
 
-    def search(self, asked: Sequence[Asked], limit: int) -> list[dict[str, Any]]:
-        """The documents that answer best, each once, whichever question found it."""
+        def counts(told: Any) -> list[int]:
+            counted = [number(result["estimatedTotalHits"]) for result in told["results"]]
+            if len(counted) != len(asked):
+                raise ValueError("not as many answers as questions")
+            return counted
+
+        return self._search({"queries": [{**_query(one), "limit": 0} for one in asked]}, counts)
+
+    def search(self, asked: Sequence[Asked], limit: int, fields: Sequence[str]) -> list[dict[str, Any]]:
+        """These fields of the documents that answer best, each once, whichever question found it."""
         queries = [{**_query(one), "federationOptions": {"weight": one.weight}} for one in asked]
-        hits: list[dict[str, Any]] = self._search({"federation": {"limit": limit}, "queries": queries})["hits"]
-        return hits
+        told = {"federation": {"limit": limit}, "queries": queries}
+        return self._search(told, lambda found: [_document(hit, fields) for hit in found["hits"]])
 
     def close(self) -> None:
         self._server.close()
 
-    def _search(self, told: object) -> Any:
-        return self._server.ask("POST", "/multi-search", told, seconds=SEARCH_SECONDS)
+    def _search(self, told: object, read: Callable[[Any], T]) -> T:
+        return self._server.ask("POST", "/multi-search", told, seconds=SEARCH_SECONDS, read=read)
 
-    def _done(self, number: int, absent_is_fine: bool) -> bool:
-        task = self._server.ask("GET", f"/tasks/{number}", seconds=WRITE_SECONDS)
-        if task["status"] in ("failed", "canceled"):
-            error = task.get("error") or {}
-            if absent_is_fine and error.get("code") == "index_not_found":
-                return True
-            raise ServerFailed(f"Meilisearch could not do {task['type']}: {error.get('message', task['status'])}")
-        return bool(task["status"] == "succeeded")
+    def _task(self, method: str, path: str, told: object = None) -> int:
+        """Begin a task. Returns its number."""
+        return self._server.ask(method, path, told, seconds=WRITE_SECONDS, read=lambda begun: number(begun["taskUid"]))
+
+    def _done(self, task: int, absent_is_fine: bool) -> bool:
+        status, kind, error = self._server.ask("GET", f"/tasks/{task}", seconds=WRITE_SECONDS, read=_progress)
+        if status not in ("failed", "canceled"):
+            return status == "succeeded"
+        absent = error.get("code") == "index_not_found"
+        if absent and absent_is_fine:
+            return True
+        refused = 400 if error.get("type") == "invalid_request" else None
+        told = f"Meilisearch could not do {kind}: {error.get('message', status)}"
+        raise ServerFailed(self._server.without_key(told), 404 if absent else refused)
+
+
+def _progress(task: Any) -> tuple[str, str, dict[str, Any]]:
+    """How far a task is, what it is to do, and why it failed."""
+    return str(task["status"]), str(task["type"]), dict(task.get("error") or {})
+
+
+def _document(found: Any, fields: Sequence[str]) -> dict[str, Any]:
+    """These fields of a document, each as it was put there: an id of a letter and a number, a file, texts."""
+    document = {field: found[field] for field in fields}
+    for field, value in document.items():
+        if field == "file_id":
+            number(value)
+        elif not isinstance(value, str):
+            raise ValueError(f"{field} is no text")
+        elif field == "id":
+            number(int(value[1:]))
+    return document
 
 
 def _holds(present: object, wish: object) -> bool:

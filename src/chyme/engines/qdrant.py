@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from chyme.engines.search_server import SearchServer, ServerFailed
+from chyme.engines.search_server import SearchServer, ServerFailed, number
 
 SEARCH_SECONDS, WRITE_SECONDS = 1.5, 120.0
 _SCROLLED_AT_ONCE = 5000
@@ -33,7 +34,7 @@ class Qdrant:
     """A server, and what chyme asks of it. Everything raises ServerFailed; writing returns once it is done."""
 
     def __init__(self, url: str, key: str = "") -> None:
-        self._server = SearchServer("Qdrant", url, {"api-key": key} if key else {})
+        self._server = SearchServer("Qdrant", url, "api-key", key)
 
     def check(self) -> None:
         """Raises unless it answers and takes the key."""
@@ -41,19 +42,28 @@ class Qdrant:
 
     def collections(self, prefix: str) -> set[str]:
         """The names of those that begin so."""
-        told = self._server.ask("GET", "/collections", seconds=SEARCH_SECONDS)
-        names = (one["name"] for one in told["result"]["collections"])
+        names = self._server.ask(
+            "GET",
+            "/collections",
+            seconds=SEARCH_SECONDS,
+            read=lambda told: [str(one["name"]) for one in told["result"]["collections"]],
+        )
         return {name for name in names if name.startswith(prefix)}
 
     def has_collection(self, collection: str, dimension: int) -> bool:
         """Whether there is one for vectors of this length, all set up."""
+
+        def so(told: Any) -> bool:
+            there = told["result"]
+            size = there["config"]["params"]["vectors"].get("size")
+            return bool(size == dimension and "file_id" in there["payload_schema"])
+
         try:
-            told = self._server.ask("GET", f"/collections/{collection}", seconds=WRITE_SECONDS)["result"]
+            return self._server.ask("GET", f"/collections/{collection}", seconds=WRITE_SECONDS, read=so)
         except ServerFailed as error:
             if error.status == 404:
                 return False
             raise
-        return told["config"]["params"]["vectors"].get("size") == dimension and "file_id" in told["payload_schema"]
 
     def create_collection(self, collection: str, dimension: int) -> None:
         """In the place of any that is there."""
@@ -99,8 +109,8 @@ class Qdrant:
         }
         if file_ids is not None:
             asked["filter"] = {"must": [_of_files(file_ids)]}
-        told = self._server.ask("POST", f"/collections/{collection}/points/query", asked, seconds=SEARCH_SECONDS)
-        return [Near(one["id"], one["payload"]["file_id"], one["score"]) for one in told["result"]["points"]]
+        path = f"/collections/{collection}/points/query"
+        return self._server.ask("POST", path, asked, seconds=SEARCH_SECONDS, read=_near)
 
     def points(self, collection: str) -> Iterator[tuple[int, int]]:
         """Every point with its file."""
@@ -109,18 +119,36 @@ class Qdrant:
             asked: dict[str, object] = {"limit": _SCROLLED_AT_ONCE, "with_payload": ["file_id"], "with_vector": False}
             if after is not None:
                 asked["offset"] = after
-            told = self._server.ask("POST", f"/collections/{collection}/points/scroll", asked, seconds=WRITE_SECONDS)
-            yield from ((one["id"], one["payload"]["file_id"]) for one in told["result"]["points"])
-            after = told["result"]["next_page_offset"]
-            if after is None:
+            path = f"/collections/{collection}/points/scroll"
+            some, next_ = self._server.ask("POST", path, asked, seconds=WRITE_SECONDS, read=_page)
+            yield from some
+            if next_ is None or (after is not None and next_ <= after):
                 return
+            after = next_
 
     def close(self) -> None:
         self._server.close()
 
-    def _write(self, method: str, path: str, told: object) -> Any:
-        return self._server.ask(method, path, told, seconds=WRITE_SECONDS)
+    def _write(self, method: str, path: str, told: object) -> None:
+        self._server.ask(method, path, told, seconds=WRITE_SECONDS, read=lambda told: told["result"])
 
 
 def _of_files(file_ids: Collection[int]) -> dict[str, object]:
     return {"key": "file_id", "match": {"any": list(file_ids)}}
+
+
+def _point(one: Any) -> tuple[int, int]:
+    return number(one["id"]), number(one["payload"]["file_id"])
+
+
+def _near(told: Any) -> list[Near]:
+    found = [Near(*_point(one), float(one["score"])) for one in told["result"]["points"]]
+    if not all(math.isfinite(near.score) for near in found):
+        raise ValueError("a cosine is a number")
+    return found
+
+
+def _page(told: Any) -> tuple[list[tuple[int, int]], int | None]:
+    """Some points, and where the next ones begin."""
+    next_ = told["result"]["next_page_offset"]
+    return [_point(one) for one in told["result"]["points"]], None if next_ is None else number(next_)

@@ -6,15 +6,20 @@ import functools
 import ipaddress
 import json
 import ssl
-from collections.abc import Mapping
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 import httpx2
 
 from chyme.errors import ChymeError, UsageError
 
+T = TypeVar("T")
+
+ANSWER_BYTES = 64 << 20
 _CONNECT_SECONDS = 2.0
 _TOLD = 300  # characters of a server's own words in an error
+_MISREAD = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # of reading what is not as expected
 
 
 class ServerFailed(ChymeError):
@@ -28,46 +33,84 @@ class ServerFailed(ChymeError):
 class SearchServer:
     """Sends JSON to one server and reads its JSON. May be used by several threads."""
 
-    def __init__(self, name: str, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, name: str, url: str, header: str, key: str, shown_as: str = "") -> None:
+        """The key is shown in this header, after `shown_as`, and told to nobody else."""
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError(f"{name.lower()}_key holds characters that cannot stand in a key; only ASCII can")
         self.name = name
         self._base = checked(name, url)
         self._shown = str(self._base).rstrip("/")
+        self._key = key
         self._client = httpx2.Client(
             transport=httpx2.HTTPTransport(verify=_trusted(), trust_env=False, retries=0),
-            headers={"accept": "application/json", "accept-encoding": "identity", **headers},
+            headers={
+                "accept": "application/json",
+                "accept-encoding": "identity",
+                **({header: shown_as + key} if key else {}),
+            },
             follow_redirects=False,
             trust_env=False,
         )
 
-    def ask(self, method: str, path: str, told: object = None, *, seconds: float) -> Any:
-        """Its answer. Raises ServerFailed."""
+    def ask(self, method: str, path: str, told: object = None, *, seconds: float, read: Callable[[Any], T]) -> T:
+        """Its answer, as `read` understands it. Raises ServerFailed, also where the answer is of another shape."""
         try:
-            answer = self._client.request(
-                method,
-                f"{self._shown}{path}",
-                content=None if told is None else json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(),
-                headers={} if told is None else {"content-type": "application/json"},
-                timeout=httpx2.Timeout(seconds, connect=min(seconds / 3, _CONNECT_SECONDS)),
-            )
+            status, body = self._answer(method, path, told, seconds)
         except httpx2.TimeoutException as error:
-            raise ServerFailed(f"{self.name} at {self._shown} did not answer within {seconds:g} seconds") from error
+            self._fail(f"did not answer within {seconds:g} seconds", error)
         except httpx2.HTTPError as error:
-            raise ServerFailed(f"{self.name} at {self._shown} cannot be reached: {error}") from error
-        if answer.status_code in (401, 403):
-            raise ServerFailed(
-                f"{self.name} at {self._shown} refuses the key; check {self.name.lower()}_key", answer.status_code
-            )
-        if answer.status_code // 100 != 2:
-            raise ServerFailed(
-                f"{self.name} at {self._shown} answered {answer.status_code}: {answer.text[:_TOLD]}", answer.status_code
-            )
+            self._fail(f"cannot be reached: {error}", error)
+        if status in (401, 403):
+            self._fail(f"refuses the key; check {self.name.lower()}_key", status=status)
+        if status // 100 != 2:
+            own_words = self.without_key(body.decode(errors="replace"))[:_TOLD]
+            self._fail(f"answered {status}: {own_words}", status=status)
         try:
-            return answer.json()
-        except ValueError as error:
-            raise ServerFailed(f"{self.name} at {self._shown} answered something that is not JSON") from error
+            answer = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            self._fail("answered something that is not JSON", error)
+        try:
+            return read(answer)
+        except _MISREAD as error:
+            self._fail(f"answered {method} {path.partition('?')[0]} with something else than was asked for", error)
+
+    def without_key(self, text: str) -> str:
+        """A server, or what stands before it, may repeat what it was sent."""
+        return text.replace(self._key, "…") if self._key else text
 
     def close(self) -> None:
         self._client.close()
+
+    def _answer(self, method: str, path: str, told: object, seconds: float) -> tuple[int, bytes]:
+        until = time.monotonic() + seconds
+        content = None if told is None else json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+        with self._client.stream(
+            method,
+            f"{self._shown}{path}",
+            content=content,
+            headers={} if told is None else {"content-type": "application/json"},
+            timeout=httpx2.Timeout(seconds, connect=min(seconds / 3, _CONNECT_SECONDS)),
+        ) as answer:
+            if answer.headers.get("content-encoding", "identity").lower() != "identity":
+                raise httpx2.ReadError("it answers in an encoding nobody asked for")
+            body = bytearray()
+            for part in answer.iter_raw():
+                body += part
+                if len(body) > ANSWER_BYTES:
+                    raise httpx2.ReadError(f"its answer is longer than {ANSWER_BYTES:,} bytes")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("its answer does not end")
+            return answer.status_code, bytes(body)
+
+    def _fail(self, what: str, error: Exception | None = None, status: int | None = None) -> NoReturn:
+        raise ServerFailed(self.without_key(f"{self.name} at {self._shown} {what}"), status) from error
+
+
+def number(value: object) -> int:
+    """An id or a count out of an answer. Raises where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise ValueError("no number")
+    return value
 
 
 def checked(name: str, url: str) -> httpx2.URL:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+import socket
 from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from chyme.engines.meilisearch import Meilisearch
 from chyme.engines.qdrant import Qdrant
-from chyme.store import marks
+from chyme.store import marks, outbox
 from chyme.store.database import Database
 
 _MARK = "engines_vault"
@@ -44,6 +47,11 @@ class LargerEngines:
         return f"{self.vault}_names"
 
     @property
+    def told(self) -> str:
+        """Where the words' engine keeps which state of the vault it was told last."""
+        return f"{self.vault}_told"
+
+    @property
     def vectors(self) -> str:
         """How all collections of this vault begin."""
         return f"{self.vault}_v"
@@ -61,7 +69,7 @@ class LargerEngines:
 
     def clear(self) -> None:
         """Forget everything about this vault."""
-        for index in self.indexes:
+        for index in (self.told, *self.indexes):  # that first: what is half forgotten must not look whole
             self.words.delete_index(index)
         for collection in self.meaning.collections(self.vectors):
             self.meaning.delete_collection(collection)
@@ -71,14 +79,39 @@ class LargerEngines:
         self.meaning.close()
 
 
+class _Claim(NamedTuple):
+    """A name in the engines, and the database it belongs to."""
+
+    name: str
+    file: str
+    place: str
+
+
 def vault_name(database: Database) -> str:
-    """What the vault is called in engines that it shares with others; made up once."""
+    """What the vault is called in engines that it shares with others.
 
-    def make_up(db: Connection) -> str:
-        known = marks.value_of(db, _MARK)
-        if known is None:
-            known = f"chyme_{secrets.token_hex(6)}"
-            marks.put(db, _MARK, known)
-        return known
+    The name stays when the vault is moved (the same file elsewhere) or restored (another file in its place). A copy is
+    another file elsewhere: it gets a name of its own, else the two would delete each other's entries.
+    """
+    status = database.path.stat()
+    file = f"{status.st_dev}:{status.st_ino}"
+    where = f"{socket.gethostname()}\0{database.path.resolve()}"  # other machines have such paths, too
+    place = hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
 
-    return marks.value_of(database.read(), _MARK) or database.write(make_up)
+    def claim(db: Connection) -> str:
+        known = _claimed(db)
+        if known is not None and (known.file == file or known.place == place):
+            name = known.name
+        else:
+            name = f"chyme_{secrets.token_hex(6)}"
+            outbox.deactivate(db)  # nobody was told anything under this name
+        marks.put(db, _MARK, " ".join(_Claim(name, file, place)))
+        return name
+
+    known = _claimed(database.read())
+    return known.name if known is not None and known[1:] == (file, place) else database.write(claim)
+
+
+def _claimed(db: Connection) -> _Claim | None:
+    fields = (marks.value_of(db, _MARK) or "").split()
+    return _Claim(*fields) if len(fields) == len(_Claim._fields) else None

@@ -6,27 +6,32 @@ import contextlib
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import IO, Protocol
+from typing import IO, NoReturn, Protocol
 
 from chyme.decide.engine_words import engine_words
 from chyme.engines.qdrant import Point
+from chyme.engines.search_server import ServerFailed
+from chyme.errors import ChymeError
 from chyme.model import iso
+from chyme.search.batch import Batch, batch_of, next_batch
 from chyme.search.larger import NAME_FIELDS, LargerEngines
+from chyme.search.told import Told
 from chyme.store import embedders, entries, marks, outbox
 from chyme.store.database import Database
 from chyme.store.embedders import Embedder
-from chyme.store.outbox import Dirty
 
-_FILES_AT_ONCE, _ENTRIES_AT_ONCE = 200, 4000  # files, and passages with vectors, taken from the database together
 _DOCUMENTS_AT_ONCE, _NUMBERS_AT_ONCE = 2000, 400_000  # in one request
 _SHORTEST_REST, _LONGEST_REST = 1.0, 60.0
 _LOOK_SECONDS = 0.5  # how often the outbox is looked at: other processes write to it, too
 _VISIT_SECONDS = 30.0  # how often the servers are visited when there is nothing to tell them
 _LOCK_FILE, _LOCK_SECONDS = "pusher.lock", 0.1
+TURN_SECONDS = 10.0  # how long to wait for another process where there is something else to do
+_REFUSALS = frozenset({400, 413, 422})  # answers to what will never be taken, whoever sends it again
+_MOST_REFUSED = 20  # files; when it is more, it is not about them
 _CLOSING_SECONDS = 10.0
 _PRIVATE = "engines_private"  # the mark of the patterns by which files were last sorted
 
@@ -40,15 +45,8 @@ class PushState:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Some files of the outbox, with all that the engines shall hold of them."""
-
-    files: tuple[Dirty, ...]
-    private: tuple[int, ...]  # those of them that the engines shall hold nothing of
-    passages: list[tuple[int, int, str]]
-    names: list[tuple[int, str, str, str, str]]
-    vectors: dict[Embedder, list[tuple[int, int, bytes]]]
+class AnotherPushes(ChymeError):
+    """Another process tells the engines, and takes whatever is in the outbox."""
 
 
 class Private(Protocol):
@@ -77,6 +75,8 @@ class Pusher:
         self._engines = engines
         self._private = private
         self._clock = clock
+        self._told = Told(database, engines)
+        self._turn = threading.Lock()  # in this process
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: tuple[str, str] | None = None
@@ -86,7 +86,7 @@ class Pusher:
     @property
     def state(self) -> PushState:
         since, reason = self._failure or (None, None)
-        return PushState(outbox.count(self._database.read()), since, reason)
+        return PushState(outbox.behind(self._database.read()), since, reason)
 
     def start(self) -> None:
         """Push whatever changes, until `close`."""
@@ -98,23 +98,28 @@ class Pusher:
         if self._thread is not None:
             self._thread.join(_CLOSING_SECONDS)  # whatever a server still does with a request, it will be told again
 
-    def push_all(self) -> int:
-        """Tell the engines everything they do not know yet; returns of how many files. Raises ServerFailed."""
+    def push_all(self, patience: float | None = None) -> int:
+        """Tell the engines everything they do not know yet; returns of how many files.
+
+        Raises ServerFailed, also after everything else was told when an engine refuses some files; AnotherPushes when
+        another process does not come to its end within `patience` seconds.
+        """
         told = 0
-        with self._alone() as alone:
+        refused: dict[int, ServerFailed] = {}
+        with self._alone(patience) as alone:
             if alone:
                 self._set_up()
-            while not self._stopping.is_set() and (batch := self._next_batch()):
-                self._push(batch)
-                told += len(batch.files)
+            while not self._stopping.is_set() and (batch := self._next_batch(refused)):
+                told += self._tell(batch, refused)
+        if refused:
+            self._tell_of(refused)
         return told
 
     def rebuild(self) -> int:
         """Make everything in the engines anew; returns of how many files."""
-        with self._alone() as alone:
+        with self._alone(None) as alone:
             if alone:
-                self._database.write(outbox.activate)
-                self._engines.clear()
+                self._database.write(outbox.deactivate)
         return self.push_all()
 
     def _keep_pushing(self) -> None:
@@ -122,9 +127,11 @@ class Pusher:
         while not self._stopping.is_set():
             try:
                 if self._due():
-                    self.push_all()
+                    self.push_all(TURN_SECONDS)
                 self._failure = None
                 rest = _SHORTEST_REST
+                self._stopping.wait(_LOOK_SECONDS)
+            except AnotherPushes:
                 self._stopping.wait(_LOOK_SECONDS)
             except Exception as error:  # whatever it is, the next try may go well, and nothing is lost
                 self._failure = (self._failure[0] if self._failure else iso(self._clock()), str(error))
@@ -136,23 +143,27 @@ class Pusher:
         return long_ago or self._failure is not None or outbox.oldest(self._database.read()) is not None
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[bool]:
+    def _alone(self, patience: float | None) -> Iterator[bool]:
         """One pusher at a time, in whatever process: a slow one must not bring back what a quick one replaced.
 
         False when it was closed before its turn came.
         """
-        with self._database.path.with_name(_LOCK_FILE).open("w") as lock:
+        with self._turn, self._database.path.with_name(_LOCK_FILE).open("w") as lock:
+            until = None if patience is None else time.monotonic() + patience
             while not (alone := _locked(lock)) and not self._stopping.wait(_LOCK_SECONDS):
-                pass
+                if until is not None and time.monotonic() > until:
+                    raise AnotherPushes("another process is telling the search engines what changed")
             yield alone
 
     def _set_up(self) -> None:
         """Everything in its place on both servers. First the outbox is filled, then an index is made: a death between
         the two costs work, never an entry."""
         read = self._database.read()
-        if not outbox.is_active(read):
-            self._engines.clear()  # what an earlier time left there
+        if not (self._told.by_this() and outbox.is_active(read)):
+            self._database.write(outbox.deactivate)  # until they are told anew, nobody shall ask them
+            self._engines.clear()  # what an earlier time, or another state of the vault, left there
             self._database.write(outbox.activate)
+            self._told.renew()
         for index, settings in self._engines.indexes.items():
             if not self._engines.words.has_index(index, settings):
                 self._database.write(outbox.activate)
@@ -193,23 +204,39 @@ class Pusher:
             self._engines.meaning.create_collection(collection, embedder.dimension)
         self._set_up_for.add(embedder.id)
 
-    def _next_batch(self) -> _Batch | None:
-        """The present state of the files that wait longest; read at once, sent afterwards."""
+    def _next_batch(self, but: Collection[int]) -> Batch | None:
         with self._database.snapshot() as db:
-            files = _not_too_many(db, outbox.dirty(db, _FILES_AT_ONCE))
-            if not files:
-                return None
-            private = {id_ for id_, path in entries.paths(db, [one.file_id for one in files]) if self._stays(path)}
-            ids = [one.file_id for one in files if one.file_id not in private]
-            return _Batch(
-                tuple(files),
-                tuple(private),
-                entries.passages_of(db, ids),
-                entries.names_of(db, ids),
-                {embedder: entries.vectors_of(db, ids, embedder.id) for embedder in embedders.known(db)},
-            )
+            return next_batch(db, but, self._stays)
 
-    def _push(self, batch: _Batch) -> None:
+    def _tell(self, batch: Batch, refused: dict[int, ServerFailed]) -> int:
+        """Push it, but for files that an engine refuses: these go to the end of the outbox. Returns of how many."""
+        self._told.renew()
+        try:
+            self._push(batch)
+        except ServerFailed as error:
+            if error.status not in _REFUSALS or len(refused) >= _MOST_REFUSED:
+                raise
+            if len(batch.files) == 1:
+                refused[batch.files[0].file_id] = error
+                self._database.write(lambda db: outbox.put(db, [batch.files[0].file_id]))
+                return 0
+        else:
+            return len(batch.files)
+        told = 0
+        middle = len(batch.files) // 2
+        for half in (batch.files[:middle], batch.files[middle:]):
+            with self._database.snapshot() as db:
+                less = batch_of(db, half, self._stays)
+            told += self._tell(less, refused)
+        return told
+
+    def _tell_of(self, refused: Mapping[int, ServerFailed]) -> NoReturn:
+        file_id, error = next(iter(refused.items()))
+        path = dict(entries.paths(self._database.read(), [file_id])).get(file_id, f"file {file_id}, which is gone")
+        more = f" (and {len(refused) - 1} more files)" if len(refused) > 1 else ""
+        raise ServerFailed(f"{path}{more} is refused: {error}", error.status)
+
+    def _push(self, batch: Batch) -> None:
         passages = [
             {"id": f"p{id_}", "file_id": file_id, "tokens": " ".join(engine_words(text))}
             for id_, file_id, text in batch.passages
@@ -230,7 +257,12 @@ class Pusher:
         for embedder, vectors in batch.vectors.items():
             self._replace_points(embedder, file_ids, [Point(*row) for row in vectors])
         self._engines.words.finish(tasks)
-        self._database.write(lambda db: outbox.done(db, batch.files, batch.private))
+
+        def note(db: Connection) -> None:
+            outbox.done(db, batch.files, batch.private)
+            self._told.note_done(db)
+
+        self._database.write(note)
 
     def _replace_documents(
         self, index: str, file_ids: Sequence[int], documents: Sequence[Mapping[str, object]]
@@ -260,16 +292,3 @@ def _locked(lock: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _not_too_many(db: Connection, files: Sequence[Dirty]) -> list[Dirty]:
-    """As many as fit into memory together, at least one."""
-    sizes = entries.sizes(db, [one.file_id for one in files])
-    taken: list[Dirty] = []
-    room = _ENTRIES_AT_ONCE
-    for one in files:
-        room -= sizes.get(one.file_id, 0)
-        if taken and room < 0:
-            break
-        taken.append(one)
-    return taken

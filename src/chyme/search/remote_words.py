@@ -23,6 +23,7 @@ _LOOKS = (300, 1000, 5000)  # candidates taken, growing while too few of them me
 _COUNTED = 5000  # passages looked at for a total
 _TOGETHER = (12, 8, 6)  # of the rarest words: how many are asked for one by one, in pairs, in threes
 _SHORTEST_PREFIX = 3
+_TEXT_FIELDS = ("tokens",)
 
 _Text = Mapping[str, Any]  # a document of Meilisearch
 _Worth = Mapping[Wanted, float]  # how much it says that something stands in a text; what says most comes first
@@ -49,8 +50,8 @@ def found_by_words(
         (engines.passages, of_texts.texts, side_by_side),
     )
     for look in _LOOKS if among is None else _LOOKS[1:]:
-        texts = _candidates(engines.words, engines.passages, in_texts, among, look)
-        names = _candidates(engines.words, engines.names, in_names, among, look)
+        texts = _candidates(engines.words, engines.passages, _TEXT_FIELDS, in_texts, among, look)
+        names = _candidates(engines.words, engines.names, NAME_FIELDS, in_names, among, look)
         more = max(len(texts), len(names)) >= look or max(len(in_texts), len(in_names)) > _TOGETHER[0]
         texts, names = _known_texts(db, texts, where, but), _known_names(db, names, where, but)
         scored = _scored(names, NAME_FIELDS, NAME_WEIGHTS, in_names, of_names.average_length)
@@ -93,7 +94,12 @@ def _worths(words: Meilisearch, *asked: tuple[str, int, Counter[Wanted]]) -> lis
 
 
 def _candidates(
-    words: Meilisearch, index: str, worth: _Worth, among: Collection[int] | None, look: int
+    words: Meilisearch,
+    index: str,
+    fields: Sequence[str],
+    worth: _Worth,
+    among: Collection[int] | None,
+    look: int,
 ) -> Sequence[_Text]:
     """Texts with several of the rarest words, then with single ones.
 
@@ -110,7 +116,7 @@ def _candidates(
         for some in sets
         if sum(one.prefix for one in some) <= 1
     ]
-    return words.search(sorted(asked, key=lambda one: -one.weight), look)
+    return words.search(sorted(asked, key=lambda one: -one.weight), look, ("id", "file_id", *fields))
 
 
 def _text(some: Iterable[Wanted]) -> str:
@@ -132,7 +138,7 @@ def _known_names(db: Connection, names: Sequence[_Text], where: Condition, but: 
 
 
 def _matches(texts: Sequence[_Text], worth: _Worth, average: float) -> list[Match]:
-    scored = _scored(texts, ("tokens",), (1.0,), worth, average)
+    scored = _scored(texts, _TEXT_FIELDS, (1.0,), worth, average)
     found = [Match(_number(text), text["file_id"], score) for text, score in scored]
     return sorted(found, key=lambda match: (-match.score, match.passage_id))
 
@@ -143,7 +149,7 @@ def _scored(
     """Those that have something of what was asked for. Meilisearch may find others: it cuts long questions short."""
     if not worth:
         return []
-    scores = [bm25.score([str(text[field]).split() for field in fields], weights, worth, average) for text in texts]
+    scores = [bm25.score([text[field].split() for field in fields], weights, worth, average) for text in texts]
     return [(text, score) for text, score in zip(texts, scores, strict=True) if score is not None]
 
 

@@ -81,6 +81,14 @@ def count(db: Connection) -> int:
     return int(row[0])
 
 
+def behind(db: Connection) -> int:
+    """The same, also while nothing is kept for engines: then they have to be told of every file."""
+    if is_active(db):
+        return count(db)
+    row = db.execute("SELECT count(*) FROM files").fetchone()
+    return int(row[0])
+
+
 def oldest(db: Connection) -> Dirty | None:
     """The file that changed longest ago; None when the engines know everything."""
     rows = dirty(db, 1)

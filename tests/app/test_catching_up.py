@@ -1,0 +1,22 @@
+"""Before a command ends it tells the engines what changed, unless another process is at it."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+
+from chyme.app import open_app
+from chyme.settings import Settings
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def test_a_command_does_not_wait_until_another_process_has_told_everything(tmp_path: Path) -> None:
+    settings = Settings(search_engine="meilisearch", meilisearch_url=NOWHERE, qdrant_url=NOWHERE)
+    with open_app(tmp_path, settings) as app, (app.database.path.with_name("pusher.lock")).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        assert app.searching.catch_up(0.2) == "another process is telling the search engines what changed"
+
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert "cannot be reached" in str(app.searching.catch_up(0.2))
