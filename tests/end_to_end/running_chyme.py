@@ -109,7 +109,7 @@ class RunningChyme:
 
         def told() -> bool:
             assert process.poll() is None, self.said(process)
-            return "\n" in self.said(process)
+            return any(line[:1] == "{" and line[-1:] == "\n" for line in self.said(process).splitlines(keepends=True))
 
         wait_until(told)
         address = next(json.loads(line)["address"] for line in self.said(process).splitlines() if line[:1] == "{")
