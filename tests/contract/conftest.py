@@ -31,6 +31,9 @@ class NobodyElse:
     def by_meaning(self, vector: object, embedder: Embedder, where: Condition, count: int) -> list[Match]:
         raise AssertionError("the engines did not answer")
 
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        raise AssertionError("the engines did not answer")
+
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, Server]]:

@@ -104,6 +104,7 @@ def test_meaning_is_answered_by_the_vaults_own_vectors(
 
     for _ in range(3):
         assert told.near(remote, FORWARD, embedder) == [("a.txt", 0)]
+        assert (remote.meaning_note(embedder) or "").endswith("answered 503: ; the vault's own index answered")
     assert len(server[1].asked) == 1
 
 

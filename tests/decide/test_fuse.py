@@ -59,6 +59,13 @@ def test_equal_scores_stand_words_first_then_by_file() -> None:
     assert order(worded((7, 5.0)), near((2, 0.5))) == [7, 2]
 
 
+def test_of_equal_scores_what_is_clearly_near_stands_before_a_name_with_one_of_the_words() -> None:
+    by_name = [Ranked(7, 5.0, (), False, True)]
+    assert [file.file_id for file in fuse(by_name, near((9, 0.61)), FLOOR)] == [9, 7]
+    assert [file.file_id for file in fuse(by_name, near((9, 0.3)), FLOOR)] == [7, 9]
+    assert [file.file_id for file in fuse(worded((7, 5.0)), near((9, 0.61)), FLOOR)] == [7, 9]
+
+
 def test_words_count_less_when_even_the_best_file_has_little_of_the_question() -> None:
     def first(answered: float) -> int:
         return fuse(worded((7, 5.0)), near((2, 0.5)), FLOOR, answered)[0].file_id
@@ -90,11 +97,18 @@ def test_files_are_as_near_as_their_nearest_passage() -> None:
     assert [file.file_id for file in near_files(passages, {10: 0.1, 11: 0.1, 12: 0.1, 13: 0.1, 20: 0.2})] == [2, 1]
 
 
-def test_agreed_are_only_files_among_the_first_of_both_lists() -> None:
+def test_agreed_are_the_nearest_files_that_are_among_the_first_by_words() -> None:
     words = worded(*((number, 20.0 - number) for number in range(10)))
-    meaning = near((9, 0.9), (1, 0.8), (0, 0.7), (2, 0.6))
-    assert [file.file_id for file in agreed(words, meaning, FLOOR)] == [1, 0]
-    assert agreed(words, near((9, 0.9)), FLOOR) == []
+    long = [*((number, 0.3) for number in range(100, 140))]
+    assert [file.file_id for file in agreed(words, near((4, 0.9), (1, 0.8), (0, 0.7), *long))] == [4, 1]
+    assert [file.file_id for file in agreed(words, near((5, 0.9), (1, 0.8), (0, 0.7), *long))] == [1]
+    assert agreed(words, near((8, 0.9), (9, 0.8), (0, 0.7), *long)) == []
+
+
+def test_nothing_is_leaned_on_in_a_short_list() -> None:
+    """Whoever is leaned on comes so near that nothing would be left for the others."""
+    assert agreed(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
+    assert len(agreed(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
 
 
 def test_a_question_leans_towards_what_it_is_given() -> None:

@@ -179,3 +179,17 @@ def test_pages_lead_to_their_page() -> None:
         ("first page", 1),
         ("second page", 2),
     ]
+
+
+@pytest.mark.parametrize("name", ["doc-to-markdown", "image-ocr", "url-crawl-content"])
+def test_what_chyme_says_about_a_text_is_no_part_of_it(name: str) -> None:
+    text = "The lease.\n\nThe rent.\n\n> note: page 1 was read from its picture\n\n> note: pages 2-3 are blank"
+    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", Upstream(name, text, (Place(0, 10, page=1), Place(12, 21, page=2))))
+
+    assert [(one.text, one.place.page) for one in output.passages] == [("The lease.", 1), ("The rent.", 2)]
+    assert "picture" not in output.words
+
+
+def test_a_note_of_the_file_s_own_is_kept() -> None:
+    output, _ = digest("a.md", Kind.TEXT, b"The rent.\n\n> note: mine")
+    assert "> note: mine" in output.passages[0].text

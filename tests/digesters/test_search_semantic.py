@@ -129,7 +129,7 @@ def test_a_long_title_is_cut(plain: Plain) -> None:
 
 
 def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
-    output, told = digest(Read("a b c. " * 60), by(plain))
+    output, told = digest(Read("one two six. " * 60), by(plain))
 
     assert output.embedded is not None
     assert len(output.passages) > 5
@@ -139,8 +139,16 @@ def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
     assert all(len(one.text.split()) <= Plain.window for one in output.passages)
 
 
+@pytest.mark.parametrize("text", ["T", "1 2 3", "> note: no words were found on page 1"])
+def test_what_has_no_word_of_its_own_is_not_embedded(plain: Plain, text: str) -> None:
+    output, told = digest(having(doc_to_markdown=text, classify_document=json.dumps({"title": "Ducks"})), by(plain))
+
+    assert (output.passages, told["indexed"], plain.asked) == ((), False, [])
+    assert "note" not in told
+
+
 def test_the_limit_of_passages_is_kept_and_told(plain: Plain) -> None:
-    output, told = digest(Read("a b c. " * 60), by(plain, most_passages=3))
+    output, told = digest(Read("one two six. " * 60), by(plain, most_passages=3))
 
     assert len(output.passages) == 3
     assert told["note"].startswith("first 3 passages embedded, ")
@@ -170,8 +178,8 @@ def test_a_corrected_transcript_takes_the_place_of_the_first(plain: Plain) -> No
 
 
 def test_the_same_text_is_known_again_whatever_the_title_and_the_window(plain: Plain) -> None:
-    one = digest(having(doc_to_markdown="a b c. " * 60), by(plain))[1]
-    two = digest(having(doc_to_markdown="a b c. " * 60, classify_document='{"title": "x"}'), by(plain))[1]
+    one = digest(having(doc_to_markdown="one two six. " * 60), by(plain))[1]
+    two = digest(having(doc_to_markdown="one two six. " * 60, classify_document='{"title": "x"}'), by(plain))[1]
     other = digest(having(doc_to_markdown="a b d. " * 60), by(plain))[1]
 
     assert one["text_hash"] == two["text_hash"] != other["text_hash"]
@@ -198,7 +206,7 @@ def test_without_weights_it_says_how_to_get_them_for_each_file(tmp_path: Path) -
 
 
 def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: Plain) -> None:
-    sources = [Read("one"), Read(""), Read("a b c. " * 60), Read("three words here")]
+    sources = [Read("one"), Read(""), Read("one two six. " * 60), Read("three words here")]
     alone = [by(plain).digest(source) for source in sources]
     plain.asked.clear()
 
@@ -207,7 +215,7 @@ def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: Plain) -
 
 
 def test_a_long_text_tells_how_far_it_is(plain: Plain) -> None:
-    source = Read("a b c. " * 2000)
+    source = Read("one two six. " * 2000)
     digest(source, by(plain, 1000))
     assert source.heard == sorted(source.heard)
     assert (len(source.heard), source.heard[-1]) == (len(plain.asked), 1.0)
@@ -247,7 +255,9 @@ def test_the_recipe_follows_the_model_and_the_limits(tmp_path: Path) -> None:
 def test_a_service_is_sent_what_a_child_has_cut(tmp_path: Path) -> None:
     with ModelServer(embeds()) as server:
         digester = SearchSemantic(replace(ENDPOINT, url=server.url))
-        source = replace(having(doc_to_markdown="α b c. " * 60, classify_document='{"title": "T"}'), scratch=tmp_path)
+        source = replace(
+            having(doc_to_markdown="α two six. " * 60, classify_document='{"title": "T"}'), scratch=tmp_path
+        )
         digester.prepare(source)
         output, told = digest(replace(source, inputs={}), digester)
 

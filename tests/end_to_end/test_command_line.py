@@ -36,7 +36,7 @@ def test_status_has_the_promised_shape(digested: RunningChyme) -> None:
     assert ended.code == 0
     told = ended.json
     assert told["files"] == 10
-    assert told["digests"] == {"todo": 0, "in-progress": 0, "completed": 48, "skipped": 172, "failed": 0}
+    assert told["digests"] == {"todo": 0, "in-progress": 0, "completed": 57, "skipped": 173, "failed": 0}
     assert set(told["documents"]) == {"processing", "stale", "completed", "needs-classification", "failed"}
     assert told["documents"]["completed"] == 10
     assert told["outdated"] == 0
@@ -156,7 +156,7 @@ def test_looking_after_a_vault(chyme: RunningChyme) -> None:
             """
         )
     )
-    understood = dict.fromkeys(("classify-document", "tags", "slug", "tag-embeddings"), 1)
+    understood = dict.fromkeys(("classify-document", "tags", "slug", "tag-embeddings", "search-semantic"), 1)
     assert runs == {"doc-to-markdown": 1, "doc-to-screenshot": 1, "search-keyword": 2, **understood}
 
     assert chyme.run("retry", "--json").json == {"digests": 2}  # its text and its first page

@@ -96,7 +96,7 @@ def test_misbehaving_parsers_fail_their_own_file_and_nobody_else(chyme: RunningC
     chyme.drop("later/after.md", "# After the storm")
     after = chyme.run("digest", "later")
     assert after.code == 0, after.err
-    assert chyme.rows("SELECT count(*) FROM digests WHERE file_path LIKE 'later/%' AND status = 'completed'") == [(11,)]
+    assert chyme.rows("SELECT count(*) FROM digests WHERE file_path LIKE 'later/%' AND status = 'completed'") == [(13,)]
     assert chyme.run("verify").code == 0
 
 

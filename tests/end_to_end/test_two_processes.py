@@ -7,8 +7,8 @@ import signal
 import pytest
 from running_chyme import RunningChyme, wait_until
 
-FILES = 500
-DIGESTS = 5  # of a note: classify-document, tags, slug, tag-embeddings, search-keyword
+FILES = 300
+DIGESTS = 6  # of a note: classify-document, tags, slug, tag-embeddings, search-keyword, search-semantic
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from chyme.engines.llm.local_process import ServerProcess
 from chyme.engines.llm.local_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
 from chyme.engines.llm.local_turns import Turns
-from chyme.engines.weights.known import KNOWN, LLM, SMOLLM2, USUAL
+from chyme.engines.weights.known import KNOWN, LLM, MULTILINGUAL, SMOLLM2, USUAL
 from chyme.errors import ChymeError
 
 
@@ -180,7 +180,7 @@ def test_every_text_and_list_of_a_schema_has_an_end() -> None:
 
 
 def test_large_weights_are_fetched_only_when_they_are_named() -> None:
-    assert set(KNOWN) - set(USUAL) == {LLM.capability, SMOLLM2.capability}
+    assert set(KNOWN) - set(USUAL) == {LLM.capability, SMOLLM2.capability, MULTILINGUAL.capability}
 
 
 def test_the_parts_of_the_weights_are_joined_in_their_order() -> None:

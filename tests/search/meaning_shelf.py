@@ -62,6 +62,7 @@ class EveryVector:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self.note: str | None = None
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         rows = {id_: blob for id_, _, blob in vectors.since(self._db, embedder.id, 0, 100_000)}
@@ -70,6 +71,9 @@ class EveryVector:
             for id_, file_id in vectors.visible(self._db, list(rows), where).items()
         ]
         return sorted(found, key=lambda match: (-match.score, match.passage_id))[:count]
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        return self.note
 
 
 def _numbers(blob: bytes) -> tuple[float, ...]:
@@ -85,7 +89,8 @@ class MeaningShelf(Shelf):
         self.knows = Knows(self._meaning)
         model, dimension = (real.model, real.dimension) if real else (MODEL, DIMENSION)
         self.embedder = embedders.ensure(db, model, dimension, "now")
-        self.index = Search(lambda: db, SqliteIndex(lambda: db, EveryVector(db)), self.knows)
+        self.vectors = EveryVector(db)
+        self.index = Search(lambda: db, SqliteIndex(lambda: db, self.vectors), self.knows)
 
     def put_meant(
         self,

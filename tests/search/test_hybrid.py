@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 
 import pytest
-from keyword_shelf import open_database
-from meaning_shelf import MeaningShelf
+from keyword_shelf import Shelf, open_database
+from meaning_shelf import DIMENSION, Knows, MeaningShelf, meaning
 
+from chyme.decide.query import Term
+from chyme.decide.snippet import cut_telling, telling
 from chyme.errors import UsageError
-from chyme.model import Kind, Place, Upstream, Voice
+from chyme.model import Kind, Passage, Place, Upstream, Voice
 from chyme.search.result import as_json
-from chyme.store import people, places, voices
+from chyme.search.search import Search
+from chyme.search.sqlite import SqliteIndex
+from chyme.store import people, places, vectors, voices
 
 
 @pytest.fixture
@@ -55,7 +60,12 @@ def test_one_word_of_many_does_not_stand_before_what_is_meant(notes: MeaningShel
 
 def test_half_of_what_the_question_says_is_as_good_as_its_meaning(notes: MeaningShelf) -> None:
     assert notes.paths("wages travel automobile") == ["budget.txt", "car.txt"]
-    assert notes.paths("budget of the automobile")[0] == "budget.txt"  # by its name
+    assert notes.paths("travel budget of the automobile")[0] == "budget.txt"
+
+
+def test_a_name_with_one_of_the_words_does_not_stand_before_what_is_clearly_meant(notes: MeaningShelf) -> None:
+    assert why(notes, "budget of the automobile") == {"car.txt": ("meaning",), "budget.txt": ("name",)}
+    assert notes.paths("budget of the automobile") == ["car.txt", "budget.txt"]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +168,73 @@ def test_a_question_that_cannot_be_read_says_nothing_unless_meaning_was_wanted(n
     assert notes.hybrid("garage", mode="meaning").notes == ("nothing can be found by meaning yet; searched by words",)
 
 
+def failed(shelf: Shelf, path: str, category: str, error: str) -> None:
+    shelf.db.execute(
+        """
+        INSERT INTO digests (id, file_id, file_path, digester, status, error, error_category, settled,
+                             created_at, updated_at)
+        SELECT path, id, path, 'search-semantic', 'failed', ?, ?, 0, 'now', 'now' FROM files WHERE path = ?
+        """,
+        (error, category, path),
+    )
+
+
+def test_when_no_file_could_be_embedded_the_reason_and_the_way_out_are_told(shelf: Shelf) -> None:
+    search = Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db), Knows(meaning))
+    assert search.search("garage").notes == ()  # an empty vault needs no explanation
+    shelf.put("in/car.txt", "the garage")
+    failed(shelf, "in/car.txt", "unavailable", "car.txt: the weights are not here; run 'chyme weights embedding'")
+    note = "not searched by meaning: the weights are not here; run 'chyme weights embedding'"
+    assert search.search("garage").notes == (note,)
+    assert [hit.path for hit in search.search("garage").hits] == ["in/car.txt"]
+    assert search.search("garage", mode="meaning").notes == (f"{note}; searched by words",)
+    assert search.search("garage", mode="words").notes == ()
+    assert search.search("kind:text").notes == ()
+
+
+def test_before_the_first_file_is_embedded_that_is_told(shelf: Shelf) -> None:
+    search = Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db), Knows(meaning))
+    shelf.put("car.txt", "the garage")
+    failed(shelf, "car.txt", "unavailable", "x")
+    shelf.db.execute("UPDATE digests SET status = 'todo', error = NULL, error_category = NULL")
+    assert search.search("garage").notes == ("no file has been read for its meaning yet; that is under way",)
+
+
+def test_what_is_searched_instead_is_also_what_is_meant(notes: MeaningShelf) -> None:
+    for mode in ("both", "meaning"):
+        result = notes.hybrid("where is the dentits", mode=mode)
+        assert (result.corrected, result.hits[0].path) == ({"dentits": "dentist"}, "dentist.txt")
+    assert notes.knows.asked == ["where is the dentist"] * 2
+
+
+def test_where_meaning_does_not_help_typing_errors_are_forgiven_as_ever(notes: MeaningShelf) -> None:
+    assert notes.hybrid("coast garage").corrected == {}
+    notes.knows.gone = "the embedder is busy"
+    assert notes.hybrid("coast garage").corrected == {"coast": "cost"}
+
+
+def test_an_engine_that_does_not_know_all_vectors_says_so(notes: MeaningShelf) -> None:
+    notes.vectors.note = "not all is read"
+    for mode in ("both", "meaning"):
+        result = notes.hybrid("garage", mode=mode)
+        assert (result.notes, result.total_is_exact) == (("not all is read",), False)
+    assert notes.hybrid("garage", mode="words").notes == ()
+    like_it = notes.index.similar("car.txt")
+    assert (like_it.notes, like_it.total_is_exact) == (("not all is read",), False)
+
+
+def test_who_wanted_meaning_is_told_that_words_answered(notes: MeaningShelf) -> None:
+    notes.knows.gone = "the embedder does not know the script or language of this question"
+    assert notes.hybrid("garage", mode="meaning").notes == (f"{notes.knows.gone}; searched by words",)
+
+
+def test_a_very_long_passage_is_not_read_to_its_end_for_a_snippet() -> None:
+    text = "Numbers of the quarter. " * 1000
+    late = "The whale sings, and the whale of the whale song is a whale."
+    assert telling(text + late * 200)[1] <= 20_000
+    assert cut_telling(text + late, [Term("whale")]).marks == ()
+
+
 def test_a_vanished_file_is_not_found_by_its_meaning(notes: MeaningShelf) -> None:
     notes.db.execute("UPDATE files SET vanished_at = 'now' WHERE path = 'car.txt'")
     assert notes.paths("automobile") == []
@@ -173,6 +250,33 @@ def test_a_hit_by_meaning_shows_its_telling_sentence(meant: MeaningShelf) -> Non
     assert hit.snippet.text.startswith("The whale sings in the deep ocean")
     assert hit.snippet.cut_before
     assert hit.place == Place(0, 128)
+
+
+def test_a_passage_of_one_word_gives_way_to_one_that_says_more(meant: MeaningShelf) -> None:
+    sheet = meant.put("ducks.xlsx", kind=Kind.DOCUMENT)
+    texts = ["Sheet1", "Year: 2019, freshwater ducks: 120, geese: 45", "Sheet2"]
+    found = [
+        Passage("doc-to-markdown", at, text, Place(at * 100, at * 100 + len(text))) for at, text in enumerate(texts)
+    ]
+    numbers = [meaning("whale"), meaning("whale word", 1), meaning("whale")]  # thin ones mean what the title does
+    blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in numbers)
+    vectors.replace(meant.db, sheet, meant.embedder.id, found, blob, meant.embedder.dimension, False)
+    (hit,) = meant.hybrid("ocean").hits
+    assert (hit.snippet.text, hit.place) == (texts[1], Place(100, 144))
+
+
+def test_where_only_thin_passages_are_near_the_next_ones_are_shown_before_them(meant: MeaningShelf) -> None:
+    sheet = meant.put("ducks.xlsx", kind=Kind.DOCUMENT)
+    other = meant.put("other.txt")
+    texts = ["Sheet1", "Year: 2019, freshwater ducks: 120, geese: 45"]
+    found = [
+        Passage("doc-to-markdown", at, text, Place(at * 100, at * 100 + len(text))) for at, text in enumerate(texts)
+    ]
+    blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in (meaning("whale"), meaning("nothing", 7)))
+    vectors.replace(meant.db, sheet, meant.embedder.id, found, blob, meant.embedder.dimension, False)
+    vectors.replace(meant.db, other, meant.embedder.id, found[1:], blob[len(blob) // 2 :], DIMENSION, False)
+    (hit,) = meant.hybrid("ocean").hits
+    assert [piece.snippet.text for piece in hit.passages] == [texts[1], "Sheet1"]
 
 
 def test_overlapping_passages_of_one_source_are_shown_once(notes: MeaningShelf) -> None:
@@ -268,6 +372,7 @@ def test_facets_of_filters_alone_of_nothing_and_of_meaning_alone(notes: MeaningS
     assert kinds("") == ()
     assert kinds("supper", "meaning") == (("text", 2),)
     assert kinds("quantum", "meaning") == ()
+    assert kinds("numbers", "meaning") == ()  # though the word stands in one
 
 
 def test_facets_of_words_meaning_and_both(crowd: MeaningShelf) -> None:

@@ -60,7 +60,9 @@ def test_what_cannot_be_searched_by_is_told(office: Shelf) -> None:
     assert "nobody here is called “anna”" in office.ask("acme person:anna").notes[0]
     assert "is no date" in office.ask("acme date:yesterday").notes[0]
     assert "is unknown" in office.ask("acme status:sleepy").notes[0]
-    assert "names ending in .pdf" in office.ask("acme kind:pdf").notes[0]
+    assert "names ending in .imgae" in office.ask("acme kind:imgae").notes[0]
+    for known in ("acme kind:pdf", "acme -kind:pdf"):
+        assert office.ask(known).notes == ()
 
 
 def test_without_words_files_are_listed_newest_first(office: Shelf) -> None:

@@ -116,3 +116,32 @@ def test_a_question_about_nothing_here_is_not_bent_to_words_that_are(
 ) -> None:
     result = vaults[len(THIRTY)].hybrid(question)
     assert (result.hits, result.corrected) == ((), {})
+
+
+WATER = {
+    "cat": "A photograph of a cat. cat. a cat, in the middle. animal",
+    "ducks": "| Year | Freshwater Ducks | Geese | Swans |\n| 2019 | 120 | 45 | 12 |",
+    "leak": "Water came through the ceiling; the plumber is told.",
+    "plants": "Water the plants twice a week, the ferns every day.",
+    "pool": "The pool is closed; water samples go to the town.",
+    "coffee": "Two parts water, one part coffee, four minutes.",
+}
+
+
+@pytest.fixture(scope="module")
+def water(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeaningShelf]:
+    try:
+        embedder = load(EmbeddingSettings())
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+    shelf = MeaningShelf(open_database(tmp_path_factory.mktemp("water") / "vault.db"), embedder)
+    for name, text in WATER.items():
+        shelf.put_meant(f"{name}.txt", text)
+    yield shelf
+    shelf.db.close()
+
+
+@pytest.mark.parametrize("question", ["animals living in water", "animal living in water"])
+def test_what_is_nearest_is_not_pushed_behind_files_that_share_a_word(water: MeaningShelf, question: str) -> None:
+    assert water.paths(question, mode="meaning")[0] == "ducks.txt"
+    assert water.paths(question)[:2] == ["cat.txt", "ducks.txt"]

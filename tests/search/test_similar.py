@@ -6,6 +6,7 @@ import pytest
 from meaning_shelf import MeaningShelf
 
 from chyme.errors import UsageError
+from chyme.model import Kind
 from chyme.search.result import as_json
 
 
@@ -74,6 +75,40 @@ def test_without_vectors_title_and_tags_are_compared_and_that_is_told(notes: Mea
     assert {hit.path: hit.why for hit in result.hits} == {"harbour.txt": ("words", "name"), "tagged.txt": ("name",)}
     assert result.total == 2
     assert result.notes == ("what this file means is not known (yet); compared by its title and tags",)
+
+
+def settled(notes: MeaningShelf, file_id: int, status: str, content: str | None) -> None:
+    notes.db.execute(
+        """
+        INSERT INTO digests (id, file_id, file_path, digester, status, content, settled, created_at, updated_at)
+        SELECT path, id, path, 'search-semantic', ?, ?, 1, 'now', 'now' FROM files WHERE id = ?
+        """,
+        (status, content, file_id),
+    )
+
+
+def test_a_file_that_was_read_and_has_no_text_is_said_to_have_none(notes: MeaningShelf) -> None:
+    empty = "this file has no text that could be compared; compared by its title and tags"
+    settled(notes, notes.put("blank.png", kind=Kind.IMAGE, hash_="blank"), "completed", '{"passages": 0}')
+    settled(notes, notes.put("tool.bin", kind=Kind.OTHER, hash_="tool"), "skipped", None)
+    settled(notes, notes.put("other.txt", hash_="other"), "completed", '{"passages": 3}')  # by another embedder
+    assert notes.index.similar("blank.png").notes == (empty,)
+    assert notes.index.similar("tool.bin").notes == (empty,)
+    assert "not known (yet)" in notes.index.similar("other.txt").notes[0]
+
+
+def test_what_is_compared_by_words_shows_which(notes: MeaningShelf) -> None:
+    notes.put("scan.pdf", title="The harbour", hash_="scan")
+    notes.put("boats.txt", "Many boats lie in the harbour of the town.", hash_="harbour")
+    (hit,) = notes.index.similar("scan.pdf").hits
+    assert [hit.snippet.text[start:end] for start, end in hit.snippet.marks] == ["harbour"]
+
+
+@pytest.mark.parametrize("path", ["in", "in/", "in/deep"])
+def test_a_folder_is_said_to_be_one(notes: MeaningShelf, path: str) -> None:
+    notes.put_meant("in/deep/car.txt", "tyres")
+    with pytest.raises(UsageError, match="is a folder"):
+        notes.index.similar(path)
 
 
 @pytest.mark.parametrize("path", ["nowhere.txt", "", "gone.txt"])

@@ -320,6 +320,7 @@ def test_where_nothing_can_be_written_the_newest_are_found_in_memory(vault: Vect
     cache = vault.cache()
     assert not cache.refresh(embedder)
     assert cache.count(embedder) == SMALL.chunk
+    assert "files may be missing" in (vault.meaning(cache).meaning_note(embedder) or "")
 
 
 WRITE_AND_DIE = """
@@ -427,6 +428,7 @@ def test_a_large_backlog_is_read_in_the_background(vault: VectorVault) -> None:
     vault.db = connect(vault.path)
     cache = vault.cache(at_once=16, tended=True)
     assert not cache.refresh(embedder)
+    assert "files may be missing" in (vault.meaning(vault.cache()).meaning_note(embedder) or "")  # nothing read so far
     waited = threading.Event()
     for _ in range(6000):
         if cache.count(embedder) == 200:
@@ -435,6 +437,7 @@ def test_a_large_backlog_is_read_in_the_background(vault: VectorVault) -> None:
     cache.close()
     assert_right(vault, cache, embedder)
     assert cache.count(embedder) == 200
+    assert vault.meaning(cache).meaning_note(embedder) is None
 
 
 def test_a_search_that_sees_many_gone_has_them_counted(vault: VectorVault) -> None:

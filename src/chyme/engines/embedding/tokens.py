@@ -45,11 +45,14 @@ class Tokens:
         return bool(pieces) and UNKNOWN not in pieces and letters >= _AT_LEAST * len(pieces)
 
     def reads(self, text: str) -> bool:
-        """Whether most of a text is in Latin letters, the only ones the model has seen more than a few words in."""
+        """Whether most of a text is in Latin letters, the only ones the model has seen more than a few words in.
+
+        A letter, a number or a word that nobody ever wrote is near to everything, and says nothing.
+        """
         pieces = [piece.removeprefix("##") for piece in self._tokenizer.encode(_sound(text[:_ENOUGH])).tokens[1:-1]]
         strange = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
-        latin = sum(piece != UNKNOWN and piece.isascii() and piece.isalpha() for piece in pieces)
-        return bool(pieces) and latin >= strange
+        latin = [piece for piece in pieces if piece != UNKNOWN and piece.isascii() and piece.isalpha()]
+        return bool(latin) and len(latin) >= strange and sum(map(len, latin)) >= _AT_LEAST * len(latin)
 
 
 def _sound(text: str) -> str:
