@@ -92,7 +92,7 @@ def test_it_reads_what_is_mostly_in_latin_letters(embedder: PassageEmbedder, tex
         "Η γλώσσα",
         "pay 请在星期五之前付款",
         "☃",
-        "T",  # near to everything, as are all of these: measured, a letter read in a photo answered half of all questions
+        "T",  # as all of these near to everything: one letter read in a photo answered half of all questions
         "2023-04-05 | 17.50",
         "qqqxyzzy",
         "",

@@ -17,8 +17,10 @@ from chyme.decide.rank import PASSAGES_SHOWN, Match, Ranked
 DEPTH = 100  # files of each list that are fused; behind them the order by words goes on
 _LEAST_SPREAD = 0.05  # of what lies above the floor: files that are all about as near differ by nothing much
 _ENOUGH = 0.5  # who has so much of what the question says has answered it
-_AGREED = 5  # the first files of both lists, among which some may stand in both
-_LEAN_ON = 2  # so many of these say what else may be meant
+_CLEARLY = 1 / 3  # of the way from the floor to equality: who is so near is not near by chance
+_FIRST_BY_WORDS = 5  # files among which the nearest may stand too
+_LEAN_ON = 2  # the nearest files: those that are among the first by words say what else may be meant
+_LONG = 30  # files: in a shorter list those that are leaned on would leave nothing to the others
 _LEAN = 0.5  # how much they count beside the question
 
 
@@ -89,7 +91,16 @@ def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered:
         )
         for file_id in words.keys() | meaning.keys()
     ]
-    return sorted(fused, key=lambda file: (-file.score, file.worded is None, file.file_id))
+    return sorted(fused, key=lambda file: (-round(file.score, 6), _second_to(file, floor), file.file_id))
+
+
+def _second_to(file: Fused, floor: float) -> int:
+    """Of files that score alike: words in the text first, then what is clearly near, words in the name, the rest."""
+    if file.worded is not None and file.worded.by_words:
+        return 0
+    if file.near is not None and file.near.score >= floor + _CLEARLY * (1 - floor):
+        return 1
+    return 2 if file.worded is not None else 3
 
 
 def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) -> dict[int, float]:
@@ -107,12 +118,10 @@ def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) ->
     return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
 
 
-def agreed(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered: float = 1.0) -> list[Near]:
-    """The best files that are among the first by words and by meaning alike: they are likely to be what is meant."""
-    first = {file.file_id for file in worded[:_AGREED]} & {file.file_id for file in near[:_AGREED]}
-    fused = fuse(worded, near, floor, answered)
-    order = [file.near for file in fused if file.near is not None and file.file_id in first]
-    return order[:_LEAN_ON]
+def agreed(worded: Sequence[Ranked], near: Sequence[Near]) -> list[Near]:
+    """The nearest files of a long list that are among the first by words too: they are likely to be what is meant."""
+    first = {file.file_id for file in worded[:_FIRST_BY_WORDS]}
+    return [file for file in near[:_LEAN_ON] if file.file_id in first] if len(near) >= _LONG else []
 
 
 def leaning(question: Sequence[float], towards: Sequence[bytes], vectors: Mapping[int, bytes]) -> dict[int, float]:

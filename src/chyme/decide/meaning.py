@@ -26,10 +26,20 @@ def same_text(before: str | None, after: str | None) -> bool:
     return known is not None and known == _hash_in(after)
 
 
+def embedded_passages(content: str | None) -> int:
+    """How many passages were embedded."""
+    found = _told(content).get("passages")
+    return found if isinstance(found, int) else 0
+
+
 def _hash_in(content: str | None) -> str | None:
+    found = _told(content).get(TEXT_HASH)
+    return found if isinstance(found, str) else None
+
+
+def _told(content: str | None) -> dict[str, object]:
     try:
         told = json.loads(content) if content else None
     except (ValueError, RecursionError):
-        return None
-    found = told.get(TEXT_HASH) if isinstance(told, dict) else None
-    return found if isinstance(found, str) else None
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -151,7 +151,8 @@ def _quoted(text: str, prefix: bool) -> str:
 def corrected(query: Query, instead: dict[str, str]) -> Query:
     """The question with mistyped words replaced."""
     terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
-    return replace(query, terms=terms)
+    said = " ".join(instead.get(word, word) for word in query.said.split(" "))
+    return replace(query, terms=terms, said=said)
 
 
 def plain_word(term: Term) -> str | None:

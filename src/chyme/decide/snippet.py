@@ -21,6 +21,7 @@ Span = tuple[int, int]
 _SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]{0,3}\s+|[。！？]+|\n+")
 _SHORT = 4  # words; a heading of two tells less than a sentence with the same words
+_LONGEST = 20_000  # characters of a passage in which the telling bit is looked for
 _WORD_LIMIT = 20  # how far a cut may move to spare a word
 
 
@@ -86,6 +87,7 @@ def cut_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snipp
 
 def telling(text: str) -> Span:
     """The sentence of a passage that says most of what the passage speaks of."""
+    text = text[:_LONGEST]
     sentences = _sentences(text)
     words = [[stem(fold(token[0])) for token in tokens_of(text[start:end])] for start, end in sentences]
     spoken_of = Counter(word for some in words for word in some if len(word) > 2 and word not in STOP_WORDS)
@@ -99,6 +101,7 @@ def telling(text: str) -> Span:
 
 def cut_telling(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
     """For a passage found by its meaning: the stretch with most of the terms, else from its telling sentence on."""
+    text = text[:_LONGEST]
     if find(text, terms):
         return cut_snippet(text, terms, length)
     start, _ = telling(text)

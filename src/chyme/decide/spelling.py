@@ -10,6 +10,8 @@ from chyme.decide.stem import fold
 
 SHORTEST, LONGEST = 4, 24
 _TWO_ERRORS_FROM = 8  # shorter words have too many neighbours at two errors
+_SHORT = 5  # letters; of such words a good part are one letter from another word that means something else
+_VOWELS = frozenset("aeiouy")
 # A combining mark stays with its letter.
 _TOKENS = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 
@@ -64,3 +66,16 @@ def distance(one: str, other: str) -> int:
             now.append(min(cost, before[column - 2] + 1) if swapped else cost)
         before, last = last, now
     return last[-1]
+
+
+def surely_meant(word: str, other: str, *, alone: bool) -> bool:
+    """Whether a typed word is hardly a word of its own: letters were swapped, or it begins like the other and, unless
+    it is of some length and one letter off, has the same consonants. Beside others (not `alone`) a short one is left.
+    """
+    if sorted(word) == sorted(other):
+        return True
+    if word[0] != other[0] or (len(word) <= _SHORT and not alone):
+        return False
+    if len(word) > _SHORT and distance(word, other) == 1:
+        return True
+    return set(word) - _VOWELS == set(other) - _VOWELS

@@ -11,6 +11,7 @@ from typing import ClassVar
 from chyme.decide.chunk import CHARACTERS_PER_TOKEN, cut, estimate
 from chyme.decide.documents import told_title
 from chyme.decide.meaning import SEMANTIC, TEXT_HASH, text_hash
+from chyme.decide.worth_finding import has_word
 from chyme.digester import Digester, Source
 from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
 from chyme.engines.embedding.passages import PassageEmbedder, PassageEmbedding, load_passage_embedder
@@ -212,6 +213,8 @@ class SearchSemantic(Digester):
             spans = cut(text.text, text.places, window=reader.window, count_tokens=reader.count_tokens)
             for span in spans:
                 bit = text.text[span.start : span.end]
+                if not has_word(bit):
+                    continue
                 if len(passages) >= self._most:
                     left_out += 1
                 elif reader.reads(bit):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.decide.chunk import markdown_headings
 from chyme.decide.readable import Readable, readable, writable
+from chyme.decide.worth_finding import without_notes
 from chyme.digester import Source
 from chyme.engines.text import read_text
 from chyme.model import Kind
@@ -15,6 +16,7 @@ TEXT_LIMIT = 5_000_000  # characters of one file
 LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 FILE = "file"  # the source of passages that stand in the file itself
 
+_WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with what chyme says about them
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 
 
@@ -55,5 +57,6 @@ def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str
             continue
         if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
             continue  # the corrected transcript says the same at the same seconds
-        texts.append((name, readable(output)))
+        told = readable(output)
+        texts.append((name, replace(told, text=without_notes(told.text)) if name in _WITH_NOTES else told))
     return texts

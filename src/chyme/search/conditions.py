@@ -12,7 +12,7 @@ from chyme.decide.tag_meant import meant
 from chyme.decide.tag_names import comparable, given
 from chyme.errors import UsageError
 from chyme.model import Kind
-from chyme.store import matches, people, tags
+from chyme.store import matches, people, tags, verified
 from chyme.store.matches import Condition
 
 _Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
@@ -59,15 +59,21 @@ def _condition(db: Connection, number: int, filter_: Filter) -> _Answer:
         return _person(db, number, filter_.value)
     if filter_.field == "tag":
         return _tag(db, number, filter_.value)
+    if filter_.field == "kind":
+        return _kind(db, number, filter_.value)
     return _BY_FIELD[filter_.field](number, filter_.value)
 
 
-def _kind(number: int, value: str) -> _Answer:
+def _kind(db: Connection, number: int, value: str) -> _Answer:
+    """A kind, else an ending that names have; only where none has it, that is worth a word."""
     asked = value.lower()
     kind = _KINDS.get(asked, asked)
     if kind in tuple(Kind):
         return matches.has_kind(number, kind), None
-    return matches.has_ending(number, asked), f"{asked} is no kind of file; searched for names ending in .{asked}"
+    ending = matches.has_ending(number, asked)
+    if verified.files_that_meet(db, matches.all_of([ending]), 1):
+        return ending, None
+    return ending, f"{asked} is no kind of file; searched for names ending in .{asked}"
 
 
 def _date(number: int, value: str) -> _Answer:
@@ -112,7 +118,6 @@ def _named(column: str, number: int, value: str) -> _Answer:
 
 
 _BY_FIELD: dict[str, Callable[[int, str], _Answer]] = {
-    "kind": _kind,
     "date": _date,
     "status": _state,
     "ext": lambda number, value: (matches.has_ending(number, value.lstrip(".")), None),

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 
 from chyme.decide.query import Term, expression, plain_word
-from chyme.decide.spelling import correctable, lookups, nearest
+from chyme.decide.spelling import correctable, lookups, nearest, surely_meant
 from chyme.decide.stop_words import STOP_WORDS
 from chyme.store import dictionary, matches
 
 _TRIED, _FREQUENT = 12, 200
-_SHORT = 5  # letters; of such words a good part are one letter from another word that means something else
 
 
 def corrections(db: Connection, terms: Sequence[Term], *, surely: bool = False) -> dict[str, str]:
     """For words that stand nowhere: the nearest word that stands somewhere, the more frequent one of equals.
 
-    What is nearest to a small word is left alone: a small word finds nothing that was meant. `surely`: of several
-    words, none is replaced by what may well be another word (`cake` by `case`).
+    What is nearest to a small word is left alone: a small word finds nothing that was meant. `surely`: none is replaced
+    by what may well be another word (`president` by `present`).
     """
     instead: dict[str, str] = {}
     for term in terms:
@@ -28,8 +27,8 @@ def corrections(db: Connection, terms: Sequence[Term], *, surely: bool = False) 
         if term.prefix and dictionary.beginning_with(db, word, 1):
             continue
         known = dictionary.spelt_like(db, lookups(word))
-        if surely and len(terms) > 1 and len(word) <= _SHORT:
-            known = [other for other in known if sorted(other) == sorted(word)]  # letters swapped
+        if surely:
+            known = [other for other in known if surely_meant(word, other, alone=len(terms) == 1)]
         near = nearest(word, known)[:_TRIED]
         counted = [
             (-errors, sum(matches.frequency(db, expression([Term(other)]), _FREQUENT)), -place, other)

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from sqlite3 import Connection
 
-from chyme.decide.fuse import Fused
+from chyme.decide.fuse import Fused, Near
 from chyme.decide.people import Person
 from chyme.decide.query import Term, plain_word
 from chyme.decide.rank import PASSAGES_SHOWN
 from chyme.decide.snippet import Snippet, cut_snippet, cut_telling, find, telling
+from chyme.decide.worth_finding import is_thin
 from chyme.model import Passage
 from chyme.search.pinpoint import pinpointed
 from chyme.search.result import Hit, Piece
 from chyme.store import dictionary, matches, passages, vectors, voices
 from chyme.store.matches import Found
 
+_LOOK_AHEAD = 3  # passages behind a thin one, of which one may say more
 _SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
 
 
@@ -34,7 +36,7 @@ def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> li
     asked = _marked(db, terms)
     known = matches.files(db, [file.file_id for file in files])
     texts = passages.by_id(db, [id_ for file in files if file.worded for id_ in file.worded.passages])
-    meant = vectors.by_id(db, [id_ for file in files if file.near for id_ in file.near.passages])
+    meant = _meant(db, files)
     who = voices.speaking(db, known)
     hits = []
     for file in files:
@@ -42,6 +44,27 @@ def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> li
             bits = _bits(file, _of(file, texts), _of(file, meant))
             hits.append(_hit(db, file, known[file.file_id], bits, asked, who.get(file.file_id, {})))
     return hits
+
+
+def _meant(db: Connection, files: Sequence[Fused]) -> dict[int, tuple[int, Passage]]:
+    """The passages near to what was meant; and those that come next where a file has but thin ones."""
+    near = [file.near for file in files if file.near]
+    known = vectors.by_id(db, [id_ for file in near for id_ in file.passages])
+    thin = [file for file in near if all(is_thin(known[id_][1].text) for id_ in file.passages if id_ in known)]
+    return known | vectors.by_id(db, [id_ for file in thin for id_ in _next(file)])
+
+
+def _next(file: Near) -> range:
+    """The ids of a file's passages follow each other."""
+    return range(file.passages[0] + 1, file.passages[0] + 1 + _LOOK_AHEAD) if file.passages else range(0)
+
+
+def _telling(file: Near, meant: Mapping[int, Passage]) -> list[Passage]:
+    """The passages of a file, nearest first. A thin one is near for its title, and gives way to one that says why."""
+    found = [meant[id_] for id_ in file.passages if id_ in meant]
+    if all(is_thin(passage.text) for passage in found):
+        found += [meant[id_] for id_ in _next(file) if id_ in meant and meant[id_] not in found]
+    return sorted(found, key=lambda passage: is_thin(passage.text))[:PASSAGES_SHOWN]
 
 
 def _of(file: Fused, passages: Mapping[int, tuple[int, Passage]]) -> dict[int, Passage]:
@@ -58,7 +81,7 @@ def _marked(db: Connection, terms: Sequence[Term]) -> list[Term]:
 def _bits(file: Fused, texts: Mapping[int, Passage], meant: Mapping[int, Passage]) -> list[_Bit]:
     """The passages of both kinds by turns, those that say more for the file first, what overlaps only once."""
     by_words = [_Bit(texts[id_], False) for id_ in (file.worded.passages if file.worded else ()) if id_ in texts]
-    by_meaning = [_Bit(meant[id_], True) for id_ in (file.near.passages if file.near else ()) if id_ in meant]
+    by_meaning = [_Bit(passage, True) for passage in (_telling(file.near, meant) if file.near else ())]
     first, second = (by_meaning, by_words) if file.meaning_first else (by_words, by_meaning)
     shown: list[_Bit] = []
     for bit in chain.from_iterable(zip_longest(first, second)):

@@ -31,3 +31,6 @@ class Index(Protocol):
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        """What there is to say about `by_meaning` as it answers now: that it does not know all passages yet."""

@@ -70,6 +70,13 @@ class RemoteIndex:
             found.sort(key=lambda match: (-match.score, match.passage_id))
         return found[:count]
 
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        """Why the vault's own vectors answer, if they do."""
+        _, why_not = _waiting(self._read(), self._meaning)
+        if why_not is None:
+            return None
+        return self._local.meaning_note(embedder) or f"{why_not}; the vault's own index answered"
+
     def _with_waiting(self, found: Worded, query: Query, where: Condition, last: int) -> Worded:
         """Both scores are BM25 over much the same texts, so they may stand in one list."""
         fresh = self._local.by_words(query, _and_waiting(where), last)

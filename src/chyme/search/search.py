@@ -23,7 +23,7 @@ from chyme.search.near import nearest_passages
 from chyme.search.questions import Questions
 from chyme.search.result import SearchResult
 from chyme.search.similar import similar_files
-from chyme.store import embedders, facets, matches, passages, vectors
+from chyme.store import embedders, facets, matches, passages, unmeant, vectors
 from chyme.store.embedders import Embedder
 from chyme.store.facets import Facets
 from chyme.store.matches import Condition
@@ -33,7 +33,9 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _FACETED = 2000  # files whose facets are counted, when words were asked for
 _COUNTED = 500  # files with words of the question, up to which those found by meaning are looked up among them
 _WORD_FOR_WORD = "what stands in quotes is searched word for word, not by meaning"
-_NO_MEANING = "nothing can be found by meaning yet; searched by words"
+_NO_MEANING = "nothing can be found by meaning yet"
+_BEING_READ = "no file has been read for its meaning yet; that is under way"
+_BY_WORDS = "searched by words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class _Found:
     exact: bool = True
     notes: tuple[str, ...] = ()
     near: tuple[int, ...] = ()  # every file that was found by its meaning
+    by_meaning_only: bool = False
 
 
 class Search:
@@ -81,9 +84,7 @@ class Search:
         began = time.perf_counter()
         db = self._read()
         query = parse(text, typing=typing)
-        meant, why_not = self._meant(db, query, mode, typing) if query.terms else (None, ())
-        instead = corrections(db, query.terms, surely=meant is not None)
-        query = corrected(query, instead)
+        query, instead, meant, why_not = self._understood(db, query, mode, typing)
         where, notes = conditions_of(db, query)
         page = slice(offset, offset + limit)
         if query.terms:
@@ -94,7 +95,7 @@ class Search:
         else:
             files = [Fused(file_id, 0.0) for file_id in matches.listed(db, limit, offset, where)]
             found = _Found(files, matches.count_listed(db, where))
-        counted, counted_all = self._facets(db, query, where, mode, found) if facets else (None, True)
+        counted, counted_all = self._facets(db, query, where, found) if facets else (None, True)
         hits = hits_of(db, found.files, query.terms)
         return SearchResult(
             hits=tuple(hits),
@@ -102,7 +103,7 @@ class Search:
             total_is_exact=found.exact,
             ms=(time.perf_counter() - began) * 1000,
             corrected=instead,
-            notes=query.notes + notes + found.notes,
+            notes=tuple(dict.fromkeys(query.notes + notes + found.notes)),
             facets=counted,
             facets_are_exact=counted_all,
         )
@@ -113,18 +114,34 @@ class Search:
         result = similar_files(self._read(), self._index, self._floors, path, slice(offset, offset + limit))
         return replace(result, ms=(time.perf_counter() - began) * 1000)
 
+    def _understood(
+        self, db: Connection, query: Query, mode: Mode, typing: bool
+    ) -> tuple[Query, dict[str, str], _Meant | None, tuple[str, ...]]:
+        """The question without typing errors, what was replaced, what it means; else what to say about that.
+
+        What means something by itself is not replaced unless that is sure; where meaning does not help, it is.
+        """
+        if not query.terms:
+            return query, {}, None, ()
+        surely = mode != "words" and not typing and self._questions is not None and embedders.serving(db) is not None
+        instead = corrections(db, query.terms, surely=surely)
+        meant, why_not = self._meant(db, corrected(query, instead), mode, typing)
+        if surely and meant is None:
+            instead = corrections(db, query.terms)
+        return corrected(query, instead), instead, meant, why_not
+
     def _meant(self, db: Connection, query: Query, mode: Mode, typing: bool) -> tuple[_Meant | None, tuple[str, ...]]:
         """What the question means, if that is to be searched for; else what there is to say about it."""
         if mode == "words" or typing:
             return None, ()
         if all(term.phrase for term in query.terms):
             return None, (_WORD_FOR_WORD,) if mode == "meaning" else ()
-        embedder = embedders.serving(db) if self._questions else None
+        embedder = embedders.serving(db)
         if self._questions is None or embedder is None:
-            return None, (_NO_MEANING,) if mode == "meaning" else ()
+            return None, _told_instead(_nothing_meant(db) if self._questions else None, mode)
         meant = self._questions.meant(query.said, embedder.model)
         if meant.vector is None or len(meant.vector) != embedder.dimension:
-            return None, (meant.why_not,) if meant.why_not else (_NO_MEANING,) if mode == "meaning" else ()
+            return None, _told_instead(meant.why_not, mode)
         return _Meant(meant.vector, embedder, self._floors.floor(db, embedder, meant.vector)), ()
 
     def _found(
@@ -135,17 +152,18 @@ class Search:
             return _Found([_as_worded(file) for file in worded.files[page]], worded.total, worded.exact, worded.notes)
         nearest, all_of_them = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
         if mode == "meaning":
-            near = near_files(nearest)
-            files = [Fused(file.file_id, file.score, near=file) for file in near]
-            return _Found(files[page], len(files), all_of_them, (), tuple(file.file_id for file in near))
-        return self._both(db, query, where, page, meant, nearest)
+            found = _nearest(near_files(nearest), page, all_of_them)
+        else:
+            found = self._both(db, query, where, page, meant, nearest)
+        note = self._index.meaning_note(meant.embedder)
+        return replace(found, exact=False, notes=(*found.notes, note)) if note else found
 
     def _both(
         self, db: Connection, query: Query, where: Condition, page: slice, meant: _Meant, nearest: Sequence[Match]
     ) -> _Found:
         worded = self._index.by_words(query, where, DEPTH)
         answered = _answered(db, query.terms, worded.files[0]) if worded.files and nearest else 1.0
-        near = _leaned(db, worded.files, nearest, meant, answered)[:DEPTH]
+        near = _leaned(db, worded.files, nearest, meant)[:DEPTH]
         files = fuse(worded.files, near, meant.floor, answered)
         more = worded.total > len(worded.files)
         if page.stop > len(files) and more:
@@ -155,15 +173,35 @@ class Search:
         total, exact = _total(db, query, where, worded, near)
         return _Found(files[page], total, exact, worded.notes, tuple(file.file_id for file in near))
 
-    def _facets(self, db: Connection, query: Query, where: Condition, mode: Mode, found: _Found) -> tuple[Facets, bool]:
+    def _facets(self, db: Connection, query: Query, where: Condition, found: _Found) -> tuple[Facets, bool]:
         """How all files that were found divide; whether all of them were counted."""
         if not query.terms:
             return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where)), True
-        if mode == "meaning" and found.near:
+        if found.by_meaning_only:
             return facets.of_files(db, found.near), found.exact
         worded = self._index.by_words(query, where, _FACETED)
         ids = {*found.near, *(file.file_id for file in worded.files)}
         return facets.of_files(db, ids), worded.exact and len(worded.files) == worded.total
+
+
+def _nothing_meant(db: Connection) -> str | None:
+    """Why no file has a meaning: the embedder was not to be had, or has yet to read the first."""
+    failed = unmeant.failure(db)
+    if failed is not None:
+        return f"not searched by meaning: {failed}"
+    return _BEING_READ if unmeant.is_waiting(db) else None
+
+
+def _told_instead(why_not: str | None, mode: Mode) -> tuple[str, ...]:
+    """What to say about a question that words answer alone; who asked for meaning is told in any case."""
+    if mode == "meaning":
+        return (f"{why_not or _NO_MEANING}; {_BY_WORDS}",)
+    return (why_not,) if why_not else ()
+
+
+def _nearest(near: Sequence[Near], page: slice, exact: bool) -> _Found:
+    files = [Fused(file.file_id, file.score, near=file) for file in near]
+    return _Found(files[page], len(files), exact, near=tuple(file.file_id for file in near), by_meaning_only=True)
 
 
 def _as_worded(file: Ranked, score: float | None = None) -> Fused:
@@ -180,12 +218,10 @@ def _answered(db: Connection, terms: Sequence[Term], best: Ranked) -> float:
     return share_of(held, matches.count_passages(db))
 
 
-def _leaned(
-    db: Connection, worded: Sequence[Ranked], nearest: Sequence[Match], meant: _Meant, answered: float
-) -> list[Near]:
+def _leaned(db: Connection, worded: Sequence[Ranked], nearest: Sequence[Match], meant: _Meant) -> list[Near]:
     """Files by meaning, in the order of a question that leans towards what words and meaning agree on."""
     near = near_files(nearest)
-    like = agreed(worded, near, meant.floor, answered)
+    like = agreed(worded, near)
     if not like:
         return near
     known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])

@@ -8,6 +8,7 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
 from chyme.decide.fuse import Fused, near_files
+from chyme.decide.meaning import SEMANTIC, embedded_passages
 from chyme.decide.query import Query, Term, parse
 from chyme.decide.rank import Match
 from chyme.errors import UsageError
@@ -17,7 +18,7 @@ from chyme.search.hits import hits_of
 from chyme.search.index import Index
 from chyme.search.near import nearest_passages
 from chyme.search.result import Hit, SearchResult
-from chyme.store import embedders, files, matches, vectors
+from chyme.store import digests, embedders, files, matches, vectors
 from chyme.store.embedders import Embedder
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 _PROBES = 4  # single passages of the file that are compared beside the whole
 _ANY = matches.all_of(())
-_BY_WORDS = "what this file means is not known (yet); compared by its title and tags"
+_UNKNOWN = "what this file means is not known (yet)"
+_NO_TEXT = "this file has no text that could be compared"
+_BY_WORDS = "compared by its title and tags"
 _Vectors = Sequence[tuple[int, Passage, bytes]]
 
 
@@ -36,14 +39,23 @@ def similar_files(db: Connection, index: Index, floors: Floors, path: str, page:
     """The files most like the one at this path, best first; of equal ones only the first."""
     file = files.by_path(db, path)
     if file is None or file.vanished_at is not None:
-        raise UsageError(f"{path}: there is no such file in the vault")
+        raise UsageError(_not_a_file(db, path))
     embedder = embedders.serving(db)
     told = vectors.of_file(db, file.id, embedder.id) if embedder else []
     if embedder is None or not told:
         return _by_words(db, index, file, page)
     passages, everything = _alike(db, index, floors, embedder, file, told)
     found = [Fused(near.file_id, near.score, near=near) for near in near_files(passages)]
-    return _result(db, file, found, page, everything)
+    note = index.meaning_note(embedder)
+    result = _result(db, file, found, page, everything and note is None)
+    return replace(result, notes=(note,)) if note else result
+
+
+def _not_a_file(db: Connection, path: str) -> str:
+    folder = path.rstrip("/")
+    if folder and next(files.folders(db, folder), None) is not None:
+        return f"{path}: is a folder; files are alike, so name one in it"
+    return f"{path}: there is no such file in the vault"
 
 
 def _alike(
@@ -84,31 +96,42 @@ def _mean(told: _Vectors) -> tuple[list[list[float]], list[float]]:
 
 def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchResult:
     shown = matches.files(db, [file.id])[file.id]
+    note = f"{_NO_TEXT if _has_no_text(db, file) else _UNKNOWN}; {_BY_WORDS}"
     said = parse(shown.title or file.name.rpartition(".")[0] or file.name)
     query = Query((*(Term(term.text) for term in said.terms), *(Term(tag, phrase=True) for tag in shown.tags)))
     if not query.terms:
-        return SearchResult((), 0, True, 0.0, {}, (_BY_WORDS,))
+        return SearchResult((), 0, True, 0.0, {}, (note,))
     worded = index.by_words(Query(query.terms), _ANY, page.stop + 1)
     found = [Fused(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
-    result = _result(db, file, found, page, worded.exact)
+    result = _result(db, file, found, page, worded.exact, query.terms)
     beyond = max(0, worded.total - len(worded.files))
-    return replace(result, total=result.total + beyond, notes=(_BY_WORDS,))
+    return replace(result, total=result.total + beyond, notes=(note,))
 
 
-def _result(db: Connection, file: File, found: Sequence[Fused], page: slice, exact: bool) -> SearchResult:
+def _has_no_text(db: Connection, file: File) -> bool:
+    """Whether somebody looked for what it means and found nothing to read."""
+    digest = digests.of_file(db, file.id).get(SEMANTIC)
+    if digest is None or digest.status not in ("completed", "skipped"):
+        return False
+    return not embedded_passages(digests.content(db, file.id, SEMANTIC))
+
+
+def _result(
+    db: Connection, file: File, found: Sequence[Fused], page: slice, exact: bool, terms: Sequence[Term] = ()
+) -> SearchResult:
     """One page of them. Files of equal content stand together as one."""
     kept, copies = _once(db, found)
     hits = [
         replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if same else hit.why)
-        for hit, same in _told(db, kept[page], file)
+        for hit, same in _told(db, kept[page], file, terms)
     ]
     return SearchResult(tuple(hits), len(kept), exact, 0.0, {})
 
 
-def _told(db: Connection, found: Sequence[Fused], file: File) -> list[tuple[Hit, bool]]:
+def _told(db: Connection, found: Sequence[Fused], file: File, terms: Sequence[Term]) -> list[tuple[Hit, bool]]:
     """The files as hits, and whether each is a copy of the one that was asked about."""
     same = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
-    return [(hit, hit.path in same) for hit in hits_of(db, found, ())]
+    return [(hit, hit.path in same) for hit in hits_of(db, found, terms)]
 
 
 def _once(db: Connection, found: Collection[Fused]) -> tuple[list[Fused], dict[str, tuple[str, ...]]]:

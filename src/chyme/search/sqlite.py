@@ -27,6 +27,9 @@ class Meaning(Protocol):
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """As `Index` promises it."""
 
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        """As `Index` promises it."""
+
 
 class SqliteIndex:
     """An `Index` over passages and names, both written in the transaction of the digest that made them."""
@@ -66,6 +69,9 @@ class SqliteIndex:
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         return self._meaning.by_meaning(vector, embedder, where, count) if self._meaning else []
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        return self._meaning.meaning_note(embedder) if self._meaning else None
 
 
 def _scope(db: Connection, terms: Sequence[Term], most: int) -> Scope:

@@ -16,7 +16,7 @@ from chyme.search.meaning import scan
 from chyme.search.meaning.held import Amounts, Held
 from chyme.search.meaning.segment import Interrupted, Label
 from chyme.search.meaning.shelf import Shelf
-from chyme.store import embedders, marks
+from chyme.store import embedders, marks, vectors
 from chyme.store.embedders import Embedder
 
 log = logging.getLogger(__name__)
@@ -85,6 +85,11 @@ class VectorCache:
         if allowed is not None:
             return scan.nearest_of(pieces, asked, count, allowed)
         return scan.nearest(pieces, asked, count)
+
+    def is_current(self, embedder: Embedder) -> bool:
+        """Whether everything is held that the database has: not while a long backlog is read, nor when it does not fit
+        into memory and nothing can be written."""
+        return vectors.highest(self._read(), embedder.id) <= self._held_of(embedder).highest
 
     def count(self, embedder: Embedder) -> int:
         """How many vectors are held, with those that are gone from the database since."""

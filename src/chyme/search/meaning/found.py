@@ -12,6 +12,7 @@ from chyme.store.embedders import Embedder
 from chyme.store.matches import Condition, all_of
 
 _ANY = all_of(()).sql
+_NOT_ALL = "not all vectors could be read yet; files may be missing that were to be found by meaning"
 _SPARE, _WIDER = 2, 16  # how many times what is wanted is looked at, first and when that was too little
 _FEW, _MANY = 20_000, 200_000  # passages that meet a condition, looked at one by one
 
@@ -37,6 +38,9 @@ class SqliteMeaning:
         if complete or not filtered or (ids := self._meeting(embedder, where, self._many)) is None:
             return found
         return self._among(ids, vector, embedder, where, count)
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        return None if self._cache.is_current(embedder) else _NOT_ALL
 
     def _look(
         self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int, times: int
