@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from contract_vault import ContractVault
-from engine_servers import Server, absent
+from engine_servers import Server, absent, both_running
 from engines_told import engines_of, pusher_of
 
 from chyme.decide.query import Query
@@ -51,16 +50,8 @@ def running() -> Iterator[dict[str, Server]]:
     why_not = absent()
     if why_not:
         pytest.skip(f"NOT TESTED on the larger engines: {why_not}")
-    with tempfile.TemporaryDirectory(prefix="chyme-engines-") as folder:
-        Path(folder).chmod(0o755)  # the servers run as somebody else, in folders of their own inside
-        servers = {name: Server(name, Path(folder)) for name in ("meilisearch", "qdrant")}
-        try:
-            for server in servers.values():
-                server.start()
-            yield servers
-        finally:
-            for server in servers.values():
-                server.kill()
+    with both_running() as servers:
+        yield servers
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import settling, transitions
 from chyme.coordinator.at_work import AtWork
+from chyme.coordinator.embedding import fitting
 from chyme.coordinator.gathering import Gathering, Made, RunsMany, all_gather, gathers, take_alike
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.ledger import Ledger
@@ -37,7 +38,7 @@ from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
-from chyme.store import dictionary, digests, embedders, files, locks, passages, requests
+from chyme.store import dictionary, digests, files, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -351,7 +352,7 @@ class Coordinator:
 
     def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:
         policy = self._rules.policy
-        outcome = self._fitting(attempt, outcome)
+        outcome = fitting(self._database.read(), attempt, outcome)
         verdict = judge(outcome, name, attempt.attempts[name], self._clock(), policy, random.random())
         if verdict.output is None:
             if verdict.status is Status.SKIPPED:
@@ -362,23 +363,6 @@ class Coordinator:
         if name == "search-keyword" and passages.has(db, attempt.file.id, name):
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
-
-    def _fitting(self, attempt: Attempt, outcome: Outcome) -> Outcome:
-        """The outcome, unless it brings vectors that cannot be kept with those the vault has."""
-        if not isinstance(outcome, Produced):
-            return outcome
-        path, name = attempt.file.path, attempt.digester.name
-        for told in (output.embedded for output in outcome.outputs if output.embedded):
-            if told.model != attempt.digester.embedder:
-                return Failed(Category.CRASH, f"{path}: {name} gave vectors of another model than it has")
-            known = embedders.by_model(self._database.read(), told.model)
-            if known is not None and known.dimension != told.dimension:
-                return Failed(
-                    Category.UNAVAILABLE,
-                    f"{path}: {told.model} gives {told.dimension} numbers for a passage and gave {known.dimension} "
-                    "before; a model that has changed needs another name",
-                )
-        return outcome
 
     def _pause(self, attempt: Attempt, reason: str) -> None:
         if self._stop.is_set():

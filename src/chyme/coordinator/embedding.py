@@ -1,14 +1,18 @@
-"""Which embedder serves: the one that is set, once it has read every file; until then the one before it."""
+"""Which embedder serves: the one that is set, once it has read every file; until then the one before it. And which
+vectors fit those that are there."""
 
 from __future__ import annotations
 
 from sqlite3 import Connection
 
+from chyme.coordinator.settling import Attempt
 from chyme.coordinator.switching import is_wanted, switch_when_complete, want
+from chyme.decide.judge import Failed, Outcome, Produced
+from chyme.decide.meaning import SEMANTIC
+from chyme.errors import Category
 from chyme.store import embedders, outdated
 from chyme.store.database import Database
 
-SEARCH_SEMANTIC = "search-semantic"
 BATCH = 500
 
 
@@ -27,7 +31,7 @@ def _redo_lacking(database: Database, model: str, now: str) -> int:
     def redo(db: Connection) -> int:
         found = embedders.lacking(db, model, BATCH, hidden=True) if is_wanted(db, model) else []
         for file_id in found:
-            outdated.redo(db, file_id, [SEARCH_SEMANTIC], now)
+            outdated.redo(db, file_id, [SEMANTIC], now)
         return len(found)
 
     while done := database.write(redo):
@@ -52,3 +56,21 @@ def tidy(database: Database, model: str, now: str) -> None:
 def _sweep(db: Connection, model: str) -> bool:
     wanted = [one.id for one in embedders.known(db) if one.model == model]
     return is_wanted(db, model) and embedders.sweep(db, wanted)
+
+
+def fitting(db: Connection, attempt: Attempt, outcome: Outcome) -> Outcome:
+    """The outcome, unless it brings vectors that cannot be kept with those the vault has."""
+    if not isinstance(outcome, Produced):
+        return outcome
+    path, name = attempt.file.path, attempt.digester.name
+    for told in (output.embedded for output in outcome.outputs if output.embedded):
+        if told.model != attempt.digester.embedder:
+            return Failed(Category.CRASH, f"{path}: {name} gave vectors of another model than it has")
+        known = embedders.by_model(db, told.model)
+        if known is not None and known.dimension != told.dimension:
+            return Failed(
+                Category.UNAVAILABLE,
+                f"{path}: {told.model} gives {told.dimension} numbers for a passage and gave {known.dimension} "
+                "before; a model that has changed needs another name",
+            )
+    return outcome
