@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,13 +81,16 @@ def office_processes(child: int) -> list[int]:
     return found
 
 
-def office_folders() -> set[Path]:
-    return set(Path("/tmp").glob("chyme-office-*"))
+def office_folders(processes: list[int]) -> set[Path]:
+    """The homes that these processes were given; other tests' LibreOffice has its own beside them."""
+    told = b"\0".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes)
+    return {Path(os.fsdecode(home)) for home in re.findall(rb"UserInstallation=file://(.+?)/profile", told)}
 
 
-def wait_until_none_is_left(before: set[Path], processes: list[int]) -> None:
+def wait_until_none_is_left(folders: set[Path], processes: list[int]) -> None:
     deadline = time.monotonic() + 10
-    while office_folders() - before or any(Path(f"/proc/{pid}").exists() for pid in processes):
+    left = [*folders, *(Path(f"/proc/{pid}") for pid in processes)]
+    while any(path.exists() for path in left):
         assert time.monotonic() < deadline, "something was left behind"
         time.sleep(0.05)
 
@@ -151,26 +155,28 @@ def test_the_parent_process_loads_no_drawing_library() -> None:
 
 @pytest.mark.slow
 def test_in_a_child_documents_are_drawn_and_nothing_is_left_behind(runner: Runner, tmp_path: Path) -> None:
-    before = office_folders()
     names = ("contract.pdf", "minutes.docx", "budget.xlsx", "letter.odt", "page.html", "covers/by_meta.epub")
     told = [json.loads(run(runner, SAMPLES / name, tmp_path).content or "{}") for name in names]
     (child,) = runner.snapshot().children
     processes = office_processes(child.pid)
+    folders = office_folders(processes)
+    assert bool(folders) == bool(processes)
     drawn = "libreoffice" if processes else "text"
     assert [content["rendered"] for content in told] == ["pdf", drawn, drawn, drawn, "text", "cover"]
     assert not any("note" in content for content in told)
     runner.close()
-    wait_until_none_is_left(before, [child.pid, *processes])
+    wait_until_none_is_left(folders, [child.pid, *processes])
 
 
 @pytest.mark.slow
 def test_a_child_that_is_killed_takes_libreoffice_and_its_folder_along(runner: Runner, tmp_path: Path) -> None:
-    before = office_folders()
     run(runner, SAMPLES / "minutes.docx", tmp_path)
     (child,) = runner.snapshot().children
     processes = office_processes(child.pid)
+    folders = office_folders(processes)
+    assert bool(folders) == bool(processes) and all(folder.is_dir() for folder in folders)
     os.kill(child.pid, signal.SIGKILL)
-    wait_until_none_is_left(before, processes)
+    wait_until_none_is_left(folders, processes)
     try:
         assert run(runner, SAMPLES / "minutes.docx", tmp_path).content
     except ChildCrashed:
