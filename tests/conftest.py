@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import ipaddress
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 # Links among the samples lead to other machines, and no test talks to any. Tests of crawling say so themselves.
 os.environ["CHYME_CRAWL"] = "false"
+
+# Nor does any test look at the accounts of whoever runs it.
+os.environ["CHYME_SERVER_DIR"] = tempfile.mkdtemp(prefix="chyme-tests-server-")
+atexit.register(shutil.rmtree, os.environ["CHYME_SERVER_DIR"], ignore_errors=True)
 
 
 def stay_here(event: str, arguments: tuple[object, ...]) -> None:
@@ -57,6 +64,7 @@ UNHURRIED = (
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
     *("engines/test_embedding", "digesters/test_tag_embeddings", "engines/test_local_model", "engines/test_model"),
     *("digesters/test_classify", "app/test_rename", "cli/test_rename", "cli/test_edit"),
+    "browser/",
     *("app/test_questions", "contract/", "digesters/test_search_semantic"),
 )
 

@@ -43,6 +43,9 @@ class Settings:
 
     state_dir: str = _setting("", "Where the database lives; empty means .chyme in the vault. Must be a local disk.")
     host: str = _setting("127.0.0.1", "The address `serve` listens on. Only loopback addresses are allowed.")
+    server_dir: str = _setting(
+        "", "Where accounts and tokens are kept; empty means `chyme` in the user's folder for data (XDG_DATA_HOME)."
+    )
     port: int = _setting(8765, "The port `serve` listens on.")
     concurrency: int = _setting(10, "How many files are in flight at once.")
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")

@@ -44,7 +44,10 @@ class RunningChyme:
         self.site = folder / "site"
         self.vault.mkdir()
         self.site.mkdir()
-        self.settings = {"CHYME_CRAWL": "false"}  # links among the samples lead to other machines
+        self.settings = {
+            "CHYME_CRAWL": "false",  # links among the samples lead to other machines
+            "CHYME_SERVER_DIR": os.fspath(folder / "server"),
+        }
         self._files: list[IO[bytes]] = []
         self._started: list[subprocess.Popen[bytes]] = []
 

@@ -11,7 +11,7 @@ import uvicorn
 
 from chyme.app import App
 from chyme.errors import ChymeError, UsageError
-from chyme.web.routes import create
+from chyme.web.house import create_house
 
 
 def run(app: App, host: str, port: int, as_json: bool = False) -> None:
@@ -34,7 +34,7 @@ def run(app: App, host: str, port: int, as_json: bool = False) -> None:
         click.echo(json.dumps({"address": address, "vault": str(app.vault.root)}))
     else:
         click.echo(f"chyme serves {app.vault.root} at {address}  (Ctrl-C ends it)")
-    config = uvicorn.Config(create(app), log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+    config = uvicorn.Config(create_house(app), log_level="warning", access_log=False, timeout_graceful_shutdown=3)
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -1,0 +1,45 @@
+"""The routes about one file's digests, and how the vault stands."""
+
+from __future__ import annotations
+
+import threading
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import JSONResponse
+
+from chyme.app import App
+from chyme.web.not_found import known
+
+WAITERS = 8
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+    waiters = threading.BoundedSemaphore(WAITERS)
+
+    @api.get("/api/status")
+    def status() -> dict[str, Any]:
+        """Counts, and what is being worked on."""
+        return {**app.documents.status(), **app.at_work(), "search": app.searching.status()}
+
+    @api.get("/api/digest/{path:path}")
+    def show(path: str) -> dict[str, Any]:
+        """Everything about one file."""
+        known(app, path)
+        return app.documents.show(path)
+
+    @api.post("/api/digest/{path:path}", response_model=None)
+    def digest(
+        path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
+    ) -> dict[str, Any] | JSONResponse:
+        """Reset and process a file; with wait=false, or when many wait already, in the background."""
+        known(app, path)
+        if not wait or not waiters.acquire(blocking=False):
+            app.request_again(path, digester or ())
+            return JSONResponse({"path": path, "queued": True}, 202)
+        try:
+            app.digest_again(path, digester or ())
+        finally:
+            waiters.release()
+        return app.documents.show(path)

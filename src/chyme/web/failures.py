@@ -1,0 +1,11 @@
+"""The routes about what failed, grouped by cause."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from chyme.app import App
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""

@@ -1,0 +1,5 @@
+"""The pages people see."""
+
+from chyme.web.pages import activity, file, people, settings, tags, vault
+
+PAGES = (vault, file, people, tags, activity, settings)
