@@ -1,0 +1,42 @@
+"""Chromium, and pages in it. Tests are skipped, loudly, where it is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from visiting import DESKTOP, PHONE, visit
+
+from chyme.engines.browser.program import browser_program
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = browser_program("auto")
+    if program is None:
+        pytest.skip("Chromium is not installed, so no page is looked at (Debian: apt-get install chromium)")
+    switches = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=os.fspath(program), args=switches)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with visit(browser, viewport=DESKTOP) as page:
+        yield page
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    with visit(browser, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as page:
+        yield page
+
+
+@pytest.fixture
+def dark(browser: Browser) -> Iterator[Page]:
+    with visit(browser, viewport=DESKTOP, color_scheme="dark") as page:
+        yield page

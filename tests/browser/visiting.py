@@ -1,0 +1,139 @@
+"""A real house and a real browser that visits it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import httpx
+from playwright.sync_api import Browser, ConsoleMessage, Page
+from running_chyme import RunningChyme, Server, wait_until
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+SERIOUS = ("serious", "critical")
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+
+@dataclass
+class House:
+    """A serving chyme on a vault of its own."""
+
+    chyme: RunningChyme
+    server: Server
+    base: str
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def vault(self) -> Path:
+        return self.chyme.vault
+
+    @property
+    def http(self) -> httpx.Client:
+        return self.server.http
+
+    def drop(self, name: str, content: str | bytes) -> Path:
+        """Put a file into the folder, as a person would."""
+        return self.chyme.drop(name, content)
+
+    def settled(self, seconds: float = 120.0) -> None:
+        """Wait until nothing is left to do."""
+        still = 0
+
+        def done() -> bool:
+            nonlocal still
+            status = self.http.get("/api/status").json()
+            counts = status["digests"]
+            idle = counts["todo"] == 0 and counts["in-progress"] == 0 and not status.get("moving")
+            still = still + 1 if idle else 0
+            return still >= 3
+
+        wait_until(done, seconds)
+
+    def document(self, path: str) -> dict[str, Any]:
+        """What is known of a document."""
+        told: dict[str, Any] = self.http.get(f"/api/digest/{path}").json()["document"]
+        return told
+
+
+@contextmanager
+def served(folder: Path, drop: Callable[[RunningChyme], object] = lambda _: None, *arguments: str) -> Iterator[House]:
+    """A chyme that serves what `drop` puts into its vault first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chyme = RunningChyme(folder)
+    try:
+        drop(chyme)
+        server = chyme.serve(*arguments)
+        try:
+            yield House(chyme, server, str(server.http.base_url).rstrip("/"))
+        finally:
+            server.http.close()
+    finally:
+        chyme.close()
+
+
+@contextmanager
+def visit(browser: Browser, **how: Any) -> Iterator[Page]:
+    """A page that complains, at its end, of every error it told on its console and everything it asked elsewhere."""
+    context = browser.new_context(**how)
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    wrong: list[str] = []
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            wrong.append(f"{message.text} ({message.location.get('url', '')})")
+
+    page.on("console", listen)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda one: None if one.url.startswith(LOCAL) else wrong.append(f"asked for {one.url}"))
+    page.expected_errors = []  # type: ignore[attr-defined]  # what a test provokes on purpose, in parts of its text
+    try:
+        yield page
+        expected = page.expected_errors  # type: ignore[attr-defined]
+        assert not [one for one in wrong if not any(part in one for part in expected)], wrong
+    finally:
+        context.close()
+
+
+LOCAL = ("http://127.0.0.1", "http://localhost", "data:", "blob:")
+
+
+def check_a11y(page: Page) -> None:
+    """No serious violation of what people with other senses need."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    told = [
+        f"{one['id']}: {one['help']} – {[node['html'][:160] for node in one['nodes'][:3]]}"
+        for one in found["violations"]
+        if one["impact"] in SERIOUS
+    ]
+    assert not told, "\n".join(told)
+
+
+def layout_shift(page: Page) -> float:
+    """How much the page has jumped by itself since it was opened (Chromium's own measure; 0 is not at all)."""
+    return float(
+        page.evaluate(
+            """() => new Promise(done => {
+                let sum = 0;
+                new PerformanceObserver(list => {
+                    for (const one of list.getEntries()) { if (!one.hadRecentInput) { sum += one.value; } }
+                }).observe({type: 'layout-shift', buffered: true});
+                setTimeout(() => done(sum), 300);
+            })"""
+        )
+    )
+
+
+def eventually(true: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait for something that Playwright cannot wait for."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.1)
