@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from chyme import __version__
@@ -46,6 +47,12 @@ def create(app: App) -> FastAPI:
     def plain(_request: Request, error: HTTPException) -> Response:
         return problem(error.status_code, str(error.detail), dict(error.headers or {}))
 
-    for part in (*API, *PAGES):
+    for part in API:
         part.add_routes(api, app)
+    told = len(api.routes)
+    for page in PAGES:
+        page.add_routes(api, app)
+    for route in api.routes[told:]:
+        if isinstance(route, APIRoute):
+            route.include_in_schema = False  # for people, and free to change
     return api
