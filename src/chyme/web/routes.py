@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from chyme import __version__
 from chyme.app import App
@@ -44,8 +45,11 @@ def create(app: App) -> FastAPI:
         return problem(422, wrong_form(error))
 
     @api.exception_handler(HTTPException)
-    def plain(_request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+    def plain(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(sorted(_allowed(api, request)))
+        return problem(error.status_code, str(error.detail), headers)
 
     for part in API:
         part.add_routes(api, app)
@@ -56,3 +60,9 @@ def create(app: App) -> FastAPI:
         if isinstance(route, APIRoute):
             route.include_in_schema = False  # for people, and free to change
     return api
+
+
+def _allowed(api: FastAPI, request: Request) -> set[str]:
+    """What may be done at this address; each route knows only of itself."""
+    here = [route for route in api.routes if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE]
+    return {method for route in here for method in route.methods or ()}
