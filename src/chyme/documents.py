@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.decide.documents import STALE_SECONDS
+from chyme.decide.documents import PROCESSING_STATUS, STALE_SECONDS, shown_state
 from chyme.decide.transcript import from_json
 from chyme.errors import UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
 from chyme.store import (
     digests,
     documents,
+    edits,
     events,
     files,
     marks,
@@ -27,14 +28,6 @@ from chyme.store import (
     voices,
 )
 from chyme.store.database import Database
-
-PROCESSING_STATUS = {
-    "processing": "pending",
-    "stale": "pending",
-    "completed": "completed",
-    "needs-classification": "completed",  # it can be opened, downloaded and found by its name
-    "failed": "failed",
-}
 
 
 class Documents:
@@ -77,6 +70,16 @@ class Documents:
                     speaker: {"person_id": person.id, "name": person.name}
                     for speaker, person in voices.speaking(db, [file.id]).get(file.id, {}).items()
                 },
+            }
+
+    def about(self, path: str) -> dict[str, Any]:
+        """What one file is, and what persons set about it, without its digests."""
+        with self._database.snapshot() as db:
+            file = self.find(db, path)
+            return {
+                "file": self._file(file),
+                "document": self._document(db, file),
+                "edits": edits.of_file(db, file.id),
             }
 
     def transcript(self, path: str) -> tuple[Transcript, dict[str, str]] | None:
@@ -138,7 +141,7 @@ class Documents:
         row = documents.of_file(db, file.id)
         if row is None:
             return None
-        state = "stale" if row.state == "processing" and row.moved_at < self._stale_before() else row.state
+        state = shown_state(row.state, row.moved_at, self._stale_before())
         return {
             "title": row.title or file.name,
             "summary": row.summary,
@@ -162,7 +165,7 @@ class Documents:
             {name: value for name, value in asdict(place).items() if value is not None}
             for place in places.of_digest(db, file.id, row.digester)
         ]
-        told["artifacts"] = sorted(sqlar.of_digest(db, file.path, row.digester))
+        told["artifacts"] = sqlar.filenames(db, file.path, row.digester)
         return told
 
     def _stale_before(self) -> str:

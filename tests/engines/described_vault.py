@@ -16,12 +16,13 @@ from chyme.store import digests, files, projection, tags
 from chyme.watcher.examine import examine
 
 
-def put(app: App, name: str | bytes, text: str = "") -> File:
+def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
     """A file of the vault, taken in."""
     path = os.path.join(os.fsencode(app.vault.root), os.fsencode(name))
     Path(os.fsdecode(os.path.dirname(path))).mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as stream:
-        stream.write(text.encode() or b"some text of " + os.fsencode(name))
+        data = content.encode() if isinstance(content, str) else content
+        stream.write(data or b"some text of " + os.fsencode(name))
     spelled, escaped = spell(os.fsdecode(name))
     seen = examine(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
     assert seen is not None

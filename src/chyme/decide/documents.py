@@ -21,12 +21,24 @@ PRIMARY: dict[Kind, tuple[str, ...]] = {
 }
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 STALE_SECONDS = 600
+PROCESSING_STATUS = {
+    "processing": "pending",
+    "stale": "pending",
+    "completed": "completed",
+    "needs-classification": "completed",  # it can be opened, downloaded and found by its name
+    "failed": "failed",
+}
 STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
 NO_TITLE = "no title was found"  # why a document needs classification
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 _MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
 TITLE_WITHIN = 4000
 TITLE_LENGTH = 200
+
+
+def shown_state(state: str, moved_at: str, stale_before: str) -> str:
+    """The state as people see it: what is being worked on and has not moved since then is stale."""
+    return "stale" if state == "processing" and moved_at < stale_before else state
 
 
 @dataclass(frozen=True, slots=True)

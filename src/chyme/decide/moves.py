@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chyme.model import File, Seen
 
 DISPLACED = ".chyme/displaced/"  # where a file's row waits whose path was taken by another; never on disk
+TRASHED = ".chyme/trashed/"  # where the row of a file waits that a person has put into the trash; never on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +45,8 @@ def origin(seen: Seen, gone: Sequence[File]) -> File | None:
 def displaced(file: File) -> str:
     """The path of a file that is at no path."""
     return f"{DISPLACED}{file.id}/{file.name}"
+
+
+def trashed(file: File) -> str:
+    """The path of a file that is in the trash."""
+    return f"{TRASHED}{file.id}/{file.name}"

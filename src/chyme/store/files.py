@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 from typing import Any
 
+from chyme.decide.moves import TRASHED
 from chyme.model import File, Kind, Seen, Stamp
 
 _COLUMNS = (
     "id, path, name, kind, mime, dev, inode, size, mtime_ns, hash, generation, escaped, vanished_at, "
     "created_at, updated_at"
 )
+_IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
 
 
 def _file(row: Sequence[Any]) -> File:
@@ -70,6 +73,27 @@ def below(db: Connection, prefix: str, limit: int = -1) -> list[File]:
          ORDER BY path LIMIT :limit
         """,
         {"prefix": prefix, "limit": limit},
+    )
+    return [_file(row) for row in rows]
+
+
+def ids_below(db: Connection, prefix: str) -> list[int]:
+    """The same as `below`, without reading more of them."""
+    rows = db.execute(
+        """
+        SELECT id FROM files
+         WHERE (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0'))
+           AND vanished_at IS NULL
+        """,
+        {"prefix": prefix},
+    )
+    return [file_id for (file_id,) in rows]
+
+
+def some(db: Connection, file_ids: Sequence[int]) -> list[File]:
+    """These files, as far as there are such."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(file_ids)),)
     )
     return [_file(row) for row in rows]
 
@@ -134,8 +158,16 @@ def delete(db: Connection, file_id: int) -> None:
 
 
 def vanished_before(db: Connection, moment: str) -> list[File]:
-    """The files that vanished at or before this moment."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE vanished_at <= ? ORDER BY path", (moment,))
+    """The files that vanished at or before this moment; what is in the trash has not."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM files WHERE vanished_at <= ? AND NOT {_IN_TRASH} ORDER BY +path", (moment,)
+    )
+    return [_file(row) for row in rows]
+
+
+def in_trash(db: Connection) -> list[File]:
+    """The files a person has put into the trash."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE {_IN_TRASH} ORDER BY path")
     return [_file(row) for row in rows]
 
 
@@ -155,9 +187,14 @@ def same_content(db: Connection, hash_: str, limit: int = 100) -> list[File]:
 
 
 def counts(db: Connection) -> tuple[int, int]:
-    """How many files there are, and how many more have vanished."""
-    present, vanished = db.execute("SELECT count(*), count(vanished_at) FROM files").fetchone()
-    return present - vanished, vanished
+    """How many files there are, and how many more have vanished, but for those in the trash."""
+    row: tuple[int, int] = db.execute(
+        f"""
+        SELECT count(*) - count(vanished_at), count(vanished_at) - (SELECT count(*) FROM files WHERE {_IN_TRASH})
+          FROM files
+        """
+    ).fetchone()
+    return row
 
 
 def _values(seen: Seen, now: str) -> dict[str, object]:

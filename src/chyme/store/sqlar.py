@@ -93,6 +93,13 @@ def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
     return {name[len(prefix) :]: unpacked(size, data) for name, size, data in rows}
 
 
+def filenames(db: Connection, path: str, digester: str) -> list[str]:
+    """What the artifacts of one digest are called."""
+    prefix = f"{path_hash(path)}/{digester}/"
+    rows = db.execute("SELECT name FROM sqlar WHERE name >= ? AND name < ? ORDER BY name", (prefix, prefix[:-1] + "0"))
+    return [name[len(prefix) :] for (name,) in rows]
+
+
 def shown(db: Connection, name: str) -> bytes | None:
     """An artifact by its whole name, unless its file has vanished."""
     folder = name.rpartition("/")[0]

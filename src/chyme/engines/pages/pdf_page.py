@@ -1,10 +1,12 @@
-"""Draw the first page of a PDF, whatever size it claims."""
+"""Draw the pages of a PDF, whatever size they claim."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.engines.converted import broken, encrypted
 from chyme.engines.pages.limits import PageLimits
@@ -30,6 +32,28 @@ class NoPage(Exception):
 def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
     """The first page that can be drawn, the number of pages, and a note when it is not page 1; else NoPage."""
     import pypdfium2
+
+    with opened_pdf(name, data) as document:
+        total = len(document)
+        if total < 1:
+            raise broken(name, "PDF", "it has no pages")
+        reason = ""
+        for number in range(1, min(total, TRIES) + 1):
+            try:
+                image = drawn(
+                    document, number, limits.image_pixels, lambda width, height: _longest(width, height, limits)
+                )
+            except (pypdfium2.PdfiumError, Undrawable) as error:
+                reason = reason or (str(error) if isinstance(error, Undrawable) else "page 1 is damaged")
+                continue
+            return image, total, None if number == 1 else f"{reason}; this is page {number}"
+        raise NoPage(total, reason)
+
+
+@contextlib.contextmanager
+def opened_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
+    """A PDF with what people filled in; UnreadableFile when it is broken or locked."""
+    import pypdfium2
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
 
     try:
@@ -40,23 +64,12 @@ def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, i
         raise broken(name, "PDF") from error
     try:
         _prepare_forms(document)
-        total = len(document)
-        if total < 1:
-            raise broken(name, "PDF", "it has no pages")
-        reason = ""
-        for number in range(1, min(total, TRIES) + 1):
-            try:
-                image = _drawn(document[number - 1], limits)
-            except (pypdfium2.PdfiumError, _Undrawable) as error:
-                reason = reason or (str(error) if isinstance(error, _Undrawable) else "page 1 is damaged")
-                continue
-            return image, total, None if number == 1 else f"{reason}; this is page {number}"
-        raise NoPage(total, reason)
+        yield document
     finally:
         document.close()
 
 
-class _Undrawable(Exception):
+class Undrawable(Exception):
     """The page cannot be drawn within limits; the message says why."""
 
 
@@ -71,14 +84,17 @@ def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
         return  # the page is drawn without what people filled in
 
 
-def _drawn(page: pypdfium2.PdfPage, limits: PageLimits) -> Image.Image:
+def drawn(
+    document: pypdfium2.PdfDocument, number: int, image_pixels: int, scale_of: Callable[[float, float], float]
+) -> Image.Image:
+    """A page as a picture; `scale_of` tells how many pixels a point of a page of this width and height gets."""
+    page = document[number - 1]
     try:
         width, height = page.get_size()
         if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
-            raise _Undrawable("page 1 has no size")
-        _check_pictures(page, limits.image_pixels)
-        # Drawing rounds up, so one pixel less is asked for.
-        scale = min(LARGEST_SCALE, (limits.page_pixels - 1) / max(width, height))
+            raise Undrawable(f"page {number} has no size")
+        _check_pictures(page, number, image_pixels)
+        scale = scale_of(width, height)
         bitmap = page.render(scale=scale, draw_annots=True, limit_image_cache=True, rev_byteorder=True)
         try:
             image: Image.Image = bitmap.to_pil().convert("RGB")
@@ -89,7 +105,12 @@ def _drawn(page: pypdfium2.PdfPage, limits: PageLimits) -> Image.Image:
         page.close()
 
 
-def _check_pictures(page: pypdfium2.PdfPage, most: int) -> None:
+def _longest(width: float, height: float, limits: PageLimits) -> float:
+    """Drawing rounds up, so one pixel less is asked for."""
+    return min(LARGEST_SCALE, (limits.page_pixels - 1) / max(width, height))
+
+
+def _check_pictures(page: pypdfium2.PdfPage, number: int, most: int) -> None:
     """By what their dictionaries say, before anything is decoded."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
@@ -98,4 +119,4 @@ def _check_pictures(page: pypdfium2.PdfPage, most: int) -> None:
             continue
         width, height = shown.get_px_size()
         if width * height > most:
-            raise _Undrawable(f"page 1 holds a picture of {width:,} × {height:,} pixels (limit image_pixels)")
+            raise Undrawable(f"page {number} holds a picture of {width:,} × {height:,} pixels (limit image_pixels)")

@@ -1,0 +1,63 @@
+"""Draw one page of a PDF for somebody who looks at it now: the digester of a child that does nothing else.
+
+It is in no registry: no file ever has its output.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from chyme.digester import Digester, Source
+from chyme.engines.pages.pdf_page import Undrawable, drawn, opened_pdf
+from chyme.errors import UnreadableFile
+from chyme.model import Artifact, File, Output
+
+ENTRY = "chyme.engines.pages.one_page:in_child"
+NAME, WANTED, PICTURE = "draw-page", "wanted", "page.jpg"
+TALLEST = 4  # times as high as wide: a till roll is drawn smaller
+QUALITY = 85
+
+
+class DrawPage(Digester):
+    """Gives the page as an artifact, and how many pages there are; no artifact beyond the last one."""
+
+    name = NAME
+    label = "Page"
+    description = "One page of a PDF."
+    reads = (WANTED,)
+    family = "drawing"
+
+    def __init__(self, image_pixels: int) -> None:
+        self._image_pixels = image_pixels
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        import pypdfium2  # type: ignore[import-untyped]
+
+        upstream = source.output(WANTED)
+        wanted = json.loads((upstream and upstream.content) or "{}")
+        number, width = int(wanted["page"]), int(wanted["width"])
+        with source.open() as stream, opened_pdf(source.file.name, stream) as document:
+            told = json.dumps({"pages": len(document)})
+            if not 1 <= number <= len(document):
+                return [Output(NAME, told)]
+            try:
+                image = drawn(
+                    *(document, number, self._image_pixels),
+                    lambda wide, high: min(width / wide, TALLEST * width / high),
+                )
+            except (pypdfium2.PdfiumError, Undrawable) as error:
+                reason = str(error) if isinstance(error, Undrawable) else f"page {number} is damaged"
+                raise UnreadableFile(f"{source.file.name}: {reason}") from error
+        out = io.BytesIO()
+        image.save(out, "JPEG", quality=QUALITY, optimize=True, progressive=False)
+        return [Output(NAME, told, (Artifact(PICTURE, out.getvalue()),))]
+
+
+def in_child(config: dict[str, Any]) -> dict[str, Digester]:
+    """What the child loads."""
+    return {NAME: DrawPage(int(config["image_pixels"]))}

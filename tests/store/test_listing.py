@@ -1,0 +1,276 @@
+"""Lists of files: every order, every filter, and pages that hold while files come and go."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+import pytest
+
+from chyme.errors import UsageError
+from chyme.library import ALL, SORTS, Card, Filters, Library
+from chyme.model import Kind, iso
+from chyme.store import documents, files, verify
+from chyme.store.database import Database
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+KINDS = [kind.value for kind in Kind]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def library(database: Database) -> Library:
+    return Library(database, lambda: NOW)
+
+
+def add(
+    db: Connection,
+    path: str,
+    kind: str = "text",
+    size: int = 1,
+    title: str | None = None,
+    date: str | None = None,
+    tags: tuple[str, ...] = (),
+    state: str = "completed",
+    moved: datetime = NOW,
+    added: int = 0,
+) -> int:
+    folder, _, name = path.rpartition("/")
+    at = iso(NOW + timedelta(seconds=added))
+    cursor = db.execute(
+        """
+        INSERT INTO files (path, folder, name, kind, mime, size, mtime_ns, dev, inode, hash, created_at, updated_at)
+        VALUES (?, ?, ?, ?, 'text/plain', ?, ?, '1', '1', 'h', ?, ?)
+        """,
+        (path, folder, name, kind, size, 1_600_000_000 * 10**9, at, at),  # changed on 2020-09-13
+    )
+    file_id = cursor.lastrowid
+    assert file_id is not None
+    documents.register(db, file_id, at)
+    documents.describe(db, file_id, title, None, date, None, tags)
+    documents.stand(db, file_id, state, None, False, iso(moved))
+    return file_id
+
+
+def encoded(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def paths(library: Library, filters: Filters = ALL, **how: object) -> list[str]:
+    return [card.path for card in library.shelf(filters, **how).cards]  # type: ignore[arg-type]
+
+
+def leafed(library: Library, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
+    """All pages, one after the other."""
+    found: list[Card] = []
+    cursor: str | None = None
+    while True:
+        page = library.shelf(filters, cursor=cursor, limit=limit, **how)  # type: ignore[arg-type]
+        found += page.cards
+        cursor = page.next
+        if cursor is None:
+            return found
+
+
+def many(db: Connection, count: int = 240) -> None:
+    chance = random.Random(7)
+    for number in range(count):
+        add(
+            db,
+            f"{chance.choice(['', 'a/', 'a/b/', 'c/'])}{chance.choice('xyzXYZäÄ')}{number}.txt",
+            chance.choice(KINDS),
+            chance.randrange(20),
+            chance.choice([None, "same", "Same", f"title {number % 9}"]),
+            chance.choice([None, "2024", "2024-03", f"20{10 + number % 15}-01-02"]),
+            tuple(chance.sample(["red", "Blue", "green"], chance.randrange(3))),
+            chance.choice(["processing", "completed", "failed", "needs-classification"]),
+            NOW - timedelta(minutes=chance.choice([1, 60])),
+            added=number // 3,
+        )
+
+
+KEYS: dict[str, Callable[[Card], Any]] = {
+    "added": lambda card: card.added_at,
+    "date": lambda card: card.date or "2020-09-13",
+    "name": lambda card: _lower(card.name),
+    "title": lambda card: _lower(card.title),
+    "size": lambda card: card.size,
+    "kind": lambda card: card.kind,
+}
+
+
+def _lower(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("sort", SORTS)
+def test_pages_show_every_file_once_and_in_order(
+    database: Database, library: Library, sort: str, descending: bool
+) -> None:
+    database.write(many)
+    found = leafed(library, 7, sort=sort, descending=descending)
+    assert len(found) == len({card.path for card in found}) == 240
+    keys = [KEYS[sort](card) for card in found]
+    assert keys == sorted(keys, reverse=descending)
+    assert [card.path for card in found] == paths(library, sort=sort, descending=descending, limit=500)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(kinds=("image", "text")),
+        Filters(tags=("red",)),
+        Filters(tags=("BLUE", "green")),
+        Filters(folder="a"),
+        Filters(folder="/a/b/"),
+        Filters(states=("stale",)),
+        Filters(states=("processing", "failed")),
+        Filters(year="2024"),
+        Filters(year="2020", kinds=("audio", "video", "url"), tags=("red",), folder="a", states=("completed", "stale")),
+    ],
+)
+def test_filters_leave_what_they_say(database: Database, library: Library, filters: Filters) -> None:
+    database.write(many)
+    every = library.shelf(limit=500).cards
+    folder = (filters.folder or "").strip("/")
+    expected = {
+        card.path
+        for card in every
+        if (not filters.kinds or card.kind in filters.kinds)
+        and {tag.lower() for tag in filters.tags} <= {tag.lower() for tag in card.tags}
+        and (not folder or card.path.startswith(folder + "/"))
+        and (not filters.states or card.state in filters.states)
+        and (filters.year is None or (card.date or "2020-09-13").startswith(filters.year))
+    }
+    found = leafed(library, 5, filters, sort="title", descending=False)
+    assert expected and {card.path for card in found} == expected
+    assert library.shelf(filters).total == len(expected)
+
+
+def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: Database, library: Library) -> None:
+    database.write(lambda db: [add(db, f"{letter}.txt") for letter in "bdfhj"])
+    first = library.shelf(sort="name", descending=False, limit=2)
+    assert [card.name for card in first.cards] == ["b.txt", "d.txt"]
+
+    def meanwhile(db: Connection) -> None:
+        add(db, "a.txt")
+        add(db, "g.txt")
+        gone = files.by_path(db, "d.txt")
+        assert gone is not None
+        files.vanish(db, gone.id, iso(NOW))
+
+    database.write(meanwhile)
+    assert paths(library, sort="name", descending=False, cursor=first.next) == ["f.txt", "g.txt", "h.txt", "j.txt"]
+
+
+def test_what_is_listed_follows_every_change(database: Database, library: Library) -> None:
+    def make(db: Connection) -> int:
+        return add(db, "in/Zoo.txt", title=None, date=None, tags=("red",))
+
+    file_id = database.write(make)
+    assert library.card("in/Zoo.txt").title == "Zoo.txt"
+    database.write(lambda db: documents.describe(db, file_id, "aardvark", "s", "1999-05-05", "en", ("blue",)))
+    assert paths(library, Filters(year="1999", tags=("blue",))) == ["in/Zoo.txt"]
+    assert paths(library, Filters(tags=("red",))) == []
+    database.write(lambda db: files.move(db, file_id, "out/ant.txt", False, iso(NOW)))
+    assert paths(library, Filters(folder="out"), sort="title") == ["out/ant.txt"] and not library.cards(["in/Zoo.txt"])
+    database.write(lambda db: files.vanish(db, file_id, iso(NOW)))
+    assert (library.shelf().total, library.shelf(Filters(tags=("blue",))).total, library.folders()) == (0, 0, [])
+    stamp = database.write(lambda db: files.by_id(db, file_id)).stamp  # type: ignore[union-attr]
+    database.write(lambda db: files.update_stamp(db, file_id, stamp, iso(NOW)))
+    assert paths(library, Filters(tags=("blue",)), sort="date") == ["out/ant.txt"]
+    database.write(lambda db: files.delete(db, file_id))
+    left = [database.read().execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("shelf", "shelf_tags")]
+    assert left == [(0,), (0,)]
+
+
+def test_the_listing_agrees_with_the_files_after_many_changes(database: Database, library: Library) -> None:
+    database.write(many)
+
+    def shake(db: Connection) -> None:
+        chance = random.Random(1)
+        for file_id in range(1, 241):
+            match chance.randrange(5):
+                case 0:
+                    files.vanish(db, file_id, iso(NOW))
+                case 1:
+                    documents.forget_findings(db, file_id, iso(NOW))
+                case 2:
+                    files.move(db, file_id, f"moved/{file_id}.bin", False, iso(NOW))
+                case 3:
+                    documents.describe(db, file_id, f"t{file_id}", None, "2001", None, ("red", "red", "Red"))
+
+    database.write(shake)
+    assert [problem for problem in database.write(verify.problems) if "listed" in problem] == []
+
+
+def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
+    database.write(lambda db: add(db, "a.txt", tags=("red",)))
+    database.write(lambda db: db.execute("UPDATE shelf SET title = 'other'"))
+    database.write(lambda db: db.execute("DELETE FROM shelf_tags"))
+    found = [problem for problem in database.write(verify.problems) if "listed" in problem]
+    assert len(found) == 2 and all("a.txt" in problem for problem in found)
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "====", "bm9wZQ", "é", "W10", "", "[]", '["added", true, 1, 1]', encoded(["added", True, 1, 1]), encoded({})],
+)
+def test_a_forged_cursor_is_refused_with_a_sentence(library: Library, cursor: str) -> None:
+    if not cursor:
+        assert library.shelf(cursor=cursor).cards == ()  # none at all
+        return
+    with pytest.raises(UsageError, match="begin again without one"):
+        library.shelf(cursor=cursor)
+
+
+def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database, library: Library) -> None:
+    database.write(many)
+    cursor = library.shelf(sort="size", limit=5).next
+    assert library.shelf(sort="size", cursor=cursor, limit=5).cards
+    for sort, descending in (("name", True), ("size", False), ("added", True)):
+        with pytest.raises(UsageError, match="another order"):
+            library.shelf(sort=sort, descending=descending, cursor=cursor)
+
+
+def test_folders_count_what_is_below_them(database: Database, library: Library) -> None:
+    at = ("x.txt", "a/x.txt", "a/b/x.txt", "a/b/c/x.txt", "a-b/x.txt", "a0/x.txt", "B/x.txt")
+    database.write(lambda db: [add(db, path) for path in at])
+    assert [(one.path, one.name, one.files) for one in library.folders()] == [
+        ("a", "a", 3), ("a-b", "a-b", 1), ("a0", "a0", 1), ("B", "B", 1),
+    ]  # fmt: skip
+    assert [(one.path, one.name, one.files) for one in library.folders("a")] == [("a/b", "b", 2)]
+    assert library.folders("nowhere") == []
+
+
+def test_facets_are_counted_again_when_something_happened(database: Database, library: Library) -> None:
+    database.write(lambda db: add(db, "a.txt", tags=("red",)))
+    assert library.facets().tag == (("red", 1),)
+
+    def more(db: Connection) -> None:
+        add(db, "b.txt", tags=("red",))
+        db.execute("INSERT INTO events (at, type) VALUES (?, 'file')", (iso(NOW),))
+
+    database.write(more)
+    assert library.facets().tag == (("red", 2),)
+
+
+def test_a_time_far_from_ours_lists_like_any_other(database: Database, library: Library) -> None:
+    database.write(lambda db: add(db, "a.txt"))
+    database.write(lambda db: db.execute("UPDATE files SET mtime_ns = ?", ((1 << 63) - 1,)))
+    database.write(lambda db: add(db, "b.txt"))
+    database.write(lambda db: db.execute("UPDATE files SET mtime_ns = ? WHERE path = 'b.txt'", (-(1 << 63),)))
+    assert sorted(paths(library, sort="date")) == ["a.txt", "b.txt"]
