@@ -20,6 +20,7 @@ from chyme.store.writer import Writer
 T = TypeVar("T")
 
 FILE_NAME = "vault.db"
+SCHEMA = "migrations"  # the folder of its migrations
 BUSY_SECONDS = 30.0
 READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
@@ -33,13 +34,20 @@ UNSAFE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.davfs", "fuse.glu
 class Database:
     """One vault's database: many readers, one writer thread."""
 
-    def __init__(self, folder: Path, on_commit: Callable[[], None] | None = None) -> None:
-        self.path = folder / FILE_NAME
+    def __init__(
+        self,
+        folder: Path,
+        on_commit: Callable[[], None] | None = None,
+        *,
+        file_name: str = FILE_NAME,
+        schema: str = SCHEMA,
+    ) -> None:
+        self.path = folder / file_name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
         refuse_network_file_system(folder)
-        _migrate(self.path)
+        _migrate(self.path, migrations(schema))
         self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
+        self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
         self._writer = Writer(lambda: _writing(self.path), on_commit)
 
@@ -52,7 +60,9 @@ class Database:
             db.execute("PRAGMA wal_autocheckpoint = 0")
             self._local.db = db
             with self._guard:
-                self._readers.append(db)
+                for ended in [thread for thread in self._readers if not thread.is_alive()]:
+                    self._readers.pop(ended).close()  # servers have threads come and go
+                self._readers[threading.current_thread()] = db
         return db
 
     @contextlib.contextmanager
@@ -84,7 +94,7 @@ class Database:
     def close(self) -> None:
         self._writer.close()
         with self._guard:
-            for db in self._readers:
+            for db in self._readers.values():
                 db.close()
             self._readers.clear()
 
@@ -141,21 +151,21 @@ def _unescaped(point: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), point)
 
 
-def migrations() -> list[tuple[int, str, str]]:
+def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
     """All migrations as (number, name, script), in order."""
-    folder = resources.files("chyme.store") / "migrations"
+    folder = resources.files("chyme.store") / schema
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
 
 
-def _migrate(path: Path) -> None:
-    """Bring the database to today's schema, one dated copy before each step of an existing vault."""
+def _migrate(path: Path, steps: list[tuple[int, str, str]]) -> None:
+    """Bring the database to today's schema, with a dated copy of an existing vault before."""
     try:
         db = connect(path)
     except sqlite3.DatabaseError as error:
-        raise VaultError(f"{path} cannot be opened as a vault's database: {error}") from error
+        raise VaultError(f"{path} cannot be opened as a database of chyme's: {error}") from error
     try:
-        _bring_up_to_date(db, path, migrations())
+        _bring_up_to_date(db, path, steps)
     finally:
         db.close()
 
@@ -167,17 +177,17 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int,
         raise VaultError(
             f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
         )
-    for number, name, script in steps:
-        if number <= version:
-            continue
-        if version > 0:
-            _copy_aside(db, path, version)
+    due = [step for step in steps if step[0] > version]
+    if due and version > 0:
+        _copy_aside(db, path, version)  # once: a step that fails is undone, and a large vault is not copied for each
+    for number, name, script in due:
         _apply(db, number, name, script)
 
 
 def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
+    copy.touch(mode=path.stat().st_mode & 0o777)  # whoever may not read the database may not read its copy
     db.execute("VACUUM INTO ?", (os.fspath(copy),))
 
 

@@ -2,56 +2,98 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from starlette.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
-from chyme.app import App
-from chyme.web.pages.render import STATIC
-from chyme.web.problems import problem
+from chyme.app.house import House
+from chyme.decide.addressed import networks
+from chyme.errors import ChymeError, UsageError
+from chyme.settings import Settings
+from chyme.web.door import Addresses, Door
+from chyme.web.metrics import add_metrics
+from chyme.web.pages import account, entrance
+from chyme.web.problems import RESPONSES, broken, problem, status_of, wrong_form
+from chyme.web.request_log import RequestLog
 from chyme.web.routes import create
+from chyme.web.static_files import Static
+from chyme.web.vaults import Vaults
+
+Lifespan = Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]
 
 
-def create_house(app: App) -> FastAPI:
-    """What the server answers with. (To be replaced by the one with doors and several vaults.)"""
-    house = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+def create_house(house: House, bound: str = "127.0.0.1") -> ASGIApp:
+    """What the server answers with, behind its door. `bound` is the address it listens on."""
+    return RequestLog(Door(house_api(house), house, addresses_of(house.settings, bound)))
 
-    @house.middleware("http")
-    async def local_only(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        if not _local(request.headers.get("host", "")) or not _own(request):
-            return problem(403, "requests must come from this machine, addressed to it by name")
-        answer = await call(request)
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers.setdefault("Cache-Control", "no-store")
-        return answer
 
-    @house.get("/healthz")
+def addresses_of(settings: Settings, bound: str) -> Addresses:
+    """What the server is called, and whom it believes."""
+    names = frozenset(name.strip().lower().strip("[]") for name in settings.hosts.split(",") if name.strip())
+    try:
+        proxies = networks(settings.trusted_proxies)
+    except ValueError as error:
+        raise UsageError(f"setting trusted_proxies must be addresses or networks: {error}") from error
+    return Addresses(bound, names, proxies)
+
+
+def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
+    """The same without the door. `prepare` is given the face of every vault."""
+    faces = {name: create(app) for name, app in house.vaults.items()}
+    for face in faces.values():
+        if prepare is not None:
+            prepare(face)
+    api = FastAPI(
+        title="chyme", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lives(faces), responses=RESPONSES
+    )
+
+    @api.exception_handler(ChymeError)
+    def sentence(_request: Request, error: ChymeError) -> Response:
+        return problem(status_of(error), str(error))
+
+    @api.exception_handler(RequestValidationError)
+    def misshapen(_request: Request, error: RequestValidationError) -> Response:
+        return problem(422, wrong_form(error))
+
+    @api.exception_handler(HTTPException)
+    def plain(_request: Request, error: HTTPException) -> Response:
+        return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @api.exception_handler(Exception)
+    def fault(request: Request, _error: Exception) -> Response:
+        return broken(request.state.request_id)
+
+    @api.get("/healthz")
     def healthz() -> dict[str, str]:
-        """The vault is open."""
+        """The server answers."""
         return {"status": "ok"}
 
-    house.mount("/static", StaticFiles(directory=STATIC))
-    house.mount("", create(app))
-    return house
+    add_metrics(api, house)
+    hashing = entrance.Hashing()
+    entrance.add_routes(api, house, hashing)
+    account.add_routes(api, house, hashing)
+    api.mount("/static", Static())
+    api.mount("/v", Vaults(house, faces))
+    if len(faces) == 1:
+        api.mount("", Vaults(house, faces, only=next(iter(faces))))
+    return api
 
 
-def _local(host: str) -> bool:
-    """Only names of this machine: a page elsewhere cannot make its own name lead here."""
-    name = host.rsplit(":", 1)[0] if host.count(":") == 1 or (host.startswith("[") and "]:" in host) else host
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
+def _lives(faces: Mapping[str, FastAPI]) -> Lifespan:
+    """Mounted faces are not told that the server begins and ends; so we tell them."""
 
+    @contextlib.asynccontextmanager
+    async def lives(_api: FastAPI) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for face in faces.values():
+                await stack.enter_async_context(face.router.lifespan_context(face))
+                for lifespan in getattr(face.state, "lifespans", ()):
+                    await stack.enter_async_context(lifespan(face))
+            yield
 
-def _own(request: Request) -> bool:
-    """Nothing that changes the vault may be sent by another site's page."""
-    origin = request.headers.get("origin")
-    if request.method in ("GET", "HEAD", "OPTIONS") or origin is None:
-        return True
-    return origin.split("://", 1)[-1] == request.headers.get("host", "")
+    return lives

@@ -35,6 +35,11 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     return JSONResponse(told, status, headers, MEDIA_TYPE)
 
 
+def broken(request_id: str) -> JSONResponse:
+    """What is told of a fault of ours: nothing of the inside, but where the log tells more."""
+    return problem(500, f"something went wrong inside; the log tells more under request {request_id}")
+
+
 def status_of(error: ChymeError) -> int:
     """404 for what is not there, 503 for a vault that cannot be written now, 400 for what makes no sense."""
     return 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400

@@ -1,0 +1,110 @@
+"""The vaults one server shows, and the doors that lead to them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chyme.app.clock import now
+from chyme.app.opened import App, open_app
+from chyme.doors import Doors
+from chyme.engines.vault import STATE, Vault
+from chyme.errors import ChymeError, VaultError
+from chyme.settings import Settings, read_settings
+from chyme.store import marks
+
+IDENTITY = "identity"  # the mark by which rights know a vault, wherever its folder is moved
+NAMELESS = "vault"
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class House:
+    """Every vault has its own App, database and index: there is nothing in which two could be confused."""
+
+    vaults: dict[str, App]  # by the name that stands in addresses
+    identities: dict[str, str]  # by the same name
+    doors: Doors
+    settings: Settings  # of the server: those of its first vault
+
+    def start(self, tell: Tell) -> None:
+        """Begin to digest in every vault. First scans run in the background, so that nobody waits for them."""
+        for name, app in self.vaults.items():
+            app.start(follow=True)
+            threading.Thread(target=_scan, args=(app, tell), name=f"chyme-first-scan-{name}", daemon=True).start()
+
+
+@contextlib.contextmanager
+def open_house(roots: Sequence[Path], settings: Settings | None = None) -> Iterator[House]:
+    """Vaults opened side by side; all are closed again, whatever happens."""
+    with contextlib.ExitStack() as stack:
+        vaults: dict[str, App] = {}
+        for root in roots:
+            app = stack.enter_context(open_app(root, settings, create=True))
+            _refuse_twice(vaults, app)
+            vaults[address_name(app.vault.root.name, vaults)] = app
+        first = next(iter(vaults.values())).settings
+        doors = stack.enter_context(contextlib.closing(Doors(server_folder(first), now)))
+        yield House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first)
+
+
+@contextlib.contextmanager
+def open_doors(root: Path) -> Iterator[Doors]:
+    """The doors of the server that would serve this vault."""
+    settings = read_settings(Vault(root).root / STATE, os.environ)
+    with contextlib.closing(Doors(server_folder(settings), now)) as doors:
+        yield doors
+
+
+def server_folder(settings: Settings) -> Path:
+    """Where accounts and tokens are kept."""
+    if settings.server_dir:
+        return Path(settings.server_dir).expanduser()
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(data) if os.path.isabs(data) else Path.home() / ".local/share") / "chyme"
+
+
+def identity_of(app: App) -> str:
+    """By which rights know an opened vault."""
+    found = marks.value_of(app.database.read(), IDENTITY)
+    if not found:
+        raise VaultError(f"{app.vault.root}: its database has no identity; 'chyme verify' tells what is wrong with it")
+    return found
+
+
+def address_name(folder: str, taken: Sequence[str] | dict[str, App] = ()) -> str:
+    """A folder's name as part of an address, with a number where another vault has it already."""
+    plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_") or NAMELESS
+    number = 2
+    unique = name
+    while unique in taken:
+        unique, number = f"{name}-{number}", number + 1
+    return unique
+
+
+def _refuse_twice(vaults: dict[str, App], app: App) -> None:
+    for other in vaults.values():
+        if other.vault.root == app.vault.root:
+            raise VaultError(f"{app.vault.root}: is named twice; name each vault once")
+        if identity_of(other) == identity_of(app):
+            raise VaultError(
+                f"{app.vault.root} is a copy of {other.vault.root}, and rights could not tell them apart; "
+                "serve only one of them"
+            )
+
+
+def _scan(app: App, tell: Tell) -> None:
+    try:
+        app.scan()
+    except ChymeError as error:
+        tell(f"{app.vault.root} could not be scanned: {error}")
+        return
+    app.work.supervisor.wake()

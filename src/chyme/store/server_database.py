@@ -1,0 +1,68 @@
+"""The server's own database: users, tokens and sessions. It is made with the first of them, and not before."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+from chyme.errors import VaultError
+from chyme.store.database import Database
+
+T = TypeVar("T")
+
+FILE_NAME = "server.db"
+SCHEMA = "server_migrations"
+
+
+class ServerDatabase:
+    """Opened when it is needed, so that another process may make it while we run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._opened: Database | None = None
+        self._guard = threading.Lock()
+
+    def read(self) -> sqlite3.Connection | None:
+        """This thread's connection; None while there is no database, which is to say nobody."""
+        if self._opened is None and not self.path.exists():
+            return None
+        return self._database().read()
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction; makes the database if there is none."""
+        return self._database().write(work)
+
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """The same without waiting for it."""
+        return self._database().submit(work)
+
+    def close(self) -> None:
+        with self._guard:
+            if self._opened is not None:
+                self._opened.close()
+
+    def _database(self) -> Database:
+        with self._guard:
+            if self._opened is None:
+                self._make_private()
+                self._opened = Database(self.path.parent, file_name=FILE_NAME, schema=SCHEMA)
+            return self._opened
+
+    def _make_private(self) -> None:
+        """Nobody else on this machine may read it; SQLite gives its journal the same rights."""
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                os.fchmod(descriptor, 0o600)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise VaultError(
+                f"{self.path}: accounts cannot be kept there ({error.strerror}); set server_dir (CHYME_SERVER_DIR)"
+            ) from error

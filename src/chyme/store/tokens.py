@@ -1,0 +1,80 @@
+"""Secrets that programs show instead of a name and a password. Only their hashes are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a token opens, and for how long."""
+
+    id: int
+    name: str
+    user_id: int | None
+    right: str
+    vault: str | None  # its identity; None: all
+    vault_name: str | None
+    created_at: str
+    last_used_at: str | None
+    expires_at: str | None
+
+
+_FIELDS = 'id, name, user_id, "right", vault, vault_name, created_at, last_used_at, expires_at'
+
+
+def add(
+    db: Connection,
+    name: str,
+    hash_: str,
+    user_id: int | None,
+    right: str,
+    vault: tuple[str, str] | None,
+    now: str,
+    expires_at: str | None,
+) -> Token:
+    """A new token; `vault` is (identity, name), None for all."""
+    identity, vault_name = vault or (None, None)
+    row = db.execute(
+        f"""
+        INSERT INTO tokens (name, hash, user_id, "right", vault, vault_name, created_at, expires_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_FIELDS}
+        """,
+        (name, hash_, user_id, right, identity, vault_name, now, expires_at),
+    ).fetchone()
+    return Token(*row)
+
+
+def by_hash(db: Connection, hash_: str, now: str) -> Token | None:
+    """The token with this hash, unless its time is over."""
+    row = db.execute(
+        f"SELECT {_FIELDS} FROM tokens WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)", (hash_, now)
+    ).fetchone()
+    return Token(*row) if row else None
+
+
+def by_id(db: Connection, token_id: int, now: str) -> Token | None:
+    """The same by its number."""
+    row = db.execute(
+        f"SELECT {_FIELDS} FROM tokens WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (token_id, now)
+    ).fetchone()
+    return Token(*row) if row else None
+
+
+def listed(db: Connection) -> list[Token]:
+    return [Token(*row) for row in db.execute(f"SELECT {_FIELDS} FROM tokens ORDER BY id")]
+
+
+def of_user(db: Connection, user_id: int) -> list[Token]:
+    rows = db.execute(f"SELECT {_FIELDS} FROM tokens WHERE user_id = ? ORDER BY id", (user_id,))
+    return [Token(*row) for row in rows]
+
+
+def used(db: Connection, token_id: int, now: str) -> None:
+    db.execute("UPDATE tokens SET last_used_at = ? WHERE id = ?", (now, token_id))
+
+
+def remove(db: Connection, token_id: int) -> bool:
+    """Whether it was there."""
+    return db.execute("DELETE FROM tokens WHERE id = ?", (token_id,)).rowcount == 1

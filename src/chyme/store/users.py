@@ -1,0 +1,95 @@
+"""Who may sign in, and which vaults are open to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody with a password."""
+
+    id: int
+    name: str
+    password: str  # argon2
+    everything: str | None  # the right to all vaults
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one user may do in one vault."""
+
+    vault: str  # its identity
+    vault_name: str
+    right: str
+
+
+_FIELDS = "id, name, password, everything, created_at"
+
+
+def anybody(db: Connection) -> bool:
+    """Whether anybody could come in by name or token."""
+    row = db.execute("SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM tokens)").fetchone()
+    return bool(row[0])
+
+
+def add(db: Connection, name: str, folded: str, password: str, everything: str | None, now: str) -> int:
+    row = db.execute(
+        "INSERT INTO users (name, folded, password, everything, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id",
+        (name, folded, password, everything, now),
+    ).fetchone()
+    return int(row[0])
+
+
+def by_folded(db: Connection, folded: str) -> User | None:
+    row = db.execute(f"SELECT {_FIELDS} FROM users WHERE folded = ?", (folded,)).fetchone()
+    return User(*row) if row else None
+
+
+def by_id(db: Connection, user_id: int) -> User | None:
+    row = db.execute(f"SELECT {_FIELDS} FROM users WHERE id = ?", (user_id,)).fetchone()
+    return User(*row) if row else None
+
+
+def listed(db: Connection) -> list[User]:
+    return [User(*row) for row in db.execute(f"SELECT {_FIELDS} FROM users ORDER BY folded")]
+
+
+def change_password(db: Connection, user_id: int, password: str) -> None:
+    db.execute("UPDATE users SET password = ? WHERE id = ?", (password, user_id))
+
+
+def renew_hash(db: Connection, user_id: int, before: str, password: str) -> None:
+    """The same password hashed as one would today, unless it was changed meanwhile."""
+    db.execute("UPDATE users SET password = ? WHERE id = ? AND password = ?", (password, user_id, before))
+
+
+def change_everything(db: Connection, user_id: int, right: str | None) -> None:
+    db.execute("UPDATE users SET everything = ? WHERE id = ?", (right, user_id))
+
+
+def remove(db: Connection, user_id: int) -> None:
+    """With grants, sessions and tokens."""
+    db.execute("DELETE FROM users WHERE id = ?", (user_id,))
+
+
+def grants_of(db: Connection, user_id: int) -> list[Grant]:
+    rows = db.execute('SELECT vault, vault_name, "right" FROM grants WHERE user_id = ? ORDER BY vault_name', (user_id,))
+    return [Grant(*row) for row in rows]
+
+
+def grant(db: Connection, user_id: int, vault: str, vault_name: str, right: str) -> None:
+    db.execute(
+        """
+        INSERT INTO grants (user_id, vault, vault_name, "right") VALUES (?, ?, ?, ?)
+            ON CONFLICT (user_id, vault) DO UPDATE SET vault_name = excluded.vault_name, "right" = excluded."right"
+        """,
+        (user_id, vault, vault_name, right),
+    )
+
+
+def revoke(db: Connection, user_id: int, vault: str) -> bool:
+    """Whether there was anything to take back."""
+    return db.execute("DELETE FROM grants WHERE user_id = ? AND vault = ?", (user_id, vault)).rowcount == 1

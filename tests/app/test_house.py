@@ -1,0 +1,55 @@
+"""Several vaults in one server: what they are called, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chyme.app.house import address_name, open_house, server_folder
+from chyme.errors import VaultError
+from chyme.settings import Settings
+
+
+def folders(root: Path, *names: str) -> list[Path]:
+    made = [root / name for name in names]
+    for folder in made:
+        folder.mkdir(parents=True)
+    return made
+
+
+def test_vaults_are_called_as_their_folders_and_told_apart_by_a_number(tmp_path: Path) -> None:
+    with open_house(folders(tmp_path, "a/photos", "b/photos", "c/Käse & Brot", "d/写真", "e/Фото")) as house:
+        assert list(house.vaults) == ["photos", "photos-2", "Kase-Brot", "vault", "vault-2"]
+        assert len(set(house.identities.values())) == 5
+
+
+@pytest.mark.parametrize("folder", ["..", "a/b?c#d", "<script>", "%2e", "-", "a b\n"])
+def test_a_name_is_safe_in_an_address(folder: str) -> None:
+    name = address_name(folder)
+    assert name and all(one.isascii() and (one.isalnum() or one in "._-") for one in name) and name[0] != "."
+
+
+def test_a_vault_is_served_once(tmp_path: Path) -> None:
+    (photos,) = folders(tmp_path, "photos")
+    with pytest.raises(VaultError, match="twice"), open_house([photos, tmp_path / "photos/../photos"]):
+        pass
+
+
+def test_a_copy_would_share_the_rights_of_its_original_and_is_refused(tmp_path: Path) -> None:
+    (photos,) = folders(tmp_path, "photos")
+    with open_house([photos]):
+        pass
+    shutil.copytree(photos, tmp_path / "copy")
+    with pytest.raises(VaultError, match="is a copy of"), open_house([photos, tmp_path / "copy"]):
+        pass
+
+
+def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
+    assert server_folder(Settings()) == tmp_path / ".local/share/chyme"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert server_folder(Settings()) == tmp_path / "data/chyme"
+    assert server_folder(Settings(server_dir="~/mine")) == tmp_path / "mine"

@@ -1,0 +1,91 @@
+"""chyme users and chyme tokens, as somebody types them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from at_the_keyboard import Typed
+from click.testing import CliRunner
+
+from chyme.app import open_app
+from chyme.cli.main import Chyme
+from chyme.cli.tokens import tokens
+from chyme.cli.users import users
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CHYME_SERVER_DIR", os.fspath(tmp_path / "server"))
+    for name in ("photos", "diary"):
+        (tmp_path / name).mkdir()
+        with open_app(tmp_path / name):
+            pass
+    return tmp_path
+
+
+def add(root: Path, *words: str, typed: str = f"{PASSWORD}\n") -> tuple[int, str]:
+    command = Chyme("chyme", {"users": users})
+    vault = ["--vault", os.fspath(root / "photos")]
+    answer = CliRunner().invoke(command, ["users", "add", *words, *vault], input=typed)
+    return answer.exit_code, answer.output
+
+
+def test_a_user_may_open_everything_or_what_is_named(root: Path) -> None:
+    photos, diary = os.fspath(root / "photos"), os.fspath(root / "diary")
+    assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault\n")
+    assert add(root, "eve", "--read-only", "--password-stdin") == (0, "eve may read every vault\n")
+    said = add(root, "bob", "--access", f"{photos}:read", "--access", diary, "--password-stdin")
+    assert said == (0, "bob may read and change diary and read photos\n")
+    listed = Typed(root / "photos", users).json("list")["users"]
+    assert [(one["name"], one["all_vaults"], len(one["vaults"])) for one in listed] == [
+        ("ada", "write", 0),
+        ("bob", None, 2),
+        ("eve", "read", 0),
+    ]
+
+
+def test_the_password_is_asked_for_twice_and_not_shown(root: Path) -> None:
+    code, said = add(root, "ada", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    assert code == 0 and PASSWORD not in said
+    assert add(root, "bob", "--password-stdin", typed="")[0] == 2
+    code, said = add(root, "bob", "--password-stdin", typed="password\n")
+    assert code == 2 and "everybody tries first" in said
+    code, said = add(root, "ADA", "--password-stdin")
+    assert code == 2 and "already" in said
+
+
+def test_rights_are_given_and_taken_back(root: Path) -> None:
+    add(root, "ada", "--access", os.fspath(root / "photos"), "--password-stdin")
+    chyme = Typed(root / "photos", users)
+    assert chyme.says("grant", "ada", os.fspath(root / "diary"), "--read-only").endswith(
+        "read diary and read and change photos\n"
+    )
+    assert chyme.says("revoke", "ada", os.fspath(root / "photos")) == "ada may read diary\n"
+    assert "no right of their own" in chyme.refuses("revoke", "ada", os.fspath(root / "photos"))
+    assert "every vault" in chyme.says("grant", "ada", "--all-vaults")
+    assert chyme.says("revoke", "ada", "--all-vaults", os.fspath(root / "diary")) == "ada may open nothing yet\n"
+    assert "no user" in chyme.refuses("grant", "nobody", "--all-vaults")
+    assert "is not a vault" in chyme.refuses("grant", "ada", os.fspath(root / "server"))
+    removed = chyme.json("remove", "ada")
+    assert removed == {"removed": "ada", "open": True}
+    assert "no users" in chyme.says("list")
+
+
+def test_a_token_is_shown_once(root: Path) -> None:
+    chyme = Typed(root / "photos", tokens)
+    assert not (root / "server").exists() and "no tokens" in chyme.says()
+    secret = chyme.says("add", "ci", "--only", os.fspath(root / "photos"), "--read-only", "--expires", "3").strip()
+    assert secret.startswith("chyme_") and len(secret) == 49
+    (listed,) = chyme.json("list")["tokens"]
+    assert (listed["name"], listed["vault"], listed["right"], listed["user"]) == ("ci", "photos", "read", None)
+    assert secret not in chyme.says("list")
+    assert "no user" in chyme.refuses("add", "x", "--user", "nobody")
+    made = chyme.json("add", "ci")
+    assert "revoke one by its number: 1, 2" in chyme.refuses("revoke", "ci")
+    assert chyme.json("revoke", str(made["token"]["id"])) == {"revoked": "ci", "id": 2, "open": False}
+    assert "open again" in chyme.says("revoke", "ci")
+    assert "no token" in chyme.refuses("revoke", "ci")

@@ -1,0 +1,113 @@
+"""For whom a request is meant, who sent it, and how much of what it says is believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from chyme.decide.addressed import client_of, local_path, loopback, meant_for_us, networks, own_page, vouched_for
+
+NAMES = frozenset({"chyme.example"})
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])
+def test_only_this_machine_reaches_loopback(address: str) -> None:
+    assert loopback(address)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.1", "localhost.example", "", "example.org"])
+def test_everything_else_is_beyond(address: str) -> None:
+    assert not loopback(address)
+
+
+@pytest.mark.parametrize(
+    ("host", "arrived_at", "ours"),
+    [
+        ("localhost:8765", "127.0.0.1", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("[::1]:8765", "::1", True),
+        ("LOCALHOST.", "127.0.0.1", True),
+        ("chyme.example:443", "192.0.2.1", True),
+        ("Chyme.Example", "127.0.0.1", True),
+        ("192.0.2.1:8765", "192.0.2.1", True),
+        ("192.0.2.2", "192.0.2.1", False),
+        ("localhost", "192.0.2.1", False),
+        ("127.0.0.1", "192.0.2.1", False),
+        ("evil.example", "127.0.0.1", False),
+        ("127.0.0.1.evil.example", "127.0.0.1", False),
+        ("localhost.evil.example:80", "127.0.0.1", False),
+        ("chyme.example.evil.example", "127.0.0.1", False),
+        ("192.0.2.1", "127.0.0.1", False),
+        ("", "127.0.0.1", False),
+        ("[", "127.0.0.1", False),
+        ("localhost", "", False),
+    ],
+)
+def test_a_name_that_is_not_ours_does_not_lead_here(host: str, arrived_at: str, ours: bool) -> None:
+    assert meant_for_us(host, arrived_at, NAMES) is ours
+
+
+@pytest.mark.parametrize(
+    ("method", "origin", "site", "mode", "own"),
+    [
+        ("POST", None, None, None, True),
+        ("POST", "http://h:1", "same-origin", "cors", True),
+        ("POST", "http://h:2", None, None, False),
+        ("POST", "https://h:1", None, None, False),
+        ("POST", "null", None, None, False),
+        ("POST", "http://x@h:1", None, None, False),
+        ("POST", None, "cross-site", None, False),
+        ("DELETE", None, "same-site", None, False),
+        ("POST", "http://h:1", "cross-site", None, False),
+        ("POST", None, "none", "navigate", True),
+        ("POST", None, "cross-site", "navigate", False),
+        ("GET", None, "cross-site", "navigate", True),  # a link that somebody followed
+        ("GET", None, "cross-site", "no-cors", False),  # a picture or script in another site's page
+        ("GET", "http://elsewhere", "same-site", "cors", False),
+        ("GET", "http://elsewhere", None, None, True),  # browsers without Sec-Fetch-Site keep the answer from it
+    ],
+)
+def test_another_sites_page_sends_nothing(
+    method: str, origin: str | None, site: str | None, mode: str | None, own: bool
+) -> None:
+    assert own_page(method, "http", "h:1", origin, site, mode) is own
+
+
+def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> None:
+    assert vouched_for("GET", None, None)
+    assert not vouched_for("POST", None, None)
+    assert vouched_for("POST", "http://h:1", None) and vouched_for("POST", None, "same-origin")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.9", [], "203.0.113.9"),
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # a stranger's word
+        ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["1.1.1.1", "198.51.100.1"], "198.51.100.1"),  # what stands left of it was made up
+        ("10.0.0.1", ["198.51.100.1", "10.0.0.2"], "198.51.100.1"),
+        ("10.0.0.1", ["198.51.100.1:4711"], "198.51.100.1"),
+        ("10.0.0.1", ["[2001:db8::1]:4711"], "2001:db8::1"),
+        ("::ffff:10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", ["unknown", "198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", [""], "10.0.0.1"),
+    ],
+)
+def test_only_proxies_of_ours_are_believed(peer: str, forwarded: list[str], client: str) -> None:
+    assert client_of(peer, forwarded, networks("10.0.0.0/24, 2001:db8:1::/48")) == client
+
+
+@pytest.mark.parametrize("address", ["/", "/v/photos/", "/file/a%20b.txt?page=3", "/?q=x"])
+def test_after_signing_in_one_goes_on_where_one_was(address: str) -> None:
+    assert local_path(address) == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(None, "", "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)"),
+        *("/a\r\nSet-Cookie: x", "\\\\evil.example", "/\t/evil.example", "/a\\..\\b", "/" + "x" * 3000, "/ü"),
+    ],
+)
+def test_but_never_elsewhere(address: str | None) -> None:
+    assert local_path(address) == "/"

@@ -1,0 +1,73 @@
+"""Who guesses wrong has to wait, longer each time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chyme.doors.waits import LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
+
+
+class Clock:
+    moment = datetime(2026, 4, 3, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+def test_the_first_guesses_are_free_and_then_each_waits_twice_as_long() -> None:
+    waits = [wait_after(wrong, 5).total_seconds() for wrong in range(1, 9)]
+    assert waits == [0, 0, 0, 0, 5, 10, 20, 40]
+    assert wait_after(10**9, 5) == LONGEST_WAIT
+
+
+def test_guesses_during_the_wait_are_neither_made_nor_counted() -> None:
+    clock = Clock()
+    waits = Waits(5, clock)
+    assert [waits.begin(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
+    assert waits.begin(["ada"]) == 5
+    clock.moment += timedelta(seconds=5)
+    assert waits.begin(["ada"]) == 0
+    assert waits.begin(["ada"]) == 10
+
+
+def test_one_who_waits_under_one_key_waits_under_all() -> None:
+    waits = Waits(2, Clock())
+    for _ in range(2):
+        waits.begin(["from here", "ada"])
+    assert waits.begin(["from elsewhere", "ada"]) > 0
+    assert waits.begin(["from here", "bob"]) > 0
+    assert waits.begin(["from elsewhere", "bob"]) == 0
+
+
+def test_a_right_guess_and_an_hour_make_all_well() -> None:
+    clock = Clock()
+    waits = Waits(2, clock)
+    waits.begin(["ada"])
+    waits.right(["ada"])
+    assert [waits.begin(["ada"]), waits.begin(["ada"])] == [0, 0]
+    clock.moment += timedelta(hours=2)
+    assert [waits.begin(["ada"]), waits.begin(["ada"])] == [0, 0]
+
+
+def test_guessers_do_not_fill_the_memory() -> None:
+    waits = Waits(1, Clock())
+    for number in range(REMEMBERED + 50):
+        waits.begin([f"from {number}"])
+    assert len(waits._guesses) == REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("192.0.2.7", "from 192.0.2.7"),
+        ("::ffff:192.0.2.7", "from 192.0.2.7"),
+        ("2001:db8::1", "from 2001:db8::/64"),
+        ("2001:db8::ffff:2", "from 2001:db8::/64"),
+        ("fe80::1%eth0", "from fe80::/64"),
+        ("made up", "from elsewhere"),
+    ],
+)
+def test_one_household_is_one_guesser(address: str, key: str) -> None:
+    assert whereabouts(address) == key

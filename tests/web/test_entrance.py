@@ -1,0 +1,196 @@
+"""Signing in and out, and one's own account, as plain forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.types import ASGIApp
+from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, token_in, two_vaults
+
+from chyme.app.house import House
+from chyme.settings import Settings
+
+NEW = "another good one"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    settings = Settings(hosts="chyme.example", trusted_proxies="10.0.0.1", session_days=2)
+    with two_vaults(tmp_path, settings) as opened:
+        add_people(opened)
+        yield opened
+
+
+@pytest.fixture
+def answers(house: House) -> ASGIApp:
+    return answers_of(house)
+
+
+def cookies(http: TestClient) -> dict[str, str]:
+    return dict(http.cookies)
+
+
+def test_the_form_needs_no_script_and_leads_back(answers: ASGIApp) -> None:
+    http = stranger(answers)
+    form = http.get("/login?next=/v/photos/%3Fq%3Dx")
+    assert form.status_code == 200 and 'name="next" value="/v/photos/?q=x"' in form.text
+    answer = http.post("/login", data={"name": "ada", "password": PASSWORD, "next": "/v/photos/?q=x"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/v/photos/?q=x")
+    assert http.get("/api/vaults").status_code == 200
+
+
+@pytest.mark.parametrize("next_", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
+def test_it_leads_nowhere_else(answers: ASGIApp, next_: str) -> None:
+    http = stranger(answers)
+    assert "evil" not in http.get("/login", params={"next": next_}).text
+    form = {"name": "ada", "password": PASSWORD, "next": next_}
+    assert http.post("/login", data=form).headers["location"] == "/"
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(answers: ASGIApp) -> None:
+    answer = stranger(answers).post("/login", data={"name": "ada", "password": PASSWORD})
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("chyme_session=")
+    flags = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=lax", "path=/", "max-age=172800"} <= flags
+    assert "secure" not in flags and not any(flag.startswith("domain") for flag in flags)
+
+
+def test_behind_a_proxy_with_tls_it_never_travels_in_the_open(answers: ASGIApp) -> None:
+    proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
+    tls = {"X-Forwarded-Proto": "https", "Origin": "https://chyme.example"}
+    cookie = proxy.post("/login", data={"name": "ada", "password": PASSWORD}, headers=tls).headers["set-cookie"]
+    assert cookie.startswith("__Host-chyme_session=") and "Secure" in cookie
+    elsewhere = stranger(answers, "http://chyme.example", peer="203.0.113.9")
+    told = elsewhere.post("/login", data={"name": "ada", "password": PASSWORD}, headers={"X-Forwarded-Proto": "https"})
+    assert "Secure" not in told.headers["set-cookie"]  # a stranger's word
+
+
+def test_wrong_names_and_wrong_passwords_are_told_apart_by_nothing(answers: ASGIApp) -> None:
+    told = []
+    for name, password in (("ada", "wrong"), ("nobody", PASSWORD)):
+        answer = stranger(answers).post("/login", data={"name": name, "password": password})
+        told.append((answer.status_code, answer.text.replace(f'value="{name}"', ""), "set-cookie" in answer.headers))
+    assert told[0] == told[1]
+    assert told[0][0] == 401 and "do not belong together" in told[0][1]
+
+
+def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(answers: ASGIApp) -> None:
+    http = stranger(answers)
+    codes = [http.post("/login", data={"name": "ada", "password": f"no {n}"}).status_code for n in range(5)]
+    assert codes == [401] * 5
+    waiting = http.post("/login", data={"name": "ada", "password": PASSWORD})
+    assert waiting.status_code == 429 and 0 < int(waiting.headers["retry-after"]) <= 5
+    assert "set-cookie" not in waiting.headers
+    elsewhere = stranger(answers, peer="127.0.0.9")  # the name waits, wherever it is tried
+    assert elsewhere.post("/login", data={"name": "ADA", "password": PASSWORD}).status_code == 429
+    assert elsewhere.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 303
+    assert http.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 429  # so does the address
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code"),
+    [
+        (b"", "application/x-www-form-urlencoded", 401),
+        (b"name=%00%ff&password=%ed%a0%80", "application/x-www-form-urlencoded", 401),
+        (b"\xff=1", "application/x-www-form-urlencoded", 400),
+        (b"a=1&" * 100, "application/x-www-form-urlencoded", 400),
+        (b"name=" + b"x" * 20_000, "application/x-www-form-urlencoded", 413),
+        (b'{"name": "ada"}', "application/json", 415),
+        (b"name=ada", "", 415),
+    ],
+)
+def test_odd_forms_are_refused(answers: ASGIApp, body: bytes, kind: str, code: int) -> None:
+    assert stranger(answers).post("/login", content=body, headers={"Content-Type": kind}).status_code == code
+
+
+def test_what_was_typed_is_shown_as_text(answers: ASGIApp) -> None:
+    answer = stranger(answers).post("/login", data={"name": '"><script>alert(1)</script>', "password": "x"})
+    assert "<script>alert" not in answer.text
+
+
+def test_signing_out_ends_the_session_itself(answers: ASGIApp) -> None:
+    http = sign_in(stranger(answers), "ada")
+    kept = cookies(http)
+    assert http.post("/logout", headers=ORIGIN).headers["location"] == "/login"
+    assert cookies(http) == {}
+    thief = stranger(answers)
+    thief.cookies.update(kept)
+    assert thief.get("/api/vaults").status_code == 401
+
+
+def test_signing_in_anew_ends_the_session_before(answers: ASGIApp) -> None:
+    http = sign_in(stranger(answers), "ada")
+    kept = cookies(http)
+    answer = http.post("/login", data={"name": "ada", "password": PASSWORD}, headers=ORIGIN)
+    assert answer.status_code == 303 and cookies(http) != kept
+    thief = stranger(answers)
+    thief.cookies.update(kept)
+    assert thief.get("/api/vaults").status_code == 401
+
+
+def test_changing_the_password_signs_out_everywhere_else(answers: ASGIApp) -> None:
+    here, there = sign_in(stranger(answers), "ada"), sign_in(stranger(answers), "ada")
+
+    def change(current: str, new: str, again: str) -> int:
+        form = {"current": current, "password": new, "again": again}
+        return here.post("/account/password", data=form, headers=ORIGIN).status_code
+
+    assert change("wrong", NEW, NEW) == 403
+    assert change(PASSWORD, NEW, "typed otherwise") == 400
+    assert change(PASSWORD, "short", "short") == 400
+    assert there.get("/api/vaults").status_code == 200
+    assert change(PASSWORD, NEW, NEW) == 200
+    assert here.get("/account").status_code == 200
+    assert there.get("/api/vaults").status_code == 401
+    assert stranger(answers).post("/login", data={"name": "ada", "password": PASSWORD}).status_code == 401
+    sign_in(stranger(answers), "ada", NEW)
+
+
+def test_somebody_at_an_open_screen_cannot_guess_the_password_either(answers: ASGIApp) -> None:
+    http = sign_in(stranger(answers), "ada")
+    form = {"current": "wrong", "password": NEW, "again": NEW}
+    codes = [http.post("/account/password", data=form, headers=ORIGIN).status_code for _ in range(6)]
+    assert codes == [403] * 5 + [429]
+
+
+def test_a_session_elsewhere_can_be_ended_but_nobody_elses(house: House, answers: ASGIApp) -> None:
+    here, there = sign_in(stranger(answers), "ada"), sign_in(stranger(answers), "ada")
+    bob = sign_in(stranger(answers), "bob")
+    assert there.get("/account").text.count("/end") == 1
+    numbers = [one.id for one in house.doors.accounts.sessions(1)]
+    for number in numbers:
+        assert bob.post(f"/account/sessions/{number}/end", headers=ORIGIN).status_code == 404
+    mine = min(numbers)
+    assert there.post(f"/account/sessions/{mine}/end", headers=ORIGIN).status_code == 303
+    assert here.get("/api/vaults").status_code == 401 and there.get("/api/vaults").status_code == 200
+    assert there.post(f"/account/sessions/{10**30}/end", headers=ORIGIN).status_code == 422
+
+
+def test_a_token_is_shown_once_and_opens_no_more_than_its_owner_may(answers: ASGIApp) -> None:
+    bob = sign_in(stranger(answers), "bob")
+    form = {"name": "my script", "vault": "", "right": "write", "days": "3"}
+    made = bob.post("/account/tokens", data=form, headers=ORIGIN)
+    secret = token_in(made.text)
+    assert "chyme_" not in bob.get("/account").text.replace("chyme_session", "")
+    program = stranger(answers)
+    program.headers["Authorization"] = f"Bearer {secret}"
+    assert program.get("/v/photos/api/status").status_code == 200
+    assert program.get("/v/diary/api/status").status_code == 404
+    assert program.post("/v/photos/api/links", json={"url": "https://example.org/"}).status_code == 403
+    assert bob.post("/account/tokens", data={**form, "vault": "diary"}, headers=ORIGIN).status_code == 400
+    assert bob.post("/account/tokens", data={**form, "days": "soon"}, headers=ORIGIN).status_code == 400
+    ada = sign_in(stranger(answers), "ada")
+    assert ada.post("/account/tokens/1/revoke", headers=ORIGIN).status_code == 404
+    assert bob.post("/account/tokens/1/revoke", headers=ORIGIN).status_code == 303
+    assert program.get("/api/vaults").status_code == 401
+
+
+def test_the_chooser_shows_only_what_one_may_read(answers: ASGIApp) -> None:
+    ada = sign_in(stranger(answers), "ada").get("/").text
+    assert "/v/photos/" in ada and "/v/diary/" in ada and "1 file" in ada
+    bob = sign_in(stranger(answers), "bob").get("/account").text
+    assert "photos" in bob and "diary" not in bob

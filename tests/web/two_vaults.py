@@ -1,0 +1,63 @@
+"""A house of two vaults, and people with different rights to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+from starlette.types import ASGIApp
+
+from chyme.app.house import House, open_house
+from chyme.doors import Right
+from chyme.settings import Settings
+from chyme.web.house import create_house
+
+PASSWORD = "correct horse battery"
+ORIGIN = {"Origin": "http://localhost"}
+
+
+@contextmanager
+def two_vaults(folder: Path, settings: Settings | None = None) -> Iterator[House]:
+    """`photos` and `diary`, each with a file the other has not."""
+    for name, text in (("photos", "a pelican on the beach"), ("diary", "a secret about pelicans")):
+        (folder / name).mkdir()
+        (folder / name / f"{name}.txt").write_text(text)
+    chosen = replace(settings or Settings(), server_dir=str(folder / "server"))
+    with open_house([folder / "photos", folder / "diary"], chosen) as house:
+        for app in house.vaults.values():
+            app.scan_and_settle()
+        yield house
+
+
+def add_people(house: House) -> None:
+    """Ada may do everything; Bob may read photos, and nothing else."""
+    house.doors.accounts.add("Ada", PASSWORD, Right.WRITE)
+    house.doors.accounts.add("Bob", PASSWORD)
+    house.doors.accounts.grant("Bob", (house.identities["photos"], "photos"), Right.READ)
+
+
+def stranger(answers: ASGIApp, base_url: str = "http://localhost", peer: str = "127.0.0.1") -> TestClient:
+    """Somebody who knows the address."""
+    return TestClient(answers, base_url, raise_server_exceptions=False, follow_redirects=False, client=(peer, 50000))
+
+
+def sign_in(http: TestClient, name: str, password: str = PASSWORD) -> TestClient:
+    """The same, signed in."""
+    answer = http.post("/login", data={"name": name, "password": password})
+    assert answer.status_code == 303, answer.text
+    return http
+
+
+def answers_of(house: House, bound: str = "127.0.0.1") -> ASGIApp:
+    return create_house(house, bound)
+
+
+def token_in(page: str) -> str:
+    """The secret that a page shows once."""
+    found = re.search(r"chyme_[\w-]{43}", page)
+    assert found is not None
+    return found[0]
