@@ -21,13 +21,20 @@ class AtWork:
         self._clock = clock
         self._told: dict[int, datetime] = {}
         self.running: dict[int, tuple[str, str, float]] = {}  # file → path, digester, fraction
+        self.since: dict[int, datetime] = {}  # file → when a child took it; those that wait for one have none
 
     def begin(self, file: File, digester: str) -> None:
         self.running[file.id] = (file.path, digester, 0.0)
         self._told[file.id] = self._clock()  # what is over in a moment needs no event
 
+    def take(self, file: File) -> None:
+        """Somebody works on it from now on."""
+        if file.id in self.running:
+            self.since[file.id] = self._clock()
+
     def end(self, file: File) -> None:
         self.running.pop(file.id, None)
+        self.since.pop(file.id, None)
         self._told.pop(file.id, None)
 
     def progress(self, file: File, digester: str, fraction: float) -> None:

@@ -20,6 +20,7 @@ from sqlite3 import Connection
 from chyme.coordinator import settling, transitions
 from chyme.coordinator.at_work import AtWork
 from chyme.coordinator.embedding import fitting
+from chyme.coordinator.finished import Finished, finished, tell
 from chyme.coordinator.gathering import Gathering, Made, RunsMany, all_gather, gathers, take_alike
 from chyme.coordinator.leases import Leases
 from chyme.coordinator.ledger import Ledger
@@ -77,6 +78,7 @@ class Recording:
     settled: bool
     write: Callable[[Connection], tuple[Attempt | None, Pass]]
     written: Future[tuple[Attempt | None, Pass]]
+    finished: Finished
 
 
 class Coordinator:
@@ -92,6 +94,7 @@ class Coordinator:
         clock: Callable[[], datetime],
         allowance: Callable[[str], Allowance],
         ledger: Ledger | None = None,
+        watch: Callable[[Finished], None] = lambda _one: None,
     ) -> None:
         self._database = database
         self._rules = rules
@@ -100,6 +103,7 @@ class Coordinator:
         self._clock = clock
         self._allowance = allowance
         self._ledger = ledger or Ledger(database, clock, {})
+        self._watch = watch
         self._owner = this_process()
         self._scratch = Scratch(scratch, self._owner)
         self._leases = Leases(database, clock)
@@ -318,6 +322,7 @@ class Coordinator:
         now = self._clock()
         self._leases.keep(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
+        self.at_work.take(attempt.file)
 
     def _begin_to_record(self, attempt: Attempt, turn: Pass, outcome: Outcome, so_far: Handled) -> Recording:
         began = self._begun.pop(attempt.run_id, attempt.started)
@@ -333,7 +338,8 @@ class Coordinator:
             return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
-        return Recording(attempt, so_far, settled, write, self._database.submit(write, size))
+        over = finished(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
+        return Recording(attempt, so_far, settled, write, self._database.submit(write, size), over)
 
     def _recorded(self, recording: Recording) -> tuple[Attempt | None, Pass]:
         """What follows, once the verdict is written. The work is done and must not be lost: we wait for room."""
@@ -346,6 +352,8 @@ class Coordinator:
                 self._pause(recording.attempt, str(error))
                 written = self._database.submit(recording.write)
         self.paused = None
+        tell(self._vault.root.name, recording.finished)
+        self._watch(recording.finished)
         if recording.settled:
             self._scratch.forget(_key(recording.attempt))
         return following

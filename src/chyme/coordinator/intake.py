@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import joining, settling, tagging, transitions
 from chyme.coordinator.rules import Rules
-from chyme.decide.moves import Move, displaced
+from chyme.decide.moves import Move, displaced, trashed
 from chyme.model import File, Seen, iso
 from chyme.store import (
     dictionary,
@@ -131,6 +131,23 @@ class Intake:
             return count
 
         return self._database.write(vanish_all)
+
+    def set_aside(self, file: File) -> bool:
+        """Hide a file that a person takes away, and free its path: whoever comes there is another file.
+
+        It is recognised wherever it turns up again, and not purged while it is in the trash. False when it is
+        elsewhere by now.
+        """
+        now = iso(self._clock())
+
+        def put_away(db: Connection) -> bool:
+            present = files.by_id(db, file.id)
+            if present is None or present.path != file.path:
+                return False
+            self._rename(db, present, trashed(present), present.escaped, now)
+            return self._hide(db, present, now)
+
+        return self._database.write(put_away)
 
     def purge(self, file: File) -> bool:
         """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""

@@ -64,7 +64,7 @@ def claim(
     lease = locks.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None if wish is None else requests.add(db, file_id, wish, iso(now))
-    turn = Pass(now, asked=lanes != {Lane.ORDINARY} and digests.asked_for(db, file_id), lanes=lanes)
+    turn = Pass(now, asked=digests.asked_for(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
         wanted = with_siblings(rules.registry, wish.only) if wish.only else None

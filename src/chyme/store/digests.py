@@ -110,7 +110,8 @@ def complete(
         UPDATE digests
            SET status = 'completed', settled = 1, content = :content, content_hash = :hash, sqlar_name = :sqlar,
                recipe = :recipe, input_hash = :input, duration_ms = :ms, error = NULL, error_category = NULL,
-               retry_at = NULL, run_id = NULL, deadline = NULL, interruptions = 0, priority = 1, updated_at = :now
+               retry_at = NULL, run_id = NULL, deadline = NULL, interruptions = 0, priority = 1, asked = 0,
+               updated_at = :now
          WHERE file_id = :file AND digester = :name AND status <> 'skipped'
         """,
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
@@ -160,11 +161,17 @@ def settle_otherwise(
     )  # fmt: skip
 
 
-def asked_for(db: Connection, file_id: int) -> bool:
-    """Whether a person wants something of this file made, outside the ordinary lane, that has not been begun yet."""
+def asked_for(db: Connection, file_id: int, beyond: bool) -> bool:
+    """Whether somebody wants something of this file made, not copied, that has not been begun yet.
+
+    `beyond` the ordinary lane, that is whatever a person waits for: in it, whoever fulfils their wish knows anyway.
+    """
     row = db.execute(
-        "SELECT 1 FROM digests WHERE file_id = ? AND status = 'todo' AND priority = ? AND weight >= ?",
-        (file_id, PERSON, LANE),
+        """
+        SELECT 1 FROM digests
+         WHERE file_id = ? AND status = 'todo' AND (asked = 1 OR (? AND priority = ? AND weight >= ?))
+        """,
+        (file_id, int(beyond), PERSON, LANE),
     ).fetchone()
     return row is not None
 
@@ -181,7 +188,7 @@ def keep(
         UPDATE digests
            SET status = 'completed', settled = 1, error = :note, error_category = NULL, retry_at = NULL,
                recipe = :recipe, duration_ms = coalesce(:ms, duration_ms), run_id = NULL, deadline = NULL,
-               interruptions = 0, priority = 1, updated_at = :now
+               interruptions = 0, priority = 1, asked = 0, updated_at = :now
          WHERE file_id = :file AND digester = :name
            AND (status IN ('in-progress', 'todo') OR (status = 'failed' AND error_category = 'dependency'))
         """,
@@ -214,6 +221,17 @@ def reset(
         if count:
             changed.append(name)
     return changed
+
+
+def mark_asked(db: Connection, file_id: int, outputs: Iterable[str]) -> None:
+    """What is to be made of these must not be copied from an equal file."""
+    db.execute(
+        """
+        UPDATE digests SET asked = 1
+         WHERE file_id = ? AND status = 'todo' AND digester IN (SELECT value FROM json_each(?))
+        """,
+        (file_id, json.dumps(list(outputs))),
+    )
 
 
 def forget_kind(db: Connection, file_id: int) -> None:
@@ -253,7 +271,9 @@ def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
     return changed
 
 
-def retry_failed(db: Connection, file_ids: Iterable[int], digesters: Collection[str] | None, now: str) -> int:
+def retry_failed(
+    db: Connection, file_ids: Iterable[int], digesters: Collection[str] | None, now: str, priority: int = PERSON
+) -> int:
     """A person wants failures tried again, terminal ones and what was made without its model too. Returns how many."""
     names = json.dumps(list(digesters)) if digesters else None
     return sum(
@@ -261,11 +281,11 @@ def retry_failed(db: Connection, file_ids: Iterable[int], digesters: Collection[
             """
             UPDATE digests INDEXED BY digests_of_file
                SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
-                   provider = NULL, retry_at = NULL, priority = 0, updated_at = :now
+                   provider = NULL, retry_at = NULL, priority = :priority, updated_at = :now
              WHERE file_id = :file AND (:names IS NULL OR digester IN (SELECT value FROM json_each(:names)))
                AND (status = 'failed' OR (status = 'completed' AND provider IS NOT NULL))
             """,
-            {"now": now, "names": names, "file": file_id},
+            {"now": now, "names": names, "file": file_id, "priority": priority},
         ).rowcount
         for file_id in file_ids
     )
@@ -309,9 +329,24 @@ def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | Non
 
 def counts(db: Connection) -> dict[str, int]:
     """How many digests of files on disk are in each status."""
-    rows = db.execute("SELECT status, count(*) FROM digests WHERE held = 0 GROUP BY status")
+    rows = db.execute("SELECT status, count(*) FROM digests INDEXED BY digests_by_status GROUP BY status")
     found = dict(rows.fetchall())
+    held = db.execute(
+        """
+        SELECT d.status, count(*)
+          FROM files f INDEXED BY files_vanished CROSS JOIN digests d INDEXED BY digests_of_file ON d.file_id = f.id
+         WHERE f.vanished_at IS NOT NULL AND d.held = 1 GROUP BY d.status
+        """
+    )  # apart, for the index that counts millions in a moment does not know which files have vanished
+    for status, count in held:
+        found[status] -= count
     return {str(status): found.get(str(status), 0) for status in Status}
+
+
+def counts_by_output(db: Connection) -> dict[tuple[str, str], int]:
+    """(output, status) → how many digests; answered from an index alone, so those of vanished files are among them."""
+    rows = db.execute("SELECT digester, status, count(*) FROM digests INDEXED BY digests_by_status GROUP BY 2, 1")
+    return {(name, status): count for name, status, count in rows}
 
 
 def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]:

@@ -32,6 +32,29 @@ def after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
     ).fetchall()
 
 
+def span(db: Connection) -> tuple[int, int]:
+    """The ids of the oldest event that is kept (the next one when none is), and of the newest there ever was."""
+    row = db.execute(
+        "SELECT (SELECT min(id) FROM events), (SELECT seq FROM sqlite_sequence WHERE name = 'events')"
+    ).fetchone()
+    newest = int(row[1] or 0)
+    return (int(row[0]) if row[0] is not None else newest + 1), newest
+
+
+def latest(db: Connection, limit: int, among: int = 20_000) -> list[Event]:
+    """The last of what happened to files, documents, people and the vault, newest first, among so many events."""
+    return db.execute(
+        """
+        SELECT id, at, type, path, digester, status, detail FROM events
+         WHERE id > (SELECT max(id) FROM events) - :among
+           AND (type IN ('file', 'vault') OR (type = 'person' AND path IS NULL)
+                OR (type = 'document' AND status IN ('completed', 'needs-classification', 'failed')))
+         ORDER BY id DESC LIMIT :limit
+        """,
+        {"among": among, "limit": limit},
+    ).fetchall()
+
+
 def under_way(db: Connection) -> list[tuple[str, str, float]]:
     """(path, output, fraction done) of what is in progress, whichever process works on it."""
     rows = db.execute(

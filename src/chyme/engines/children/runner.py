@@ -56,6 +56,7 @@ class Snapshot:
     waiting: int
     tasks: int
     restarts: int
+    restarts_by_family: dict[str, int]
     isolation: Isolation | None  # None until the first child has started
 
 
@@ -139,6 +140,7 @@ class Runner:
             waiting=sum(len(group.waiting) for group in groups),
             tasks=sum(group.tasks for group in groups),
             restarts=sum(group.restarts for group in groups),
+            restarts_by_family={group.name: group.restarts for group in groups},
             isolation=next((group.isolation for group in groups if group.isolation), None),
         )
 

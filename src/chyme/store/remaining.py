@@ -1,0 +1,76 @@
+"""What is left to digest, by digester, and how long such digests took lately. Answered from indices alone."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+RECENT = 3000  # events among which durations are looked for
+
+
+def todo(db: Connection) -> dict[str, int]:
+    """How many digests of files on disk are todo, by output."""
+    counted = dict(
+        db.execute(
+            """
+            SELECT digester, count(*) FROM digests INDEXED BY digests_by_status
+             WHERE status = 'todo' GROUP BY digester
+            """
+        ).fetchall()
+    )
+    due = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
+    if due.fetchone()[0] != sum(counted.values()):  # the index does not know which files have vanished
+        for digester, count in _held(db):
+            counted[digester] -= count
+    return {digester: count for digester, count in counted.items() if count > 0}
+
+
+def _held(db: Connection) -> list[tuple[str, int]]:
+    return db.execute(
+        """
+        SELECT d.digester, count(*)
+          FROM files f INDEXED BY files_vanished CROSS JOIN digests d INDEXED BY digests_of_file ON d.file_id = f.id
+         WHERE f.vanished_at IS NOT NULL AND d.status = 'todo' AND d.held = 1 GROUP BY d.digester
+        """
+    ).fetchall()
+
+
+def retried_until(db: Connection, moment: str, most: int = 10_000) -> dict[str, int]:
+    """How many failed digests are tried again until this moment, by output; counted no further than `most`."""
+    rows = db.execute(
+        """
+        SELECT digester, count(*) FROM (
+            SELECT digester FROM digests INDEXED BY digests_retry
+             WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= ? LIMIT ?)
+         GROUP BY digester
+        """,
+        (moment, most),
+    )
+    return dict(rows.fetchall())
+
+
+def durations(db: Connection) -> dict[str, float]:
+    """What one output took on average, in seconds, among those that were made last; copies are not counted."""
+    rows = db.execute(
+        """
+        SELECT d.digester, avg(d.duration_ms) / 1000.0
+          FROM events e CROSS JOIN digests d INDEXED BY digests_of_file
+               ON d.file_id = e.file_id AND d.digester = e.digester
+         WHERE e.id > (SELECT max(id) FROM events) - ? AND e.type = 'digest' AND e.status = 'completed'
+           AND d.status = 'completed' AND d.duration_ms > 0
+         GROUP BY d.digester
+        """,
+        (RECENT,),
+    )
+    return dict(rows.fetchall())
+
+
+def begun(db: Connection) -> tuple[int, int]:
+    """How many digests are in progress, and how many failed ones are to be tried again."""
+    running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
+    again = db.execute(
+        """
+        SELECT count(*) FROM digests INDEXED BY digests_retry
+         WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
+        """
+    )
+    return running.fetchone()[0], again.fetchone()[0]

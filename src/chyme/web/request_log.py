@@ -1,0 +1,61 @@
+"""A line of the log for each request, and their count. Nothing that was asked for is in it, only where."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+LONGEST = 200
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class RequestLog:
+    """Stands outside of the whole server. Query strings, headers and bodies may hold secrets and are left out."""
+
+    def __init__(self, inside: ASGIApp) -> None:
+        self._inside = inside
+        self._guard = threading.Lock()
+        self._counts: Counter[tuple[str, int]] = Counter()
+
+    def counts(self) -> dict[tuple[str, int], int]:
+        """How many requests were answered, by method and status."""
+        with self._guard:
+            return dict(self._counts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inside(scope, receive, send)
+            return
+        began = time.perf_counter()
+        scope.setdefault("state", {})["requests"] = self
+        status = 500
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        path = scope["path"]  # whoever is inside may shorten it
+        try:
+            await self._inside(scope, receive, note)
+        finally:
+            self._tell(scope, path, status, (time.perf_counter() - began) * 1000)
+
+    def _tell(self, scope: Scope, path: str, status: int, ms: float) -> None:
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        with self._guard:
+            self._counts[method, status] += 1
+        if log.isEnabledFor(logging.INFO):
+            route = getattr(scope.get("route"), "path", None) or path[:LONGEST]
+            fields = {"method": method, "route": route, "status": status, "ms": round(ms, 1)}
+            visitor = getattr(scope.get("state", {}).get("visitor"), "name", None)
+            vault = scope.get("state", {}).get("vault_name")
+            fields |= {name: value for name, value in (("visitor", visitor), ("vault", vault)) if value}
+            log.info("%s %s %d in %.0f ms", method, route, status, ms, extra=fields)

@@ -1,0 +1,287 @@
+"""What happens in a vault is read once and told to everybody, in order, and nobody slow holds up the others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chyme.app import broadcast as broadcasting
+from chyme.app.broadcast import MOST_LISTENERS, MOST_PENDING, Broadcast, Listener
+from chyme.errors import VaultError
+from chyme.store import events
+from chyme.store.database import Database
+
+NOW = "2026-03-04T12:00:00.000000Z"
+
+
+class Vault:
+    """A database with events in it, and its broadcaster."""
+
+    def __init__(self, folder: Path) -> None:
+        changed = threading.Event()
+        self.database = Database(folder, on_commit=changed.set)
+        self.status: dict[str, Any] = {"todo": 0, "running": 0}
+        self.broadcast = Broadcast(self.database, changed, lambda: dict(self.status))
+
+    def tell(self, *paths: str, detail: str | None = None) -> None:
+        def write(db: sqlite3.Connection) -> None:
+            for path in paths:
+                events.tell(db, NOW, "file", None, path, None, "new", detail)
+
+        self.database.write(write)
+
+    def close(self) -> None:
+        self.broadcast.close()
+        self.database.close()
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Vault]:
+    with closing(Vault(tmp_path)) as opened:
+        yield opened
+
+
+Said = list[tuple[str | None, str | None, Any]]  # id, event, data
+
+
+def said(stream: bytes) -> Said:
+    found: Said = []
+    for block in stream.decode().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if "data" in fields:
+            found.append((fields.get("id"), fields.get("event"), json.loads(fields["data"])))
+    return found
+
+
+def paths_in(stream: bytes) -> list[str]:
+    return [data["path"] for _, event, data in said(stream) if event == "file"]
+
+
+async def heard_until(listener: Listener, enough: Callable[[bytes], object], seconds: float = 15.0) -> bytes:
+    stream = b""
+    async with asyncio.timeout(seconds):
+        while not enough(stream):
+            stream += await listener.heard(1.0)
+    return stream
+
+
+def in_loop(work: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await work()
+
+    asyncio.run(run())
+
+
+def test_events_come_in_order_with_their_ids_and_the_status_first(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        first = await heard_until(listener, lambda stream: b"event: status" in stream)
+        assert first.startswith(b"retry: 2000\nid: 0\n\n")
+        vault.tell("a.txt", "b.txt")
+        stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 2)
+        assert [(id_, event, data["path"]) for id_, event, data in said(stream) if event == "file"] == [
+            ("1", "file", "a.txt"),
+            ("2", "file", "b.txt"),
+        ]
+        vault.broadcast.leave(listener)
+
+    in_loop(work)
+
+
+def test_a_name_with_line_ends_stays_within_its_event(vault: Vault) -> None:
+    evil = "a\nevent: reset\ndata: {}\n\r\n\u2028.txt"
+
+    async def work() -> None:
+        vault.tell("one", evil)
+        listener = vault.broadcast.listen(0)
+        stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 2)
+        assert paths_in(stream) == ["one", evil]
+        assert "reset" not in [event for _, event, _ in said(stream)]
+
+    in_loop(work)
+
+
+def test_who_comes_back_gets_what_was_missed_once_and_nothing_else(vault: Vault) -> None:
+    vault.tell(*(f"{number}.txt" for number in range(30)))
+
+    async def work() -> None:
+        here = vault.broadcast.listen()
+        await heard_until(here, lambda stream: b"status" in stream)
+        back = vault.broadcast.listen(after=12)
+        vault.tell("30.txt")
+        stream = await heard_until(back, lambda stream: "30.txt" in paths_in(stream))
+        assert [id_ for id_, event, _ in said(stream) if event == "file"] == [str(number) for number in range(13, 32)]
+        assert stream.startswith(b"retry: 2000\nid: 12\n\n")
+        assert paths_in(await heard_until(here, lambda stream: "30.txt" in paths_in(stream))) == ["30.txt"]
+
+    in_loop(work)
+
+
+@pytest.mark.parametrize("after", [2, 10**12], ids=["pruned", "of another vault"])
+def test_who_missed_what_is_forgotten_is_told_to_look_anew_and_then_hears_what_comes(vault: Vault, after: int) -> None:
+    vault.tell(*(f"{number}.txt" for number in range(10)))
+    vault.database.write(lambda db: db.execute("DELETE FROM events WHERE id <= 5"))
+
+    async def work() -> None:
+        listener = vault.broadcast.listen(after)
+        stream = await heard_until(listener, lambda stream: b"status" in stream)
+        assert next((id_, event) for id_, event, _ in said(stream)) == ("10", "reset")
+        assert paths_in(stream) == []
+        vault.tell("new.txt")
+        assert paths_in(await heard_until(listener, paths_in)) == ["new.txt"]
+
+    in_loop(work)
+
+
+def test_all_events_pruned_is_no_reset_for_who_has_seen_them(vault: Vault) -> None:
+    vault.tell("a.txt", "b.txt")
+    vault.database.write(lambda db: db.execute("DELETE FROM events"))
+
+    async def work() -> None:
+        seen = await heard_until(vault.broadcast.listen(after=2), lambda stream: b"status" in stream)
+        missed = await heard_until(vault.broadcast.listen(after=1), lambda stream: b"status" in stream)
+        assert [event for _, event, _ in said(seen)] == ["status"]
+        assert [event for _, event, _ in said(missed)] == ["reset", "status"]
+
+    in_loop(work)
+
+
+def test_many_listeners_cost_as_many_reads_as_one(vault: Vault) -> None:
+    async def work() -> None:
+        listeners = [vault.broadcast.listen() for _ in range(50)]
+        for listener in listeners:
+            await heard_until(listener, lambda stream: b"status" in stream)
+        before = vault.broadcast.reads
+        for number in range(5):
+            vault.tell(f"{number}.txt")
+            await asyncio.sleep(0.15)
+        for listener in listeners:
+            stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 5)
+            assert paths_in(stream) == [f"{number}.txt" for number in range(5)]
+        assert vault.broadcast.reads - before <= 12
+
+    in_loop(work)
+
+
+def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
+    long, bursts = "x" * 900, MOST_PENDING // (200 * 900) + 3
+
+    async def work() -> None:
+        slow, quick = vault.broadcast.listen(), vault.broadcast.listen()
+        count = 0
+        for burst in range(bursts):
+            vault.tell(*(f"{burst}-{number}" for number in range(200)), detail=long)
+            stream = await heard_until(quick, lambda stream: len(paths_in(stream)) == 200)
+            count += len(paths_in(stream))
+        assert count == 200 * bursts
+        assert sum(map(len, slow._pending)) <= MOST_PENDING + 300_000
+        stream = await heard_until(slow, lambda stream: b"event: reset" in stream)
+        assert said(stream)[0][1] == "reset"
+        vault.tell("last")
+        assert paths_in(await heard_until(slow, lambda stream: "last" in paths_in(stream)))[-1] == "last"
+
+    in_loop(work)
+
+
+def test_commits_of_other_processes_are_noticed(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        await heard_until(listener, lambda stream: b"status" in stream)
+        with closing(sqlite3.connect(vault.database.path, isolation_level=None)) as other:
+            events.tell(other, NOW, "file", None, "theirs.txt", None, "new")
+        assert paths_in(await heard_until(listener, paths_in)) == ["theirs.txt"]
+
+    in_loop(work)
+
+
+def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        await heard_until(listener, lambda stream: b"status" in stream)
+        vault.status = {"todo": 3, "running": 1}
+        vault.tell("a.txt")
+        stream = await heard_until(listener, lambda stream: b"event: status" in stream)
+        assert [data for _, event, data in said(stream) if event == "status"] == [{"todo": 3, "running": 1}]
+        await asyncio.sleep(1.5)
+        vault.tell("b.txt")
+        stream = await heard_until(listener, paths_in)
+        stream += await listener.heard(1.5)
+        assert b"event: status" not in stream
+
+    in_loop(work)
+
+
+def test_the_thread_lives_as_long_as_somebody_listens(vault: Vault) -> None:
+    def broadcasters() -> int:
+        return sum(thread.name == "chyme-broadcast" for thread in threading.enumerate())
+
+    async def work() -> None:
+        assert vault.broadcast._thread is None
+        one, two = vault.broadcast.listen(), vault.broadcast.listen()
+        await heard_until(one, lambda stream: b"status" in stream)
+        assert vault.broadcast.listeners == 2
+        thread = vault.broadcast._thread
+        assert thread is not None
+        vault.broadcast.leave(one)
+        vault.broadcast.leave(two)
+        thread.join(5)
+        assert not thread.is_alive()
+        assert vault.broadcast.listeners == 0
+        vault.tell("while-nobody-listened.txt")
+        again = vault.broadcast.listen()
+        await heard_until(again, lambda stream: b"status" in stream)
+        vault.tell("now.txt")
+        assert paths_in(await heard_until(again, paths_in)) == ["now.txt"]
+
+    in_loop(work)
+
+
+def test_closing_sends_everybody_home_and_lets_nobody_in(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        vault.broadcast.stop()
+        async with asyncio.timeout(5):
+            await listener.over.wait()
+        with pytest.raises(VaultError, match="closed"):
+            vault.broadcast.listen()
+
+    in_loop(work)
+
+
+def test_too_many_listeners_are_refused(vault: Vault) -> None:
+    async def work() -> None:
+        listeners = [vault.broadcast.listen() for _ in range(MOST_LISTENERS)]
+        with pytest.raises(VaultError, match="listen to this vault already"):
+            vault.broadcast.listen()
+        vault.broadcast.leave(listeners[0])
+        vault.broadcast.listen()
+
+    in_loop(work)
+
+
+def test_a_broadcaster_that_breaks_sends_everybody_home_to_come_back(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        await heard_until(listener, lambda stream: b"status" in stream)
+        vault.status = {"todo": object()}
+        vault.tell("a.txt")
+        async with asyncio.timeout(10):
+            await listener.over.wait()
+        vault.status = {"todo": 0}
+        back = vault.broadcast.listen(0)
+        assert paths_in(await heard_until(back, paths_in)) == ["a.txt"]
+
+    in_loop(work)
+
+
+def test_details_are_cut_to_a_length_that_a_stream_bears() -> None:
+    told = broadcasting.event_of((1, NOW, "digest", "a", "tags", "failed", "x" * 100_000))
+    assert len(told) < 2000

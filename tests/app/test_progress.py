@@ -1,0 +1,204 @@
+"""How far a digestion is: counted from the database, estimated from what was seen, and told to everybody alike."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+from described_vault import file_at, put
+
+from chyme.app import App, open_app
+from chyme.app.measured import BOUNDS, Measured
+from chyme.app.progress import Told
+from chyme.app.recounted import Recounted
+from chyme.coordinator.finished import Finished
+from chyme.settings import Settings
+from chyme.store import digests, events, files, remaining
+
+OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path) as opened:
+        yield opened
+
+
+def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        put(app, name)
+    db = app.database.read()
+    before = remaining.todo(db)
+    (app.vault.root / "b.txt").unlink()
+    app.scan()
+
+    assert set(before.values()) == {3}
+    assert remaining.todo(db) == dict.fromkeys(before, 2)
+    assert sum(remaining.todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
+    assert app.progress.told().files == files.counts(db)[0] == 2
+
+
+def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> None:
+    for name in ("a.txt", "b.txt"):
+        put(app, name)
+    first, second = (file_at(app, name).id for name in ("a.txt", "b.txt"))
+
+    def fail(db: Connection) -> None:
+        db.execute("UPDATE digests SET status = 'completed', settled = 1 WHERE status = 'todo'")
+        for file_id, at in ((first, "2026-01-01T00:00:00Z"), (second, "2999-01-01T00:00:00Z")):
+            db.execute(
+                """
+                UPDATE digests SET status = 'failed', settled = 0, error = 'no answer', error_category = 'network',
+                       retry_at = ? WHERE file_id = ? AND digester = 'tags'
+                """,
+                (at, file_id),
+            )
+
+    app.database.write(fail)
+    told = app.progress.told()
+
+    assert (told.todo, told.running, told.again) == (0, 0, 2)
+    assert told.next_retry == "2026-01-01T00:00:00Z"
+    assert told.eta_seconds is None
+    assert remaining.retried_until(app.database.read(), "2027") == {"tags": 1}
+    assert remaining.retried_until(app.database.read(), "9999") == {"tags": 2}
+
+
+def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
+    file = put(app, "a.txt")
+
+    def complete(db: Connection) -> None:
+        digests.complete(db, file.id, "tags", None, "hash", None, "recipe", "input", 1500, "now")
+        events.tell(db, "now", "digest", file.id, file.path, "tags", "completed")
+
+    app.database.write(complete)
+
+    assert remaining.durations(app.database.read()) == {"tags": pytest.approx(1.5)}
+
+
+def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
+    with open_app(tmp_path, Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")) as app:
+        file = put(app, "a.txt")
+
+        def wait(db: Connection) -> None:
+            db.execute("UPDATE digests SET status = 'completed', settled = 1 WHERE status = 'todo'")
+            db.execute(
+                "UPDATE digests SET provider = 'llm', retry_at = NULL WHERE file_id = ? AND digester = 'tags'",
+                (file.id,),
+            )
+
+        app.database.write(wait)
+        app.spending.pause("llm")
+        told = app.progress.told()
+
+    assert told.paused is not None
+    assert told.paused.startswith("1 digests wait for llm, which is paused: by you")
+    assert told.eta_seconds is None
+
+
+def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number:02}.md").write_text(f"# Note {number}\n\nSomething about the moon, number {number}.\n")
+    seen: list[Told] = []
+    with open_app(tmp_path) as app:
+        app.scan_and_settle()
+        first = app.progress.told()
+        assert first.todo > 40
+        assert first.eta_seconds is None  # nobody digests
+        app.start(follow=False)
+        deadline = time.monotonic() + 120
+        while (app.progress.told().todo or app.progress.told().running) and time.monotonic() < deadline:
+            seen.append(app.progress.told())
+            time.sleep(0.2)
+        time.sleep(1.6)
+        last = app.progress.told()
+        durations = app.measured.histograms()
+
+    assert (last.todo, last.running, last.eta_seconds, last.paused) == (0, 0, None, None)
+    assert last.done_lately > 40
+    assert [one.todo for one in seen] == sorted((one.todo for one in seen), reverse=True)
+    assert all(one.eta_seconds is None or one.eta_seconds >= 0 for one in seen)
+    assert {outcome for _, outcome, _, _ in durations} == {"completed"}
+    assert sum(sum(counts) for name, _, counts, _ in durations if name == "tags") == 40
+
+
+def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
+    measured = Measured()
+    for seconds in (0.2, 0.3, 5000.0):
+        measured.finished(replace(OVER, seconds=seconds))
+    measured.finished(replace(OVER, outcome="failed", category="timeout", seconds=0.0))
+
+    (name, outcome, counts, seconds), failed = measured.histograms()
+    assert (name, outcome, sum(counts)) == ("tags", "completed", 3)
+    assert seconds == pytest.approx(5000.5)
+    assert (counts[BOUNDS.index(0.25)], counts[BOUNDS.index(0.5)], counts[-1]) == (1, 1, 1)
+    assert failed[1:3] == ("failed", (1, *(0 for _ in BOUNDS)))
+
+
+def test_an_attempt_that_was_given_back_says_nothing_about_how_long_one_takes() -> None:
+    measured = Measured()
+    measured.finished(replace(OVER, outcome="given-back", seconds=0.001))
+
+    assert measured.usual("tags") is None
+    assert measured.done_lately() == 0
+
+
+class SlowCount:
+    """Takes as long as it is told, by a clock that moves when told."""
+
+    def __init__(self, takes: float) -> None:
+        self.now, self.takes, self.counted = 0.0, takes, 0
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.may_end.set()
+
+    def clock(self) -> float:
+        return self.now
+
+    def __call__(self) -> int:
+        self.begun.set()
+        assert self.may_end.wait(10)
+        self.counted += 1
+        self.now += self.takes
+        return self.counted
+
+
+def test_what_is_counted_in_a_moment_is_counted_every_few_seconds() -> None:
+    count = SlowCount(0.001)
+    figure = Recounted(count, 5.0, count.clock)
+
+    assert [figure(), figure()] == [1, 1]
+    count.now += 5.1
+    assert figure() == 2
+
+
+def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
+    count = SlowCount(0.4)  # so every 20 seconds, for no more than a fiftieth of the time
+    figure = Recounted(count, 5.0, count.clock)
+    assert figure() == 1
+    count.now += 19.0
+    assert figure() == 1
+    count.now += 2.0
+    count.begun.clear()
+    count.may_end.clear()
+    assert figure() == 1
+    assert count.begun.wait(10)
+    assert figure() == 1  # while it is being counted
+    count.may_end.set()
+    deadline = time.monotonic() + 10
+    while figure() != 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_figure_nobody_asked_for_in_a_long_time_is_counted_before_it_is_told() -> None:
+    count = SlowCount(0.4)
+    figure = Recounted(count, 5.0, count.clock)
+    figure()
+    count.now += 3600.0
+
+    assert figure() == 2

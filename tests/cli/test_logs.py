@@ -1,0 +1,121 @@
+"""The log: for people without anything that could fool them, for programs one JSON object a line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from chyme.cli import logs
+from chyme.coordinator import finished
+from chyme.coordinator.finished import Finished
+from chyme.errors import UsageError
+from chyme.web.request_log import RequestLog
+
+OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run7", 0.25)
+EVIL = "a\nERROR all is lost\r\x1b[2J\u202e.txt"
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """Logging belongs to the whole process."""
+    root, told = logging.getLogger(), logging.getLogger(finished.__name__)
+    before = (root.handlers[:], root.level, told.level)
+    yield
+    root.handlers[:], level, told_level = before
+    root.setLevel(level)
+    told.setLevel(told_level)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_every_record_is_one_json_object_with_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("json", verbose=False)
+    finished.tell("my vault", OVER)
+    failed = Finished(EVIL, "tags", 0, 1, "failed", "timeout", f"{EVIL}: too slow", 3, "run8", 90.0)
+    finished.tell("my vault", failed)
+
+    good, bad = lines(capsys)
+    assert (good["level"], good["vault"], good["path"], good["digester"]) == ("info", "my vault", "a.txt", "tags")
+    assert (good["attempt"], good["run"], good["seconds"], good["outcome"]) == (1, "run7", 0.25, "completed")
+    assert good["at"].endswith("+00:00")
+    assert (bad["level"], bad["path"], bad["category"], bad["attempt"]) == ("warning", EVIL, "timeout", 3)
+
+
+def test_a_trace_stays_within_its_record(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("json", verbose=False)
+    try:
+        raise ValueError(EVIL)
+    except ValueError:
+        logging.getLogger("chyme.anything").exception("it went wrong")
+
+    (told,) = lines(capsys)
+    assert told["message"] == "it went wrong"
+    assert "ValueError" in told["trace"]
+
+
+def test_a_name_cannot_begin_a_line_of_its_own_nor_speak_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.set_up("text", verbose=True)
+    finished.tell("v", Finished(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
+
+    told = capsys.readouterr().err
+    assert [line for line in told.splitlines() if not line.startswith("    ")] == [told.splitlines()[0]]
+    assert told.startswith("WARNING a\n    ERROR all is lost\\r\\x1b[2J\\u202e.txt: tags failed after 1.00 s")
+    assert "\x1b" not in told
+    assert "\r" not in told
+
+
+def test_people_are_told_of_failures_when_serving_and_of_everything_when_they_ask(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bad = Finished("b.txt", "tags", 0, 1, "again", "network", "no answer", 1, "r", 1.0)
+    for quiet, verbose in ((False, False), (True, False), (True, True)):
+        logs.set_up("text", verbose, quiet)
+        finished.tell("v", OVER)
+        finished.tell("v", bad)
+        told = capsys.readouterr().err.splitlines()
+        assert len(told) == {(False, False): 1, (True, False): 0, (True, True): 2}[quiet, verbose]
+
+
+def test_a_request_is_logged_by_its_route_and_without_what_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    class Route:
+        path = "/api/digest/{path:path}"
+
+    async def inside(scope: Scope, _receive: Receive, send: Send) -> None:
+        scope["route"] = Route()
+        scope["state"]["vault_name"] = "photos"
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(_message: Message) -> None:
+        pass
+
+    logs.set_up("json", verbose=False)
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/digest/diary/secret.txt",
+        "query_string": b"token=hunter2",
+        "headers": [(b"authorization", b"Bearer hunter2"), (b"cookie", b"chyme_session=hunter2")],
+    }
+    asyncio.run(RequestLog(inside)(scope, receive, send))
+
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    (line,) = map(json.loads, told.splitlines())
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/api/digest/{path:path}", 404)
+    assert (line["vault"], line["message"].startswith("GET /api/digest/{path:path} 404 in")) == ("photos", True)
+
+
+def test_another_form_is_refused() -> None:
+    with pytest.raises(UsageError, match="log_format must be one of text, json"):
+        logs.set_up("xml", verbose=False)

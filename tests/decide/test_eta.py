@@ -1,0 +1,168 @@
+"""How long a digestion will take still, checked against a simulated one whose end is known."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from chyme.decide.eta import Heap, UnderWay, left_of, seconds_left, steady
+from chyme.decide.pace import Pace
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was told at one moment of a simulated digestion, and what was true."""
+
+    done: float  # share of the work
+    raw: float | None
+    told: float | None
+    true: float
+
+
+def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], seed: int) -> list[Told]:
+    """Carry out `work` (digester → lane, how many, seconds each on average) and ask every second how long it takes."""
+    dice = random.Random(seed)
+    queues: dict[int, list[tuple[str, float]]] = {}
+    for name, (lane, count, mean) in work.items():
+        queues.setdefault(lane, []).extend((name, dice.lognormvariate(0, 0.8) * mean / 1.377) for _ in range(count))
+    spans: list[tuple[float, float, str, int]] = []
+    for lane, queue in queues.items():
+        dice.shuffle(queue)
+        free = [100.0] * places[lane]
+        for name, seconds in queue:
+            began = heapq.heappop(free)
+            heapq.heappush(free, began + seconds)
+            spans.append((began, began + seconds, name, lane))
+    end = max(span[1] for span in spans)
+    ended = sorted(spans, key=lambda span: span[1])
+    pace, told, at, told_at, over = Pace(), [], 100.0, 100.0, 0
+    before: float | None = None
+    while at < end:
+        while over < len(ended) and ended[over][1] <= at:
+            began, finish, name, lane = ended[over]
+            pace.finished(name, lane, 1, finish - began, finish)
+            over += 1
+        running = [span for span in spans if span[0] <= at < span[1]]
+        waiting = Counter((span[2], span[3]) for span in spans if span[0] > at)
+        seen = {lane: pace.at_once(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
+        heaps = [Heap(lane, count, pace.usual(name)) for (name, lane), count in waiting.items()]
+        under_way = [UnderWay(s[3], left_of(at - s[0], _told_by(s, at), pace.usual(s[2]))) for s in running]
+        raw = seconds_left(heaps, under_way, {lane: one for lane, one in seen.items() if one is not None})
+        before = None if raw is None else steady(before, raw, at - told_at)
+        told_at = at
+        told.append(Told((at - 100.0) / (end - 100.0), raw, before, end - at))
+        at += 1.0
+    return told
+
+
+def _told_by(span: tuple[float, float, str, int], at: float) -> float:
+    """Recordings say how far they are, small things do not."""
+    return (at - span[0]) / (span[1] - span[0]) if span[2] == "speech" else 0.0
+
+
+MIXED = {"text": (0, 1200, 0.05), "picture": (0, 300, 0.8), "pages": (0, 200, 0.3)}
+LANES = {**MIXED, "speech": (1, 60, 4.0), "model": (3, 160, 5.0)}
+
+
+@pytest.mark.parametrize("work", [MIXED, LANES], ids=["one lane", "three lanes"])
+@pytest.mark.parametrize("seed", range(5))
+def test_after_a_fifth_of_the_work_the_estimate_is_right_within_a_factor(
+    work: dict[str, tuple[int, int, float]], seed: int
+) -> None:
+    told = [one for one in simulated(work, {0: 2, 1: 1, 3: 8}, seed) if 0.2 <= one.done <= 0.85]
+
+    assert told
+    for one in told:
+        assert one.told is not None, f"nothing was told when {one.done:.0%} was done"
+        assert one.true / 2 <= one.told <= one.true * 2, one
+    off = sorted(max(one.told or 0, one.true) / min(one.told or 0, one.true) for one in told)
+    assert off[len(off) // 2] <= 1.35
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_estimate_does_not_jump_and_comes_to_nothing(seed: int) -> None:
+    told = [one.told for one in simulated(MIXED, {0: 2}, seed) if one.told is not None and one.done > 0.2]
+
+    for before, after in itertools.pairwise(told):
+        assert abs(after - (before - 1)) <= max(6.0, before * 0.25)
+    assert told[-1] < 8
+    assert min(told) >= 0
+
+
+def test_nothing_is_told_while_it_is_unknown_how_long_such_digests_take() -> None:
+    assert seconds_left([Heap(0, 8, 1.0), Heap(0, 100, None)], [], {0: 2.0}) is None
+    assert seconds_left([Heap(0, 100, 1.0), Heap(1, 1, None)], [], {0: 2.0}) is None
+    assert seconds_left([], [UnderWay(0, None)], {0: 1.0}) is None
+
+
+def test_a_few_unknown_ones_count_as_much_as_the_others() -> None:
+    assert seconds_left([Heap(0, 90, 2.0), Heap(0, 10, None)], [], {0: 4.0}) == pytest.approx(50.0)
+
+
+def test_lanes_do_not_wait_for_each_other_so_the_slowest_decides() -> None:
+    assert seconds_left([Heap(0, 100, 1.0), Heap(3, 10, 40.0)], [], {0: 2.0, 3: 4.0}) == pytest.approx(100.0)
+
+
+def test_one_long_digest_cannot_be_shared() -> None:
+    assert seconds_left([Heap(0, 10, 1.0)], [UnderWay(0, 300.0)], {0: 10.0}) == pytest.approx(300.0)
+
+
+def test_nothing_left_takes_no_time() -> None:
+    assert seconds_left([], [], {}) == 0.0
+
+
+def test_what_a_digest_says_about_how_far_it_is_counts_more_than_what_is_usual() -> None:
+    assert left_of(100.0, 0.25, 10.0) == pytest.approx(300.0)
+    assert left_of(2.0, 0.0, 10.0) == pytest.approx(8.0)
+    assert left_of(40.0, 0.0, 10.0) == pytest.approx(10.0)  # overdue, so it is one of the long ones
+    assert left_of(40.0, 0.0, None) is None
+
+
+def test_a_long_attempt_counts_for_all_the_time_it_took() -> None:
+    pace = Pace()
+    pace.finished("speech", 1, 1, 300.0, now=1000.0)
+    for at in range(950, 1001):
+        pace.finished("text", 0, 1, 1.0, now=float(at))
+
+    assert pace.at_once(1, [], now=1000.0) == pytest.approx(1.0, abs=0.05)
+    assert pace.at_once(0, [], now=1000.0) == pytest.approx(1.0, abs=0.1)
+
+
+def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now() -> None:
+    pace = Pace()
+    pace.finished("text", 0, 1, 1.0, now=100.0)
+    for _ in range(2):
+        for at in range(140, 150):
+            pace.finished("text", 0, 1, 1.0, now=float(at))
+
+    assert pace.at_once(0, [], now=149.0) == pytest.approx(2.0, abs=0.2)
+    assert pace.at_once(0, [], now=200.0) is None
+
+
+def test_what_is_under_way_counts_before_anything_is_over() -> None:
+    assert Pace().at_once(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
+    assert Pace().at_once(1, [109.9], now=110.0) is None
+
+
+def test_outputs_of_one_attempt_share_its_time() -> None:
+    pace = Pace()
+    pace.finished("image-preview", 0, 2, 3.0, now=10.0)
+
+    assert pace.usual("image-preview") == pytest.approx(1.5)
+    assert pace.usual("tags") is None
+    assert pace.done_lately(20.0) == 2
+    assert pace.done_lately(80.0) == 0
+
+
+def test_memory_of_the_past_is_bounded() -> None:
+    pace = Pace()
+    for at in range(5000):
+        pace.finished("text", 0, 1, 2.0, now=float(at))
+
+    assert len(pace._worked[0]) <= 70
+    assert len(pace._done) <= 70

@@ -1,0 +1,122 @@
+"""GET /metrics, read by Prometheus' own parser."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
+
+from chyme.app.house import House
+from chyme.coordinator.finished import Finished
+from chyme.web.metrics import Metric, written
+
+OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(text: str) -> Samples:
+    found: Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            key = (sample.name, frozenset(sample.labels.items()))
+            assert key not in found, f"told twice: {key}"
+            found[key] = sample.value
+    return found
+
+
+def scraped(house: House) -> Samples:
+    answer = stranger(answers_of(house)).get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return samples(answer.text)
+
+
+def value(found: Samples, name: str, **labels: str) -> float:
+    return found[name, frozenset(labels.items())]
+
+
+def test_figures_of_every_vault_are_told(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as house:
+        app = house.vaults["photos"]
+        for outcome, seconds in (("completed", 0.2), ("completed", 0.004), ("failed", 7200.0)):
+            app.measured.finished(replace(OVER, outcome=outcome, seconds=seconds))
+        found = scraped(house)
+
+    assert value(found, "chyme_files", vault="photos") == value(found, "chyme_files", vault="diary") == 1
+    todo = value(found, "chyme_digests", vault="photos", status="todo")
+    assert todo > 3
+    lanes = [v for (name, labels), v in found.items() if name == "chyme_queue" and ("state", "todo") in labels]
+    assert sum(lanes) == 2 * todo
+    labels = {"vault": "photos", "digester": "tags"}
+    assert value(found, "chyme_digest_seconds_bucket", **labels, outcome="completed", le="0.005") == 1
+    assert value(found, "chyme_digest_seconds_bucket", **labels, outcome="completed", le="+Inf") == 2
+    assert value(found, "chyme_digest_seconds_count", **labels, outcome="completed") == 2
+    assert value(found, "chyme_digest_seconds_sum", **labels, outcome="completed") == pytest.approx(0.204)
+    assert value(found, "chyme_digest_seconds_bucket", **labels, outcome="failed", le="1800") == 0
+    assert value(found, "chyme_events_clients", vault="photos") == 0
+    assert value(found, "chyme_paused", vault="diary") == 0
+    assert value(found, "process_resident_memory_bytes") > value(found, "chyme_process_private_bytes") > 1_000_000
+
+
+def test_what_models_cost_is_told_by_provider(tmp_path: Path) -> None:
+    def call(db: sqlite3.Connection, at: str, cost: float) -> None:
+        db.execute(
+            """
+            INSERT INTO ai_calls (at, provider, host, model, digester, run_id, question, outcome, tokens_in, cost)
+            VALUES (?, 'llm', 'h', 'm', 'tags', 'r', '', 'answered', 100, ?)
+            """,
+            (at, cost),
+        )
+
+    with two_vaults(tmp_path) as house:
+        house.vaults["diary"].database.write(lambda db: call(db, "2020-01-01T00:00:00Z", 0.5))
+        house.vaults["diary"].database.write(lambda db: call(db, "2999-01-01T00:00:00Z", 0.25))
+        found = scraped(house)
+
+    labels = {"vault": "diary", "provider": "llm"}
+    assert value(found, "chyme_ai_calls_total", **labels) == 2
+    assert value(found, "chyme_ai_cost_dollars_total", **labels) == pytest.approx(0.75)
+    assert value(found, "chyme_ai_calls_today", **labels) == 1
+    assert value(found, "chyme_ai_cost_dollars_today", **labels) == pytest.approx(0.25)
+    assert value(found, "chyme_ai_tokens_total", **labels, direction="in") == 200
+
+
+def test_requests_are_counted_by_method_and_status(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as house:
+        http = stranger(answers_of(house))
+        for _ in range(3):
+            http.get("/healthz")
+        http.get("/nowhere")
+        found = samples(http.get("/metrics").text)
+
+    assert value(found, "chyme_http_requests_total", method="GET", status="200") == 3
+    assert value(found, "chyme_http_requests_total", method="GET", status="404") == 1
+
+
+def test_nobody_is_told_of_vaults_they_may_not_read(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as house:
+        add_people(house)
+        answers = answers_of(house)
+        nobody = stranger(answers).get("/metrics")
+        bob = sign_in(stranger(answers), "Bob").get("/metrics").text
+        ada = sign_in(stranger(answers), "Ada").get("/metrics").text
+
+    assert nobody.status_code == 401
+    assert "photos" not in nobody.text
+    assert ("photos" in bob, "diary" in bob) == (True, False)
+    assert ("photos" in ada, "diary" in ada) == (True, True)
+
+
+def test_labels_and_texts_are_escaped() -> None:
+    odd = 'a "vault"\\with\nlines, {braces} and ünïcode'
+    metric = Metric("chyme_files", "gauge", "back\\slash\nand line")
+    metric.add(0.1, vault=odd)
+    metric.add(3, vault="plain")
+    (family,) = text_string_to_metric_families(written([metric, Metric("chyme_none", "gauge", "no sample")]))
+
+    assert [(sample.labels["vault"], sample.value) for sample in family.samples] == [(odd, 0.1), ("plain", 3)]
+    assert family.documentation == "back\\slash\nand line"
