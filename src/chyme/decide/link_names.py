@@ -27,8 +27,11 @@ def link_name(address: str) -> str:
     return safe_name(f"{host} – {words}" if words else host) or "link"
 
 
-def safe_name(text: str) -> str:
-    """The text as a file name that every system takes and every terminal shows, without ending; may be empty."""
+def safe_name(text: str, most: int = BYTES - _ROOM) -> str:
+    """The text as a file name that every system takes and every terminal shows, without ending; may be empty.
+
+    `most`: how many bytes of UTF-8 it has.
+    """
     shown = (
         " " if unicodedata.category(letter)[0] == "C" or unicodedata.category(letter) in ("Zl", "Zp") else letter
         for letter in unicodedata.normalize("NFC", text)
@@ -36,7 +39,7 @@ def safe_name(text: str) -> str:
     name = " ".join(_UNFIT.sub(" ", "".join(shown)).split()).lstrip(" .-~").rstrip(" .")
     if _RESERVED.match(name):
         name = f"_{name}"
-    kept = name.encode()[: BYTES - _ROOM].decode("utf-8", "ignore")
+    kept = name.encode()[:most].decode("utf-8", "ignore")
     return kept.rstrip(" .–")
 
 

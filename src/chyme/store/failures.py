@@ -1,0 +1,59 @@
+"""Failed digests, to be grouped by cause and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+_BATCH = 1000
+_FAILED = "status = 'failed' AND error_category <> 'dependency' AND held = 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed digest of a file on disk. `retry_at`: it is tried again by itself then."""
+
+    id: str
+    file_id: int
+    path: str
+    output: str
+    category: str
+    error: str
+    retry_at: str | None
+    updated_at: str
+
+
+def all_failed(db: Connection) -> Iterator[Failure]:
+    """What failed; what only waits for something else is no failure."""
+    rows = db.execute(
+        f"""
+        SELECT id, file_id, file_path, digester, error_category, error,
+               CASE WHEN settled THEN NULL ELSE retry_at END, updated_at
+          FROM digests INDEXED BY digests_failed WHERE {_FAILED}
+        """
+    )
+    while some := rows.fetchmany(_BATCH):
+        yield from (Failure(*row) for row in some)
+
+
+def failed_outputs(db: Connection) -> set[tuple[int, str]]:
+    """The same as (file, output)."""
+    return set(db.execute(f"SELECT file_id, digester FROM digests INDEXED BY digests_failed WHERE {_FAILED}"))
+
+
+def retry(db: Connection, failures: Sequence[Failure], priority: int, now: str) -> list[int]:
+    """Give these their attempts back, as far as they are still as they were. Returns the files, one for each digest."""
+    changed = []
+    for one in failures:
+        count = db.execute(
+            """
+            UPDATE digests
+               SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
+                   provider = NULL, retry_at = NULL, priority = ?, updated_at = ?
+             WHERE id = ? AND status = 'failed' AND updated_at = ?
+            """,
+            (priority, now, one.id, one.updated_at),
+        ).rowcount
+        changed += [one.file_id] * count
+    return changed

@@ -1,0 +1,158 @@
+"""What failed, grouped by cause, and trying one group again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from coordinating import Bench, Told, fails
+
+from chyme.coordinator.asking import FEW, retry_failures
+from chyme.digester import Source
+from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
+from chyme.failures import FailureGroup, Failures, Maker, NoSuchGroup
+from chyme.model import Output, iso
+from chyme.store import digests, queue
+from chyme.store.failures import all_failed
+
+
+def failures_of(bench: Bench) -> Failures:
+    def makers() -> dict[str, Maker]:
+        registry = bench.rules.registry
+        return {name: Maker(d.name, d.label, d.counts, d.reads) for d in registry for name in d.outputs}
+
+    return Failures(
+        bench.database,
+        makers,
+        lambda chosen: retry_failures(bench.database, bench.rules, chosen, iso(bench.clock.now)),
+    )
+
+
+def broken(source: Source) -> list[Output]:
+    name = source.file.name
+    raise UnreadableFile(f"{name}: page {len(name)} of “{name}” is broken; save it anew")
+
+
+def fill(bench: Bench, count: int) -> list[int]:
+    for number in range(count):
+        (bench.root / f"{'n' * (number + 1)}.txt").write_text(str(number))
+    bench.scanner.scan()
+    ids = [bench.file(f"{'n' * (number + 1)}.txt").id for number in range(count)]
+    for file_id in ids:
+        bench.process(file_id)
+    return ids
+
+
+def test_failures_of_one_cause_are_one_group(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", broken, outputs=("text", "pictures")), Told("other", broken), Told("fine"))
+    fill(house, 7)
+    failures = failures_of(house)
+    text, other = sorted(failures.groups(), key=lambda group: group.digester != "text")
+    assert text == FailureGroup(
+        text.id,
+        "text",
+        "told",
+        "validation",
+        "page … of … is broken",
+        "save it anew",
+        7,
+        14,
+        tuple(f"{'n' * (number + 1)}.txt" for number in range(5)),
+        iso(house.clock.now),
+        0,
+        None,
+    )
+    assert (other.digester, other.files, other.digests) == ("other", 7, 7)
+    assert text.id != other.id
+    assert [group.id for group in failures.groups()] == [group.id for group in failures.groups()]
+
+
+def test_a_cause_that_is_told_in_the_same_words_is_shown_so(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", fails(EngineUnavailable("version 5 is missing; install it"))))
+    fill(house, 2)
+    assert [group.cause for group in failures_of(house).groups()] == ["version 5 is missing"]
+
+
+def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> None:
+    text, other = Told("text", broken), Told("other", broken)
+    house = bench(text, other)
+    ids = fill(house, 3)
+    text.calls = other.calls = 0
+    group = next(group for group in failures_of(house).groups() if group.digester == "text")
+    text.make = lambda _source: [Output("text", "well")]
+
+    assert failures_of(house).retry(group.id) == 3
+    assert [house.digest(file_id, "text") for file_id in ids] == [("todo", None, 0)] * 3
+    assert [house.digest(file_id, "other")[0] for file_id in ids] == ["failed"] * 3
+    assert [house.state(file_id) for file_id in ids] == ["processing"] * 3
+    for file_id in ids:
+        house.process(file_id)
+    assert (text.calls, other.calls) == (3, 0)
+    assert [left.digester for left in failures_of(house).groups()] == ["other"]
+    with pytest.raises(NoSuchGroup):
+        failures_of(house).retry(group.id)
+
+
+def test_asking_twice_tries_once(bench: Callable[..., Bench]) -> None:
+    text = Told("text", broken)
+    house = bench(text)
+    fill(house, 2)
+    group = failures_of(house).groups()[0]
+    assert failures_of(house).retry(group.id) == 2
+    with pytest.raises(NoSuchGroup):
+        failures_of(house).retry(group.id)
+
+
+def test_what_has_failed_anew_meanwhile_is_left_alone(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", fails(ChildCrashed("it died"))))
+    (file_id,) = fill(house, 1)
+    seen = list(all_failed(house.db))
+    house.clock.forward(3600)
+    house.process(file_id)
+    assert retry_failures(house.database, house.rules, seen, iso(house.clock.now)) == 0
+    assert house.digest(file_id, "text") == ("failed", "crash", 2)
+
+
+def test_what_is_tried_again_by_itself_says_so(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", fails(ChildCrashed("it died"))))
+    ids = fill(house, 2)
+    (group,) = failures_of(house).groups()
+    assert (group.again, group.again_at) == (2, queue.next_retry(house.db))
+    house.clock.forward(3600)
+    house.process(ids[0])
+    house.clock.forward(3600)
+    house.process(ids[0])
+    (group,) = failures_of(house).groups()
+    assert (group.files, group.again) == (2, 1)
+
+
+def test_what_only_waits_or_follows_is_no_cause(bench: Callable[..., Bench]) -> None:
+    house = bench(
+        Told("text", fails(ChildCrashed("it died"))),
+        Told("tags", broken, reads=("text",)),
+        Told("summary", reads=("tags",)),
+    )
+    (file_id,) = fill(house, 1)
+    assert house.digest(file_id, "tags")[1] == "dependency"
+    assert [group.digester for group in failures_of(house).groups()] == ["text"]
+    for _ in range(2):
+        house.clock.forward(3600)
+        house.process(file_id)
+    assert house.digest(file_id, "tags")[:2] == ("failed", "validation")
+    assert [group.digester for group in failures_of(house).groups()] == ["text"]
+
+
+def test_vanished_files_have_no_failures(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", broken))
+    fill(house, 1)
+    (house.root / "n.txt").unlink()
+    house.scanner.scan()
+    assert failures_of(house).groups() == []
+
+
+def test_a_few_come_at_once_and_many_wait_their_turn(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", broken))
+    fill(house, FEW + 1)
+    group = failures_of(house).groups()[0]
+    failures_of(house).retry(group.id)
+    assert set(house.db.execute("SELECT priority FROM digests")) == {(digests.AGAIN,)}
