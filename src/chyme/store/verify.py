@@ -35,11 +35,30 @@ _QUESTIONS = {
     "files that cannot be found by their name": """
         SELECT path FROM files f WHERE NOT EXISTS (SELECT 1 FROM file_terms t WHERE t.file_id = f.id)
     """,
+    "files listed as something else than they are": """
+        SELECT f.path
+          FROM files f LEFT JOIN documents d ON d.file_id = f.id LEFT JOIN shelf s ON s.file_id = f.id
+         WHERE (s.file_id IS NULL) <> (f.vanished_at IS NOT NULL)
+            OR (s.file_id IS NOT NULL
+                AND (s.name, s.size, s.kind, s.title) IS NOT
+                    (substr(f.name, 1, 100), f.size, f.kind, substr(coalesce(d.title, f.name), 1, 100)))
+    """,
+    "files listed under other tags than they have": """
+        SELECT f.path
+          FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE EXISTS (SELECT 1 FROM json_each(d.tags) AS t
+                        WHERE NOT EXISTS (SELECT 1 FROM shelf_tags s WHERE s.tag = t.value AND s.file_id = f.id))
+         UNION
+        SELECT coalesce(f.path, 'file ' || s.file_id) FROM shelf_tags s
+          LEFT JOIN files f ON f.id = s.file_id LEFT JOIN documents d ON d.file_id = s.file_id
+         WHERE NOT EXISTS (SELECT 1 FROM json_each(d.tags) AS t WHERE t.value = s.tag COLLATE NOCASE)
+    """,
     "documents called completed though a digest is not settled": """
         SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
          WHERE d.state = 'completed'
            AND EXISTS (SELECT 1 FROM digests g
-                        WHERE g.file_id = f.id AND g.settled = 0 AND g.held = 0 AND g.digester <> 'tag-embeddings')
+                        WHERE g.file_id = f.id AND g.settled = 0 AND g.held = 0
+                          AND g.digester NOT IN ('tag-embeddings', 'search-semantic'))
     """,
     "digests of vanished files that are not held": """
         SELECT d.file_path || ' ' || d.digester FROM digests d JOIN files f ON f.id = d.file_id

@@ -1,0 +1,1 @@
+"""What assistants may ask of a vault, over the Model Context Protocol. Read only."""

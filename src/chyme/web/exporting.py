@@ -1,0 +1,25 @@
+"""The route that gives all documents as a table."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
+
+from chyme.app import App
+from chyme.app.export import TABLE, table
+
+CSV = "text/csv; charset=utf-8"
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get(
+        f"/api/export/{TABLE}",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+    )
+    def documents() -> StreamingResponse:
+        """All documents as CSV, in which no spreadsheet finds a formula."""
+        headers = {"Content-Disposition": f'attachment; filename="{TABLE}"'}
+        return StreamingResponse(map(str.encode, table(app)), media_type=CSV, headers=headers)

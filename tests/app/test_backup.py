@@ -1,0 +1,504 @@
+"""A backup brings back what it was made of, and trusts nothing in an archive."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import sqlite3
+import stat
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from described_vault import classify, file_at, put
+
+from chyme.app import App, open_app
+from chyme.app.archive import manifest_of
+from chyme.app.backup import BackedUp, back_up
+from chyme.app.backup_check import check
+from chyme.app.clock import now
+from chyme.app.restoring import Restored, restore_vault
+from chyme.doors import Doors, Right
+from chyme.errors import UsageError, VaultError
+from chyme.model import Artifact
+from chyme.settings import Settings
+from chyme.store import sqlar
+
+Entry = tuple[str, bytes]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    return tmp_path / "server"
+
+
+@pytest.fixture
+def app(tmp_path: Path, server: Path) -> Iterator[App]:
+    (tmp_path / "vault").mkdir()
+    with open_app(tmp_path / "vault", Settings(server_dir=str(server))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """Where backups are kept."""
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    return folder
+
+
+def restored(archive: Path, into: Path, server: Path, *, with_server: bool = False, replace: bool = False) -> Restored:
+    told = {"CHYME_SERVER_DIR": str(server)}
+    return restore_vault(archive, into, with_server=with_server, replace=replace, environment=told)
+
+
+def letter(app: App) -> None:
+    file = put(app, "letters/one.txt", "Dear Ada")
+    classify(app, file, "A letter", "2026-04-03", "letter")
+    app.edits.set_title("letters/one.txt", "Greetings")
+    page = sqlar.pack(Artifact("snapshot.html", b"<p>captured</p>"))
+    app.database.write(lambda db: sqlar.replace(db, "letters/one.txt", "url-crawl", [page], 0))
+
+
+def rewritten(archive: Path, change: Callable[[dict[str, Any], list[Entry]], None], **kinds: bytes) -> Path:
+    """The archive as somebody else would have made it: `change` gets its manifest and its entries."""
+    with tarfile.open(archive) as tar:
+        entries = [(one.name, tar.extractfile(one).read()) for one in tar]  # type: ignore[union-attr]
+    manifest = json.loads(entries.pop()[1])
+    change(manifest, entries)
+    other = archive.with_name(f"other-{len(list(archive.parent.iterdir()))}.tar")
+    with tarfile.open(other, "w") as tar:
+        for name, data in [*entries, ("manifest.json", json.dumps(manifest).encode())]:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            if name in kinds:
+                entry.type, entry.size, entry.linkname = kinds[name], 0, "/etc/passwd"
+            tar.addfile(entry, io.BytesIO(data))
+    return other
+
+
+def smuggled(name: str, data: bytes = b"gotcha") -> Callable[[dict[str, Any], list[Entry]], None]:
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        entries.append((name, data))
+        part = {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        manifest["parts"].append(part)
+
+    return change
+
+
+def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    letter(app)
+    app.tags.ban("letter")
+    made = back_up(app, shelf)
+    assert check(made.archive) == []
+
+    restored(made.archive, tmp_path / "new", server)
+
+    with open_app(tmp_path / "new", create=False) as again:
+        told = again.documents.show("letters/one.txt")
+        assert (told["document"]["title"], told["document"]["date"]) == ("Greetings", "2026-04-03")
+        assert again.edits.shown("letters/one.txt").found.title == "A letter"
+        assert again.tags.listed().banned == ("letter",)
+        assert sqlar.of_digest(again.database.read(), "letters/one.txt", "url-crawl") == {
+            "snapshot.html": b"<p>captured</p>"
+        }
+
+
+def test_nobody_else_may_read_a_backup_and_nothing_is_left_beside_it(app: App, shelf: Path) -> None:
+    made = back_up(app, shelf)
+    assert stat.S_IMODE(made.archive.stat().st_mode) == 0o600
+    assert [one.name for one in shelf.iterdir()] == [made.archive.name]
+    assert made.size == made.archive.stat().st_size
+
+
+def test_a_backup_is_consistent_while_others_write(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    """Each round writes two rows that belong together; no copy may hold one without the other."""
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            value = f"{number:010}" + "x" * 5000
+
+            def both(db: sqlite3.Connection, value: str = value) -> None:
+                for name in ("left", "right"):
+                    db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (name, value))
+
+            app.database.write(both)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        archives = [back_up(app, shelf / f"{number}.tar").archive for number in range(5)]
+    finally:
+        stop.set()
+        writer.join()
+    for number, archive in enumerate(archives):
+        assert check(archive) == []
+        restored(archive, tmp_path / f"new {number}", server)
+        with closing(sqlite3.connect(tmp_path / f"new {number}/.chyme/vault.db")) as db:
+            both = dict(db.execute("SELECT name, value FROM marks WHERE name IN ('left', 'right')"))
+            assert both.get("left") == both.get("right")
+
+
+def test_a_backup_overwrites_nothing(app: App, shelf: Path) -> None:
+    (shelf / "mine.tar").write_text("mine")
+    with pytest.raises(UsageError, match="nothing is overwritten"):
+        back_up(app, shelf / "mine.tar")
+    assert (shelf / "mine.tar").read_text() == "mine"
+
+
+def test_a_backup_is_not_put_into_the_vault(app: App) -> None:
+    with pytest.raises(UsageError, match="inside the vault"):
+        back_up(app, app.vault.root / "backup.tar")
+    with pytest.raises(UsageError, match="no such folder"):
+        back_up(app, app.vault.root.parent / "nowhere/backup.tar")
+
+
+def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    put(app, "a/plan.md", "# Plan")
+    put(app, b"caf\xe9.txt", "not UTF-8")
+    (app.vault.root / ".chymeignore").write_text("*.log\n")
+    (app.vault.root / ".chymeprivate").write_text("diary*\n")
+    (app.vault.root / "noise.log").write_text("ignored")
+    (app.vault.root / "out.txt").symlink_to("/etc/passwd")
+    (app.vault.root / "link.md").symlink_to("a/plan.md")
+
+    without = back_up(app, shelf / "without.tar")
+    made = back_up(app, shelf / "with.tar", with_files=True)
+    assert (made.changed, made.missing) == ((), ())
+    assert (shelf / "without.tar").stat().st_size < made.size
+    done = restored(made.archive, tmp_path / "new", server)
+
+    new = tmp_path / "new"
+    assert (new / "a/plan.md").read_text() == (new / "link.md").read_text() == "# Plan"
+    assert not (new / "link.md").is_symlink()
+    assert Path(os.fsdecode(os.fsencode(new) + b"/caf\xe9.txt")).read_text() == "not UTF-8"
+    assert (new / ".chymeprivate").read_text() == "diary*\n"
+    assert not (new / "noise.log").exists()
+    assert not (new / "out.txt").exists()
+    assert done.kept == ()
+    assert [name for name in manifest_of(without.archive).parts if name.startswith("files/")] == [
+        "files/.chymeignore",
+        "files/.chymeprivate",
+    ]
+
+
+def test_a_file_that_is_there_is_never_overwritten(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    put(app, "plan.md", "old plan")
+    put(app, "same.md", "same")
+    made = back_up(app, shelf, with_files=True)
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "plan.md").write_text("new plan")
+    (new / "same.md").write_text("same")
+
+    assert restored(made.archive, new, server).kept == ("files/plan.md",)
+    assert (new / "plan.md").read_text() == "new plan"
+
+
+def test_what_lies_in_the_trash_comes_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    put(app, "letter.txt", "Dear Ada")
+    app.trash.put(["letter.txt"])
+    made = back_up(app, shelf, with_trash=True)
+    restored(made.archive, tmp_path / "new", server)
+    with open_app(tmp_path / "new") as again:
+        assert [one.path for one in again.trash.listed()] == ["letter.txt"]
+        again.trash.bring_back([one.id for one in again.trash.listed()])
+        assert (tmp_path / "new/letter.txt").read_text() == "Dear Ada"
+
+
+def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    letter(app)
+    (app.vault.root / ".chyme/settings.toml").write_text("port = 1\n")
+    made = back_up(app, shelf)
+    new = tmp_path / "new"
+    new.mkdir()
+    with open_app(new) as other:
+        put(other, "mine.txt", "mine")
+    (new / ".chyme/settings.toml").write_text("port = 2\n")
+
+    done = restored(made.archive, new, server)
+
+    assert len(done.aside) == 2
+    assert sorted(Path(one).name.split(".")[0] for one in done.aside) == ["settings", "vault"]
+    before = next(Path(one) for one in done.aside if one.endswith(".db"))
+    with closing(sqlite3.connect(before)) as db:
+        assert db.execute("SELECT path FROM files").fetchall() == [("mine.txt",)]
+    assert (new / ".chyme/settings.toml").read_text() == "port = 1\n"
+    with open_app(new) as again:
+        assert file_at(again, "letters/one.txt")
+
+
+def test_a_broken_vault_can_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    letter(app)
+    made = back_up(app, shelf)
+    new = tmp_path / "new"
+    (new / ".chyme").mkdir(parents=True)
+    (new / ".chyme/vault.db").write_bytes(b"no database" * 1000)
+    (new / ".chyme/vault.db-wal").write_bytes(b"no journal")
+
+    restored(made.archive, new, server)
+
+    with open_app(new) as again:
+        assert file_at(again, "letters/one.txt")
+    assert any(b"no database" in one.read_bytes() for one in (new / ".chyme").glob("vault.before-*.db"))
+
+
+def test_restoring_waits_for_nobody_who_has_the_vault_open(app: App, shelf: Path, server: Path) -> None:
+    letter(app)
+    made = back_up(app, shelf)
+    with pytest.raises(VaultError, match="open in another chyme process"):
+        restored(made.archive, app.vault.root, server)
+    assert file_at(app, "letters/one.txt")
+
+
+def test_who_worked_on_what_does_not_come_back(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    file = put(app, "a.txt")
+    app.database.write(
+        lambda db: db.execute(
+            "INSERT INTO processing_locks VALUES (?, 'somebody', '2026', '9999-01-01T00:00:00Z', 't')", (file.id,)
+        )
+    )
+    made = back_up(app, shelf)
+    restored(made.archive, tmp_path / "new", server)
+    with open_app(tmp_path / "new") as again:
+        assert again.database.read().execute("SELECT count(*) FROM processing_locks").fetchone() == (0,)
+
+
+def test_a_state_dir_is_not_followed_to_the_vault_that_was_backed_up(tmp_path: Path, shelf: Path, server: Path) -> None:
+    vault, elsewhere = tmp_path / "one", tmp_path / "elsewhere"
+    (vault / ".chyme").mkdir(parents=True)
+    (vault / ".chyme/settings.toml").write_text(f'state_dir = "{elsewhere}"\nport = 7\n')
+    with open_app(vault) as app:
+        put(app, "a.txt")
+        made = back_up(app, shelf)
+    assert made.secrets
+
+    restored(made.archive, tmp_path / "new", server)
+
+    with open_app(tmp_path / "new") as again:
+        assert again.state == tmp_path / "new/.chyme"
+        assert again.settings.port == 7
+        assert file_at(again, "a.txt")
+
+
+def accounts(server: Path, *names: str) -> list[str]:
+    with closing(Doors(server, now)) as doors:
+        for name in names:
+            doors.keys.add(name, Right.READ, None, None, None)
+        return [one.name for one in doors.keys.listed()]
+
+
+def test_accounts_come_along_and_replace_none_unasked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    assert accounts(server, "phone") == ["phone"]
+    with closing(sqlite3.connect(server / "server.db")) as db, db:
+        db.execute("PRAGMA foreign_keys = OFF")
+        db.execute("INSERT INTO sessions VALUES (1, ?, 1, '', '', '', '')", ("0" * 64,))
+    made = back_up(app, shelf)
+    other = tmp_path / "other server"
+
+    assert not restored(made.archive, tmp_path / "a", other).server
+    assert not other.exists()
+    assert restored(made.archive, tmp_path / "b", other, with_server=True).server
+    assert accounts(other) == ["phone"]
+    with closing(sqlite3.connect(other / "server.db")) as db:
+        assert db.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
+    assert stat.S_IMODE((other / "server.db").stat().st_mode) == 0o600
+
+    accounts(other, "tablet")
+    with pytest.raises(UsageError, match="there are accounts already"):
+        restored(made.archive, tmp_path / "c", other, with_server=True)
+    assert not (tmp_path / "c").exists()
+    done = restored(made.archive, tmp_path / "c", other, with_server=True, replace=True)
+    assert accounts(other) == ["phone"]
+    assert any("server.before-" in one for one in done.aside)
+
+
+def test_accounts_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    made = back_up(app, shelf)
+    with pytest.raises(UsageError, match="no accounts in it"):
+        restored(made.archive, tmp_path / "new", server, with_server=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/evil", "files/../../evil", "../evil", "files//evil", "files/./evil", "what/ever"]
+)
+def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: Path, server: Path, name: str) -> None:
+    bad = rewritten(back_up(app, shelf).archive, smuggled(name))
+    with pytest.raises(UsageError, match="not to be trusted"):
+        restored(bad, tmp_path / "new", server)
+    assert not list(tmp_path.rglob("evil"))
+    assert not (tmp_path / "new/.chyme/vault.db").exists()
+
+
+def test_files_of_chymes_own_folder_are_not_taken_from_an_archive(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    bad = rewritten(back_up(app, shelf).archive, smuggled("files/.chyme/settings.toml"))
+    with pytest.raises(UsageError, match="chyme's own folder"):
+        restored(bad, tmp_path / "new", server)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
+def test_nothing_but_plain_files_is_taken_from_an_archive(
+    app: App, shelf: Path, tmp_path: Path, server: Path, kind: bytes
+) -> None:
+    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil", b""), **{"files/evil": kind})
+    with pytest.raises(UsageError, match="not to be trusted"):
+        restored(bad, tmp_path / "new", server)
+    assert check(bad)
+    assert not os.path.lexists(tmp_path / "new/evil")
+
+
+def test_a_linked_folder_in_the_vault_leads_no_file_out_of_it(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    put(app, "sub/plan.md", "# Plan")
+    made = back_up(app, shelf, with_files=True)
+    outside, new = tmp_path / "outside", tmp_path / "new"
+    outside.mkdir()
+    new.mkdir()
+    (new / "sub").symlink_to(outside)
+    assert restored(made.archive, new, server).kept == ("files/sub/plan.md",)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_part_that_nobody_named_is_refused(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        entries.append(("files/more.txt", b"more"))
+
+    bad = rewritten(back_up(app, shelf).archive, change)
+    assert check(bad)
+    with pytest.raises(UsageError, match="not what its manifest says"):
+        restored(bad, tmp_path / "new", server)
+
+
+@pytest.mark.parametrize("field", ["size", "sha256"])
+def test_a_part_that_is_not_what_it_was_is_refused(
+    app: App, shelf: Path, tmp_path: Path, server: Path, field: str
+) -> None:
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        manifest["parts"][0][field] = 1 if field == "size" else "0" * 64
+
+    letter(app)
+    made = back_up(app, shelf)
+    new = tmp_path / "new"
+    restored(made.archive, new, server)
+    before = (new / ".chyme/vault.db").read_bytes()
+    bad = rewritten(made.archive, change)
+    assert check(bad)
+    with pytest.raises(UsageError):
+        restored(bad, new, server)
+    assert (new / ".chyme/vault.db").read_bytes() == before
+    assert not list((new / ".chyme").glob(".chyme-restore-*"))
+
+
+def test_a_newer_archive_is_refused_with_the_way_out(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        manifest["schema"] = 9999
+
+    bad = rewritten(back_up(app, shelf).archive, change)
+    with pytest.raises(UsageError, match="upgrade chyme"):
+        restored(bad, tmp_path / "new", server)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_an_archive_that_is_cut_short_is_refused(
+    app: App, shelf: Path, tmp_path: Path, server: Path, share: float
+) -> None:
+    letter(app)
+    data = back_up(app, shelf).archive.read_bytes().rstrip(b"\0")
+    short = shelf / "short.tar"
+    short.write_bytes(data[: int(len(data) * share)])
+    assert check(short)
+    with pytest.raises(UsageError):
+        restored(short, tmp_path / "new", server)
+    assert not (tmp_path / "new/.chyme/vault.db").exists()
+
+
+def test_an_older_backup_is_brought_up_to_date_when_it_is_opened(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    """An archive of schema 7, as it was before there was any 8."""
+    from chyme.store.database import _apply, connect, migrations
+
+    old = shelf / "vault.db"
+    with closing(connect(old)) as db:
+        for number, name, script in migrations()[:7]:
+            _apply(db, number, name, script)
+        db.execute("PRAGMA journal_mode = DELETE")
+    data = old.read_bytes()
+
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        entries[0] = ("state/vault.db", data)
+        manifest["schema"] = 7
+        manifest["parts"][0] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+    restored(rewritten(back_up(app, shelf).archive, change), tmp_path / "new", server)
+    with open_app(tmp_path / "new") as again:
+        assert again.documents.problems() == []
+        assert again.database.read().execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0]
+
+
+def test_a_damaged_database_is_found_by_looking_into_the_archive(app: App, shelf: Path) -> None:
+    """Hashes agree, and yet: it was broken before it was backed up."""
+
+    def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
+        data = entries[0][1][:4096] + b"\0" * 4096 + entries[0][1][8192:]
+        entries[0] = ("state/vault.db", data)
+        manifest["parts"][0]["sha256"] = hashlib.sha256(data).hexdigest()
+
+    letter(app)
+    assert check(rewritten(back_up(app, shelf).archive, change))
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_told(app: App, shelf: Path) -> None:
+    from chyme.app.archive import ArchiveWriter
+
+    with (shelf / "x.tar").open("wb") as stream:
+        writer = ArchiveWriter(stream)
+        assert not writer.add("files/a", io.BytesIO(b"abc"), 5)
+        assert writer.add("files/b", io.BytesIO(b"abcdef"), 3)
+        writer.finish(
+            {
+                "chyme": "",
+                "made_at": "",
+                "vault": "",
+                "schema": 1,
+                "server_schema": None,
+                "counts": {},
+                "changed": [],
+                "missing": [],
+            }
+        )
+    with tarfile.open(shelf / "x.tar") as tar:
+        assert tar.extractfile("files/a").read() == b"abc\0\0"  # type: ignore[union-attr]
+        assert tar.extractfile("files/b").read() == b"abc"  # type: ignore[union-attr]
+
+
+def test_leftovers_of_a_killed_backup_are_swept(app: App, shelf: Path) -> None:
+    dead = shelf / ".chyme-backup-dead"
+    dead.mkdir()
+    (dead / "lock").touch()
+    (dead / "archive").write_bytes(b"half")
+    made: BackedUp = back_up(app, shelf)
+    assert [one.name for one in shelf.iterdir()] == [made.archive.name]
+
+
+def test_the_cache_of_vectors_goes_with_the_state_it_belonged_to(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    made = back_up(app, shelf)
+    new = tmp_path / "new"
+    restored(made.archive, new, server)
+    (new / ".chyme/vectors").mkdir()
+    restored(made.archive, new, server)
+    assert not (new / ".chyme/vectors").exists()

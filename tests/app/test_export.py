@@ -1,0 +1,172 @@
+"""An export is plain files that say what chyme knows, safely named, and safe to open."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from described_vault import classify, put
+
+from chyme.app import App, open_app
+from chyme.app.export import export_vault, table
+from chyme.decide.export_names import exported
+from chyme.decide.spreadsheets import defused
+from chyme.errors import UsageError
+from chyme.model import Artifact
+from chyme.store import files, sqlar
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    (tmp_path / "vault").mkdir()
+    with open_app(tmp_path / "vault") as opened:
+        yield opened
+
+
+def told(folder: Path, path: str) -> tuple[str, dict[str, object]]:
+    return (folder / "files" / f"{path}.md").read_text(), json.loads((folder / "files" / f"{path}.json").read_text())
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "documents.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path) -> None:
+    classify(app, put(app, "letters/one.txt", "Dear Ada"), "A letter", "2026-04-03", "letter")
+    app.edits.set_title("letters/one.txt", 'Say "hello": ---')
+    put(app, "two.txt", "Dear Bob")
+
+    done = export_vault(app, tmp_path / "out", spend=True)
+
+    assert (done.files, done.unchanged) == (2, 0)
+    text, data = told(tmp_path / "out", "letters/one.txt")
+    assert text.splitlines()[:4] == [
+        "---",
+        'path: "letters/one.txt"',
+        'title: "Say \\"hello\\": ---"',
+        'date: "2026-04-03"',
+    ]
+    assert data["edits"] == {"title": 'Say "hello": ---'}
+    assert {"file", "document", "digests", "edits", "people"} <= set(data)
+    assert [row["path"] for row in rows(tmp_path / "out")] == ["letters/one.txt", "two.txt"]
+    assert json.loads((tmp_path / "out/tags.json").read_text())["tags"][0]["name"] == "letter"
+    assert json.loads((tmp_path / "out/people.json").read_text()) == {"people": []}
+    assert json.loads((tmp_path / "out/spend.json").read_text()) == {"by_day": [], "by_model": []}
+
+
+def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -> None:
+    from chyme.decide.chunk import cut
+    from chyme.model import Passage
+    from chyme.store import passages
+
+    said = " ".join(f"Sentence number {number} stands here." for number in range(400))
+    file = put(app, "long.txt", said)
+    spans = cut(said)
+    pieces = [Passage("file", n, said[one.start : one.end], one) for n, one in enumerate(spans)]
+    app.database.write(lambda db: passages.replace(db, file.id, "search-keyword", pieces))
+    assert sum(len(one.text) for one in pieces) > len(said)  # passages overlap
+
+    export_vault(app, tmp_path / "out")
+
+    text = told(tmp_path / "out", "long.txt")[0].partition("\n---\n")[2]
+    assert "".join(text.split()) == "".join(said.split())
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\nx", "  =cmd|' /C calc'!A0"])
+def test_no_cell_is_taken_for_a_formula(app: App, tmp_path: Path, cell: str) -> None:
+    assert defused(cell) == f"'{cell}"
+    file = put(app, "a.txt")
+    app.database.write(lambda db: db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (cell, file.id)))
+    export_vault(app, tmp_path / "out")
+    assert rows(tmp_path / "out")[0]["title"].startswith("'")
+
+
+def test_ordinary_cells_are_left_as_they_are() -> None:
+    assert [defused(one) for one in ("a=b", "", "2026-04-03", "don't")] == ["a=b", "", "2026-04-03", "don't"]
+
+
+def test_names_that_begin_like_a_formula_are_defused_as_well(app: App) -> None:
+    put(app, "=cmd.txt")
+    assert "".join(table(app)).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
+
+
+def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) -> None:
+    for number in range(5):
+        put(app, f"{number}.txt")
+    first = export_vault(app, tmp_path / "out")
+    (tmp_path / "out/files/3.txt.json").unlink()
+    (tmp_path / "out/.partial").write_text("half")
+    app.edits.set_title("1.txt", "Another")
+
+    again = export_vault(app, tmp_path / "out")
+
+    assert (first.written, first.unchanged) == (12, 0)
+    assert (again.written, again.unchanged) == (3, 9)
+    assert not (tmp_path / "out/.partial").exists()
+    assert 'title: "Another"' in told(tmp_path / "out", "1.txt")[0]
+
+
+def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
+    put(app, "a.txt")
+    page = sqlar.pack(Artifact("page.html", b"<p>captured</p>"))
+    app.database.write(lambda db: sqlar.replace(db, "a.txt", "slug", [page], 0))
+    export_vault(app, tmp_path / "out", artifacts=True)
+    assert (tmp_path / "out/files/a.txt.artifacts/slug-page.html").read_bytes() == b"<p>captured</p>"
+
+
+def test_what_has_vanished_is_not_exported(app: App, tmp_path: Path) -> None:
+    file = put(app, "gone.txt")
+    app.database.write(lambda db: files.vanish(db, file.id, "2026-01-01T00:00:00.000000Z"))
+    assert export_vault(app, tmp_path / "out").files == 0
+
+
+def test_names_that_would_meet_are_kept_apart(app: App, tmp_path: Path) -> None:
+    names = ["a", "a.md/b", "a.md_/b", "a.json/b", "a.artifacts/b", "people", "documents.csv", "é" * 120]
+    for name in names:
+        put(app, name, name)
+    assert export_vault(app, tmp_path / "out", artifacts=True).files == len(names)
+    written = list((tmp_path / "out/files").rglob("*.json"))
+    assert sorted(json.loads(one.read_text())["file"]["path"] for one in written) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "path", ["../evil", "a/../../evil", "/etc/passwd", "a//b", ".", "..", "x\n/y\0", "n" * 300, "ж" * 200 + "/b"]
+)
+def test_no_path_leads_out_of_the_export(path: str) -> None:
+    name = exported(path)
+    assert not any(one in ("", ".", "..") for one in name.split("/"))
+    assert all(len(os.fsencode(one + ".artifacts")) <= 255 for one in name.split("/"))
+    assert not any(ord(letter) < 32 for letter in name)
+
+
+def test_different_paths_have_different_names() -> None:
+    paths = ["a.md", "a.md/b", "a.md_/b", "a.md__/b", "x\n", "x_", "x\r", *("n" * length for length in range(240, 260))]
+    assert len({exported(path) for path in paths}) == len(paths)
+
+
+def test_a_linked_folder_leads_nothing_out_of_the_export(app: App, tmp_path: Path) -> None:
+    put(app, "sub/a.txt")
+    export_vault(app, tmp_path / "out")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for file in (tmp_path / "out/files/sub").iterdir():
+        file.unlink()
+    (tmp_path / "out/files/sub").rmdir()
+    (tmp_path / "out/files/sub").symlink_to(outside)
+    with pytest.raises(UsageError, match="leads elsewhere"):
+        export_vault(app, tmp_path / "out")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_folder_with_other_things_in_it_is_refused(app: App, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").touch()
+    with pytest.raises(UsageError, match="no earlier export"):
+        export_vault(app, tmp_path / "mine")
+    with pytest.raises(UsageError, match="inside the vault"):
+        export_vault(app, app.vault.root / "out")

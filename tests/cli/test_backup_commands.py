@@ -1,0 +1,78 @@
+"""chyme backup, restore and export, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from described_vault import put
+
+from chyme.app import open_app
+from chyme.cli.main import main
+
+
+def typed(*words: str | Path) -> Result:
+    return CliRunner().invoke(main, [os.fspath(word) for word in words])
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    with open_app(folder) as app:
+        put(app, "letter.txt", "Dear Ada")
+    return folder
+
+
+def test_there_and_back_again(vault: Path, tmp_path: Path) -> None:
+    made = typed("backup", tmp_path / "b.tar", "--files", "--vault", vault)
+    assert made.exit_code == 0, made.output
+    assert "wrote" in made.stdout
+    looked = typed("backup", "--check", tmp_path / "b.tar")
+    assert (looked.exit_code, looked.stdout) == (0, "the archive is whole\n")
+
+    back = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--json")
+    assert back.exit_code == 0, back.output
+    assert json.loads(back.stdout)["files"] == 1
+    assert (tmp_path / "new/letter.txt").read_text() == "Dear Ada"
+    shown = typed("show", "letter.txt", "--vault", tmp_path / "new", "--json")
+    assert json.loads(shown.stdout)["file"]["path"] == "letter.txt"
+
+
+def test_a_damaged_archive_is_told_by_the_exit_code(vault: Path, tmp_path: Path) -> None:
+    typed("backup", tmp_path / "b.tar", "--vault", vault)
+    data = bytearray((tmp_path / "b.tar").read_bytes())
+    data[20_000] ^= 0xFF
+    (tmp_path / "b.tar").write_bytes(data)
+    looked = typed("backup", "--check", tmp_path / "b.tar", "--json")
+    assert looked.exit_code == 1
+    assert "damaged" in json.loads(looked.stdout)["problems"][0]
+    back = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new")
+    assert back.exit_code == 2
+    assert back.stderr.startswith("chyme: ")
+
+
+def test_what_makes_no_sense_is_refused(vault: Path, tmp_path: Path) -> None:
+    assert typed("backup", "--check").exit_code == 2
+    assert typed("backup", vault / "b.tar", "--vault", vault).exit_code == 2
+    assert typed("backup", tmp_path / "b.tar", "--vault", tmp_path).exit_code == 2
+    assert typed("restore", tmp_path / "nowhere.tar", "--into", tmp_path / "new").exit_code == 2
+    assert not (tmp_path / "new").exists()
+    replaced = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--replace")
+    assert "--server" in replaced.stderr
+
+
+def test_settings_in_it_are_said_to_be_secret(vault: Path, tmp_path: Path) -> None:
+    (vault / ".chyme/settings.toml").write_text('llm_key = "secret"\n')
+    assert "as safe as the vault" in typed("backup", tmp_path / "b.tar", "--vault", vault).stderr
+
+
+def test_exporting_tells_how_much(vault: Path, tmp_path: Path) -> None:
+    done = typed("export", tmp_path / "out", "--vault", vault)
+    assert done.stdout.startswith("1 file exported to")
+    again = json.loads(typed("export", tmp_path / "out", "--artifacts", "--spend", "--vault", vault, "--json").stdout)
+    assert (again["files"], again["written"], again["unchanged"]) == (1, 1, 4)
+    assert (tmp_path / "out/spend.json").exists()
