@@ -64,8 +64,9 @@ UNHURRIED = (
     *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
     *("engines/test_embedding", "digesters/test_tag_embeddings", "engines/test_local_model", "engines/test_model"),
     *("digesters/test_classify", "app/test_rename", "cli/test_rename", "cli/test_edit"),
-    "browser/",
+    *("browser/", "mcp/", "web/test_pages_by_http"),
     *("app/test_questions", "contract/", "digesters/test_search_semantic"),
+    *("web/test_door", "web/test_entrance", "doors/test_accounts"),
 )
 
 

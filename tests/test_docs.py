@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 import pytest
 
-from chyme.app import open_app
+from chyme.app.house import open_house
 from chyme.cli import main
 from chyme.digesters import built_in
 from chyme.settings import Settings
+from chyme.web.house import house_api
 from chyme.web.routes import create
 
 PROJECT = Path(__file__).parents[1]
@@ -59,9 +60,11 @@ def test_every_option_of_every_command_is_explained() -> None:
 
 
 def test_every_route_has_its_section(tmp_path: Path) -> None:
-    with open_app(tmp_path) as app:
-        paths = create(app).openapi()["paths"]
-    routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    with open_house([tmp_path]) as house:
+        (app,) = house.vaults.values()
+        faces = (create(app), house_api(house))
+        paths = [item for face in faces for item in face.openapi()["paths"].items()]
+    routes = {f"{method.upper()} {path}" for path, methods in paths for method in methods}
     assert told("http_api.md", r"^## `((?:GET|POST|PATCH|PUT|DELETE) [^`?]+)") == routes
 
 

@@ -33,6 +33,7 @@ _AT_LEAST_ONE = (
         "browser_memory_mb",
         "browser_pages",
     ),
+    *("upload_bytes", "upload_files"),
     *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
 )
 
@@ -42,7 +43,14 @@ class Settings:
     """What a person may change: in .chyme/settings.toml, or as CHYME_… in the environment, which wins."""
 
     state_dir: str = _setting("", "Where the database lives; empty means .chyme in the vault. Must be a local disk.")
-    host: str = _setting("127.0.0.1", "The address `serve` listens on. Only loopback addresses are allowed.")
+    host: str = _setting("127.0.0.1", "The address `serve` listens on. Beyond loopback, accounts or tokens are needed.")
+    hosts: str = _setting(
+        "", "Names the server goes by, such as `chyme.example.org, nas.lan`; loopback names do anyway."
+    )
+    trusted_proxies: str = _setting(
+        "", "Proxies that are believed about who asks and by which scheme, such as `127.0.0.1, 10.0.0.0/24`."
+    )
+    session_days: float = _setting(30.0, "How long one stays signed in.")
     server_dir: str = _setting(
         "", "Where accounts and tokens are kept; empty means `chyme` in the user's folder for data (XDG_DATA_HOME)."
     )
@@ -189,6 +197,12 @@ class Settings:
     browser_memory_mb: int = _setting(1536, "Memory all processes of one Chromium may use together.")
     browser_pages: int = _setting(100, "How many pages one Chromium shows before a fresh one does.")
     index_text_mb: int = _setting(5, "How much text of one file is indexed; more is noted, not indexed.")
+    upload_bytes: int = _setting(
+        5 * 1024 * 1024 * 1024, "How much one upload may bring: a long video fits, a mistake does not fill the disk."
+    )
+    upload_files: int = _setting(1000, "How many files one upload may bring.")
+    upload_free_mb: int = _setting(200, "Uploads are refused before less than this is free on the disk of the vault.")
+    log_format: str = _setting("text", "How the log of `serve` looks: `text` for people, `json` for programs.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
     purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")
     max_attempts: int = _setting(3, "How often a digest is tried before it counts as failed.")
@@ -197,6 +211,8 @@ class Settings:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UsageError(f"setting {name} must be at least 1, not {getattr(self, name)}")
+        if self.log_format not in ("text", "json"):
+            raise UsageError(f"setting log_format must be text or json, not {self.log_format!r}")
 
     @property
     def cores(self) -> int:

@@ -57,6 +57,7 @@ def test_somebody_is_shown(typed: Typed) -> None:
     )
     assert typed.json("show", "Person 1")["voices"][0] == {
         "id": 3, "path": "sub/call.mp3", "speaker": "speaker-1", "seconds": 70.0, "words": None,
+        "start": None, "end": None,
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from two_vaults import ORIGIN, answers_of, stranger, two_vaults
 
 from chyme.app import App, open_app
 from chyme.web.routes import create
@@ -48,6 +49,7 @@ def test_name_and_folder_may_be_chosen(http: TestClient) -> None:
         {"url": PAGE, "folder": "../out"},
         {"url": PAGE, "folder": ".chyme"},
         {"url": PAGE, "name": "///"},
+        {},
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_sentence(body: dict[str, str], app: App, http: TestClient) -> None:
@@ -58,12 +60,15 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(body: dict[str, str], ap
     assert list(app.vault.root.glob("**/*.url")) == []
 
 
-@pytest.mark.parametrize("body", [{}, {"url": 7}, [PAGE], {"url": PAGE, "mode": "0777"}])
+@pytest.mark.parametrize("body", [{"url": 7}, [PAGE], {"url": PAGE, "mode": "0777"}])
 def test_a_body_of_the_wrong_form_is_refused(body: object, http: TestClient) -> None:
     assert http.post("/api/links", json=body).status_code == 422
 
 
-def test_the_page_of_another_site_cannot_add_links(app: App, http: TestClient) -> None:
-    elsewhere = {"Origin": "https://elsewhere.example"}
-    assert http.post("/api/links", json={"url": PAGE}, headers=elsewhere).status_code == 403
-    assert list(app.vault.root.glob("**/*.url")) == []
+def test_the_page_of_another_site_cannot_add_links(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as house:
+        http = stranger(answers_of(house))
+        elsewhere = {"Origin": "https://elsewhere.example"}
+        assert http.post("/v/photos/api/links", json={"url": PAGE}, headers=elsewhere).status_code == 403
+        assert list(house.vaults["photos"].vault.root.glob("**/*.url")) == []
+        assert http.post("/v/photos/api/links", json={"url": PAGE}, headers=ORIGIN).status_code == 201

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from described_vault import classify, put
+from described_vault import classify, named, put
 from fastapi.testclient import TestClient
 
 from chyme.app import App, open_app
@@ -86,7 +86,7 @@ def test_a_body_of_the_wrong_form_is_refused_with_a_sentence(http: TestClient, b
     code, told = edit(http, body)
     assert code == 422
     assert told["detail"].startswith(f"{about} has the wrong form: ")
-    assert told["detail"].endswith("; /openapi.json tells the right one")
+    assert told["detail"].endswith("; openapi.json tells the right one")
 
 
 def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:
@@ -103,9 +103,9 @@ def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:
 def test_the_contract_tells_that_errors_are_a_sentence(http: TestClient) -> None:
     contract = http.get("/openapi.json").json()
     assert "HTTPValidationError" not in contract["components"]["schemas"]
-    told = contract["paths"]["/api/search"]["get"]["responses"]["default"]["content"]["application/json"]["schema"]
-    refused = contract["components"]["schemas"][told["$ref"].rpartition("/")[2]]
-    assert refused["properties"]["detail"]["type"] == "string"
+    (told,) = contract["paths"]["/api/search"]["get"]["responses"]["default"]["content"].items()
+    assert told[0] == "application/problem+json"
+    assert told[1]["schema"]["properties"]["detail"]["type"] == "string"
 
 
 def test_models_are_told_of_as_on_the_command_line(app: App, http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,3 +117,51 @@ def test_models_are_told_of_as_on_the_command_line(app: App, http: TestClient, m
     assert told == json.loads(typed.stdout)
     assert told["private_patterns"] == 2
     assert [one["name"] for one in told["providers"]] == ["llm"]
+
+
+def test_tags_are_added_and_removed_while_the_machine_keeps_its_word(app: App, http: TestClient) -> None:
+    _, told = edit(http, {"add_tags": ["Heating"], "remove_tags": ["dog"]})
+    assert told["document"]["tags"] == ["letter", "heating"]
+    assert app.edits.shown("in/letter.txt").edits == {"tags": {"added": ["heating"], "removed": ["dog"]}}
+    assert edit(http, {"remove_tags": ["cat"]})[0] == 400
+
+
+def test_what_was_set_is_taken_back_by_http_step_by_step(http: TestClient) -> None:
+    edit(http, {"title": "One"})
+    edit(http, {"title": "Two"})
+    undone = http.post("/api/files/in/letter.txt/undo")
+    assert undone.json() == {"undone": "in/letter.txt: set the title to “Two”"}
+    assert http.get("/api/digest/in/letter.txt").json()["document"]["title"] == "One"
+    http.post("/api/files/in/letter.txt/undo")
+    assert http.get("/api/digest/in/letter.txt").json()["document"]["title"] == "A letter"
+    nothing = http.post("/api/files/in/letter.txt/undo")
+    assert (nothing.status_code, nothing.json()["detail"]) == (400, "in/letter.txt: nothing to undo")
+
+
+def test_the_machines_word_counts_again_when_asked(http: TestClient) -> None:
+    edit(http, {"title": "Mine", "date": "2020"})
+    cleared = http.post("/api/files/in/letter.txt/clear", json={"field": "title"})
+    assert cleared.json()["document"]["title"] == "A letter" and cleared.json()["document"]["date"] == "2020"
+    assert http.post("/api/files/in/letter.txt/clear", json={"field": "title"}).status_code == 200
+    assert http.post("/api/files/in/letter.txt/clear", json={"field": "size"}).status_code == 422
+
+
+def test_a_proposed_name_is_accepted_and_given_back(app: App, http: TestClient) -> None:
+    named(app, "in/IMG_0412.jpg", "the-harbour.jpg")
+    there = http.post("/api/files/in/IMG_0412.jpg/rename")
+    assert there.json() == {"path": "in/the-harbour.jpg", "was": "in/IMG_0412.jpg"}
+    assert (app.vault.root / "in/the-harbour.jpg").exists()
+    back = http.post("/api/files/in/the-harbour.jpg/rename-back")
+    assert back.json() == {"path": "in/IMG_0412.jpg", "was": "in/the-harbour.jpg"}
+    assert (app.vault.root / "in/IMG_0412.jpg").exists()
+
+
+@pytest.mark.parametrize("what", ["undo", "clear", "rename", "rename-back"])
+def test_nothing_is_done_to_a_file_that_is_not_there(http: TestClient, what: str) -> None:
+    assert http.post(f"/api/files/nope.txt/{what}", json={"field": "title"}).status_code == 404
+
+
+@pytest.mark.parametrize("what", ["rename", "rename-back"])
+def test_a_file_whose_name_is_good_keeps_it(http: TestClient, what: str) -> None:
+    answer = http.post(f"/api/files/in/letter.txt/{what}")
+    assert answer.status_code == 400 and " name" in answer.json()["detail"]

@@ -56,9 +56,9 @@ _ENGINES = (
 )
 
 
-def doctor(root: Path) -> list[Engine]:
+def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
     """What is installed, what is missing and how to get it; needs no vault."""
-    settings = read_settings(root / STATE, os.environ)
+    settings = settings or read_settings(root / STATE, os.environ)
     found = [_installed(capability, package) for capability, package in _ENGINES]
     found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
     found += [_browser(settings), _links(settings)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -13,30 +15,43 @@ from sqlite3 import Connection
 from typing import Any
 
 from chyme import digesters
+from chyme.app.broadcast import Broadcast
+from chyme.app.bulk import Bulk
 from chyme.app.clock import now
 from chyme.app.config import LOCAL, allowances_of, config_of, fingerprints_of, providers_of, without_secrets
+from chyme.app.drawing import Drawing
+from chyme.app.figures import Counting
+from chyme.app.measured import Measured
+from chyme.app.progress import HowFar
 from chyme.app.searching import Searching
+from chyme.app.spending import Spending
+from chyme.app.trash import Trash
 from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
+from chyme.coordinator.asking import retry_failures
 from chyme.coordinator.ledger import Ledger
 from chyme.coordinator.leftovers import let_go, take_up
 from chyme.coordinator.outdated import OutdatedDigester, outdated, redo
-from chyme.coordinator.purging import purge_vanished
+from chyme.coordinator.purging import PURGE_WAITS, purge_vanished
 from chyme.coordinator.recovery import recover
 from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
 from chyme.documents import Documents
 from chyme.edits import Edits
+from chyme.engines.incoming import Incoming
 from chyme.engines.private_files import PrivateFiles
 from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
+from chyme.failures import Failures, Maker
+from chyme.library import Library
 from chyme.model import Digest, File, Wish, iso
 from chyme.people import People
 from chyme.settings import Settings, read_settings
 from chyme.store import files, marks, queue, requests
 from chyme.store import outdated as outdated_digests
 from chyme.store.database import FILE_NAME, Database
+from chyme.store.failures import Failure
 from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
 
@@ -70,11 +85,13 @@ class App:
         self.rules = Rules(
             loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
         )
-        self.database = Database(state)
+        changed = threading.Event()
+        self.database = Database(state, on_commit=changed.set)
         if state != inside:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
         self.people = People(self.database, now)
+        self.library = Library(self.database, now)
         self.tags = Tags(self.database, now)
         self.edits = Edits(self.database, now)
         self.private = PrivateFiles(self.vault.root)
@@ -84,10 +101,25 @@ class App:
             own=own,
             max_attempts=self.settings.max_attempts,
         )
+        self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
         self.searching = Searching(self.database, self.settings, state, self.ledger, now, self.private)
         self.search = self.searching.search
+        self.incoming = Incoming(self.vault.root)
+        self.bulk = Bulk(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
+        self.failures = Failures(self.database, self._makers, self._retry_failures)
         self.intake = Intake(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
+        self.trash = Trash(self)
+        self.drawing = Drawing(
+            *(self.database, self.vault, state),
+            image_pixels=self.settings.image_pixels,
+            memory_bytes=self.settings.page_memory_mb << 20,
+            run_as=(self.settings.child_uid, self.settings.child_uid),
+        )
+        self.measured = Measured()
+        self.progress = HowFar(self)
+        self.counting = Counting(self)
+        self.broadcast = Broadcast(self.database, changed, lambda: self.progress.told().shape())
         self._work: Work | None = None
 
     def _belongs_here(self) -> None:
@@ -110,6 +142,11 @@ class App:
             raise UsageError("digestion has not been started")
         return self._work
 
+    @property
+    def digesting(self) -> bool:
+        """Whether this process digests."""
+        return self._work is not None
+
     def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
         """Begin to digest what is due; with `follow`, whatever happens in the folder as well."""
         self._prepare()
@@ -121,6 +158,8 @@ class App:
         if self._work is not None:
             self._work.close()
         self.searching.close()
+        self.drawing.close()
+        self.broadcast.close()
         self.database.close()
 
     def _prepare(self) -> None:
@@ -128,6 +167,7 @@ class App:
 
         Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
         """
+        self.incoming.sweep()
         recover(self.database, self.rules, now())
         self._wake(self.rules.recipes())
         self.intake.complete_rows()
@@ -236,6 +276,14 @@ class App:
             )
         return count
 
+    def _makers(self) -> dict[str, Maker]:
+        return {name: Maker(d.name, d.label, d.counts, d.reads) for d in self.rules.registry for name in d.outputs}
+
+    def _retry_failures(self, chosen: Sequence[Failure]) -> int:
+        count = retry_failures(self.database, self.rules, chosen, iso(now()))
+        self._wake_up()
+        return count
+
     def outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """What was made by an older recipe than today's, by digester, and what making it again would take."""
         self.files_below(paths)
@@ -267,9 +315,20 @@ class App:
         """Vanished files whose time has come, or all of them."""
         return files.vanished_before(self.database.read(), self._purge_before(everything))
 
+    def vanished(self) -> list[File]:
+        """The files that vanished from the folder and are remembered still; those in the trash are not among them."""
+        return self.purgeable(everything=True)
+
+    def purge_waits(self) -> str | None:
+        """Why nothing is purged before a person confirms it; None when nothing stands against it."""
+        return marks.value_of(self.database.read(), PURGE_WAITS)
+
     def purge(self, everything: bool, confirmed: bool, progress: Callable[[int, int], None] | None = None) -> int:
         """Leave nothing of vanished files. Returns how many."""
-        return purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+        count = purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+        if count:
+            self.drawing.forget_gone()
+        return count
 
     def _purge_before(self, everything: bool) -> str:
         return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
@@ -280,10 +339,19 @@ class App:
             return True
         try:
             inside = self.vault.relative(os.fspath(self.vault.root / unspell(path)))
-        except UsageError:
+            status = self.vault.status(unspell(inside))
+        except (UsageError, OSError, ValueError):  # outside, too long, or no path at all
+            return False
+        if status is None or not stat.S_ISREG(status.st_mode):
             return False
         self.scan([inside])
-        return files.by_path(self.database.read(), inside) is not None
+        return files.by_path(self.database.read(), path) is not None
+
+    def look_soon(self, raw: Sequence[str]) -> None:
+        """Files were put at these paths (as the disk spells them): whoever follows the folder looks at them at once."""
+        if self._work is not None:
+            for path in raw:
+                self._work.watcher.look_at(path)
 
     def digest_again(self, path: str, names: Sequence[str]) -> None:
         """Reset and process a file now; returns when it is done."""

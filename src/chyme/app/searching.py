@@ -66,8 +66,13 @@ class Searching:
         """While digesting: keep the engines up to date, and with `warm` have the first question find all in memory."""
         if self.pusher is not None:
             self.pusher.start()
+        if warm:
+            self.warm()
+
+    def warm(self) -> None:
+        """Have the first question find all in memory; returns at once."""
         serving = embedders.serving(self._database.read())
-        if warm and serving is not None:
+        if serving is not None:
             self.questions.warm(serving.model)
             self._cache.warm(serving)
 

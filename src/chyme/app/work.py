@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chyme.app.bulk import Pump
 from chyme.app.clock import now
 from chyme.coordinator import Coordinator
 from chyme.coordinator.coordinator import Allowance
@@ -81,6 +82,7 @@ class Work:
             now,
             lambda f: allowed.get(f, allowed["parsers"]),
             app.ledger,
+            app.measured.finished,
         )
         self.supervisor = Supervisor(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
@@ -99,6 +101,9 @@ class Work:
         self.coordinator.recover()
         app.intake.noticed = self.supervisor.wake
         self._settling = follow
+        self._pump = Pump(app.bulk)
+        if among is None:  # whoever digests a few files leaves the jobs to others
+            self._pump.start()
         if follow:
             self.watcher.start()
             self._housekeeping.start()
@@ -107,6 +112,7 @@ class Work:
     def close(self) -> None:
         """Stop at once: running attempts are given back without loss."""
         self._stop.set()
+        self._pump.close()
         self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
@@ -142,7 +148,7 @@ class Work:
         todo, running, again = counts
         models, when = self._app.ledger.soon(self._among)
         return Progress(
-            todo + len(self.supervisor.wished_for()),
+            todo + len(self.supervisor.wished_for()) + (self._app.bulk.waiting() if self._among is None else 0),
             running,
             again + models,
             self.watcher.unsettled,
@@ -167,9 +173,16 @@ class Work:
             patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
             if not (progress.todo or progress.running or patient or self.supervisor.in_flight):
                 overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
-                if not progress.again or not (wait or overdue):
+                if (not progress.again or not (wait or overdue)) and not self._more_of_jobs():
                     return progress
             self._stop.wait(POLL_SECONDS)
+
+    def _more_of_jobs(self) -> bool:
+        """Count off what ended last, so that no job stays open behind us. Whether there is more to do."""
+        if self._among is not None:
+            return False
+        self._app.bulk.pump()
+        return self.progress().todo > 0
 
 
 def again_and_again(chore: Callable[[], None], stop: threading.Event, seconds: float) -> None:

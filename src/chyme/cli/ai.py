@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import timedelta
 from pathlib import Path
 
 import click
 
-from chyme.app import App
-from chyme.app.clock import now
 from chyme.cli.asked import Asked, asked_options
 from chyme.cli.counted import counted
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.coordinator.ledger import Standing
-from chyme.errors import UsageError
-from chyme.model import iso
 from chyme.store.ai_calls import BY, Account
 
 
@@ -45,8 +40,7 @@ def status(asked: Asked) -> None:
 def pause(asked: Asked, provider: str | None) -> None:
     """Make no call of a model, or of any, until `resume`. Everything else goes on, by local rules."""
     with opened(asked.vault) as app:
-        names = _meant(app, provider)
-        app.ledger.pause(names)
+        names = app.spending.pause(provider)
     if asked.as_json:
         tell({"paused": names})
     else:
@@ -59,8 +53,7 @@ def pause(asked: Asked, provider: str | None) -> None:
 def resume(asked: Asked, provider: str | None) -> None:
     """Let calls go on, also to a model that is resting after failures; what was made without it is made again."""
     with opened(asked.vault) as app:
-        names = _meant(app, provider)
-        count = app.ledger.resume(names)
+        names, count = app.spending.resume(provider)
     if asked.as_json:
         tell({"resumed": names, "digests": count})
     else:
@@ -77,7 +70,7 @@ def resume(asked: Asked, provider: str | None) -> None:
 def spend(asked: Asked, by: str, days: int) -> None:
     """Add up calls, tokens and cost."""
     with opened(asked.vault) as app:
-        found = app.ledger.accounts(by, iso(now() - timedelta(days=days)))
+        found = app.spending.accounts(by, days)
     if asked.as_json:
         tell({"by": by, "days": days, "spend": [asdict(one) for one in found]})
         return
@@ -97,17 +90,16 @@ def _line(one: Account) -> str:
 
 def _status(asked: Asked) -> None:
     with opened(asked.vault) as app:
-        models = app.providers
-        found = app.ledger.standings(sorted(models))
+        found = app.spending.standings()
         private, problem = app.private.patterns, app.private.problem
     if asked.as_json:
-        shapes = [{"model": models[one.name], **asdict(one)} for one in found]
+        shapes = [{"model": model, **asdict(one)} for model, one in found]
         tell({"providers": shapes, "private_patterns": private})
         return
     if not found:
         click.echo("no model is configured: local rules serve. docs/models.md tells how to have one")
-    for one in found:
-        for line in _told(one, models[one.name]):
+    for model, one in found:
+        for line in _told(one, model):
             click.echo(printable(line))
     if problem:
         click.echo(printable(problem))
@@ -147,13 +139,3 @@ def made_without(one: Standing, called: str) -> str:
     if not one.for_person:
         return told
     return f"{told}; {one.for_person:,} only by 'chyme retry'" if by_itself else f"{told} only by 'chyme retry'"
-
-
-def _meant(app: App, provider: str | None) -> list[str]:
-    known = sorted(app.providers)
-    if provider is None and known:
-        return known
-    if provider not in known:
-        there = f"there are: {', '.join(known)}" if known else "none is configured"
-        raise UsageError(f"there is no model called {provider!r}; {there}" if provider else f"no model: {there}")
-    return [provider]

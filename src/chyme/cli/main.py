@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import logging
+import os
 import signal
 import sys
 import threading
@@ -14,7 +14,27 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import adding, ai, care, digesting, editing, people, reading, renaming, searching, serving, tags, weights
+from chyme.cli import (
+    adding,
+    ai,
+    assistants,
+    backup,
+    bulk,
+    care,
+    digesting,
+    editing,
+    logs,
+    people,
+    reading,
+    renaming,
+    searching,
+    serving,
+    tags,
+    tokens,
+    trash,
+    users,
+    weights,
+)
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
@@ -65,14 +85,17 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 @click.group(cls=Chyme, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="chyme")
 @click.option("-v", "--verbose", is_flag=True, help="Say more about what happens.")
-def main(verbose: bool) -> None:
+@click.pass_context
+def main(context: click.Context, verbose: bool) -> None:
     """Digest a folder of files and search everything in it."""
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
+    context.obj = verbose
+    logs.set_up(os.environ.get("CHYME_LOG_FORMAT", "text"), verbose, quiet=context.invoked_subcommand != "serve")
 
 
 for command in (
     serving.serve,
+    users.users,
+    tokens.tokens,
     digesting.digest,
     adding.add,
     searching.search,
@@ -87,10 +110,16 @@ for command in (
     care.reset,
     care.retry,
     care.redo,
+    bulk.bulk,
     care.doctor,
     care.index,
     care.verify,
     care.purge,
+    trash.trash,
     weights.weights,
+    backup.backup,
+    backup.restore,
+    backup.export,
+    assistants.mcp,
 ):
     main.add_command(command)

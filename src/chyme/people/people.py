@@ -30,6 +30,8 @@ class Said:
     speaker: str
     seconds: float
     words: str | None  # how it begins
+    start: float | None = None  # the seconds in which these are said
+    end: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,19 @@ class People:
         """Everybody, named ones first, then by how long they speak."""
         return people.listed(self._database.read())
 
+    def knows(self, person_id: int) -> bool:
+        """Whether there is such a person."""
+        return people.by_id(self._database.read(), person_id) is not None
+
     def show(self, who: str) -> Shown:
         """One person, with their voices in files that are on disk."""
         with self._database.snapshot() as db:
             person = person_meant(db, who)
             said = []
             for number, voice in enumerate(voices.of_person(db, person.id)):
-                words = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
-                said.append(Said(voice.id, voice.path, voice.speaker, voice.seconds, words))
+                heard = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
+                words, start, end = heard or (None, None, None)
+                said.append(Said(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
             return Shown(people.listed(db, person.id)[0], tuple(said))
 
     def name(self, who: str, name: str) -> Done:

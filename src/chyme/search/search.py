@@ -108,6 +108,24 @@ class Search:
             facets_are_exact=counted_all,
         )
 
+    def all_files(self, text: str, mode: Mode = "both") -> list[int]:
+        """Every file that answers, however far down `search` would show it; in no order."""
+        db = self._read()
+        query, _, meant, _ = self._understood(db, parse(text), mode, typing=False)
+        where, _ = conditions_of(db, query)
+        if query.empty:
+            return []
+        if not query.terms:
+            return matches.ids(db, where)
+        found: set[int] = set()
+        if mode != "meaning" or meant is None:
+            found.update(matches.ids(db, matches.all_of([where, matches.has_words(3000, expression(query.terms))])))
+        if meant is not None:
+            nearest, _ = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
+            near = _leaned(db, (), nearest, meant)
+            found.update(file.file_id for file in (near if mode == "meaning" else near[:DEPTH]))
+        return sorted(found)
+
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
         """The files most like this one, without itself; UsageError when there is no such file."""
         began = time.perf_counter()

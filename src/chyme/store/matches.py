@@ -209,6 +209,18 @@ def listed(db: Connection, limit: int, offset: int, where: Condition) -> list[in
     return [file_id for (file_id,) in rows]
 
 
+def ids(db: Connection, where: Condition) -> list[int]:
+    """All visible files that meet the condition."""
+    rows = db.execute(
+        f"""
+        SELECT files.id FROM files LEFT JOIN documents ON documents.file_id = files.id
+         WHERE {_VISIBLE} AND {where.sql}
+        """,
+        dict(where.values),
+    )
+    return [file_id for (file_id,) in rows]
+
+
 def count_listed(db: Connection, where: Condition) -> int:
     row = db.execute(
         f"""

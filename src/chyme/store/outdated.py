@@ -8,9 +8,9 @@ from sqlite3 import Connection
 
 from chyme.store.without_model import PRIVATE, WITHOUT
 
-_OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
+OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
     AND recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"""
-_NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT}
+NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT}
 
 
 def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
@@ -18,7 +18,7 @@ def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
     total = 0
     for name, recipe in recipes:
         total += db.execute(
-            f"SELECT count(*) FROM digests WHERE {_OUTDATED}", {"name": name, "recipe": recipe, **_NOT_OUTDATED}
+            f"SELECT count(*) FROM digests WHERE {OUTDATED}", {"name": name, "recipe": recipe, **NOT_OUTDATED}
         ).fetchone()[0]
     return total
 
@@ -39,16 +39,25 @@ def by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "
         rows = db.execute(
             f"""
             SELECT file_id, duration_ms FROM digests
-             WHERE {_OUTDATED}
+             WHERE {OUTDATED}
                AND (:below IN ('', file_path) OR substr(file_path, 1, length(:below) + 1) = :below || '/')
             """,
-            {"name": name, "recipe": recipe, "below": below, **_NOT_OUTDATED},
+            {"name": name, "recipe": recipe, "below": below, **NOT_OUTDATED},
         ).fetchall()
         if rows:
             timed = [took for _, took in rows if took is not None]
             average = sum(timed) / len(timed) if timed else 0.0
             found.append(Outdated(name, tuple(file_id for file_id, _ in rows), average))
     return found
+
+
+def is_so(db: Connection, file_id: int, name: str, recipe: str) -> bool:
+    """Whether this output of a file was made by an older recipe than today's."""
+    row = db.execute(
+        f"SELECT 1 FROM digests INDEXED BY digests_of_file WHERE file_id = :file AND {OUTDATED}",
+        {"file": file_id, "name": name, "recipe": recipe, **NOT_OUTDATED},
+    ).fetchone()
+    return row is not None
 
 
 def private_ones(db: Connection, digester: str) -> list[tuple[int, str]]:

@@ -220,11 +220,13 @@ def listed(db: Connection) -> list[Listed]:
     """Every tag, those on most files first."""
     rows = db.execute(
         f"""
-        WITH here AS (SELECT id FROM files WHERE vanished_at IS NULL),
-        shown AS (SELECT t.value AS name, count(*) AS files FROM here JOIN documents d ON d.file_id = here.id,
-                         json_each(d.tags) AS t GROUP BY 1),
-        machine AS (SELECT g.tag_id, count(*) AS files FROM file_tags g JOIN here ON here.id = g.file_id GROUP BY 1),
-        person AS (SELECT h.name, count(*) AS files FROM ({_BY_HAND}) AS h JOIN here ON here.id = h.file_id GROUP BY 1)
+        WITH gone AS (SELECT id FROM files INDEXED BY files_vanished WHERE vanished_at IS NOT NULL),
+        shown AS (SELECT tag AS name, count(*) AS files FROM shelf_tags
+                   WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY tag),
+        machine AS (SELECT tag_id, count(*) AS files FROM file_tags
+                     WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY tag_id),
+        person AS (SELECT name, count(*) AS files FROM ({_BY_HAND})
+                    WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY name)
         SELECT every.name, coalesce(shown.files, 0), coalesce(machine.files, 0), coalesce(person.files, 0)
           FROM (SELECT name FROM tags UNION SELECT name FROM shown) AS every
           LEFT JOIN shown ON shown.name = every.name

@@ -135,11 +135,12 @@ def speaking(db: Connection, file_ids: Collection[int]) -> dict[int, dict[str, P
     return found
 
 
-def first_words(db: Connection, file_id: int, speaker: str) -> str | None:
-    """How a speaker's first sentence begins."""
+def first_words(db: Connection, file_id: int, speaker: str) -> tuple[str, float, float] | None:
+    """How a speaker's first sentence begins, and from when to when it is said."""
     row = db.execute(
         """
-        SELECT substr(trim(json_extract(said.value, '$.text')), 1, ?)
+        SELECT substr(trim(json_extract(said.value, '$.text')), 1, ?),
+               json_extract(said.value, '$.start'), json_extract(said.value, '$.end')
           FROM digests d, json_each(d.content, '$.segments') AS said
          WHERE d.file_id = ? AND d.digester = 'speech-recognition' AND json_valid(d.content)
            AND json_extract(said.value, '$.speaker') = ?
@@ -147,7 +148,7 @@ def first_words(db: Connection, file_id: int, speaker: str) -> str | None:
         """,
         (FIRST_WORDS, file_id, speaker),
     ).fetchone()
-    return row[0] if row else None
+    return (row[0], float(row[1]), float(row[2])) if row else None
 
 
 def add_group(db: Connection, person_id: int, voice: Voice) -> int:

@@ -1,5 +1,5 @@
 """The tags of a vault, and what persons decide about them."""
 
-from chyme.tags.tags import Done, Listing, Shown, Similar, Tags, as_json
+from chyme.tags.tags import Done, Listing, Shown, Similar, Tags, UnknownTag, as_json, chosen
 
-__all__ = ["Done", "Listing", "Shown", "Similar", "Tags", "as_json"]
+__all__ = ["Done", "Listing", "Shown", "Similar", "Tags", "UnknownTag", "as_json", "chosen"]

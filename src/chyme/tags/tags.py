@@ -24,7 +24,7 @@ MOST_PAIRS = 100
 Decide = Callable[[Connection, Decision], tuple[str, str]]  # what was decided, and which tag it was about
 
 
-class _Unknown(UsageError):
+class UnknownTag(UsageError):
     """There is no tag of that name; and there was none that became another."""
 
 
@@ -116,7 +116,7 @@ class Tags:
             try:
                 name = _meant(db, into)
                 rest = list(dict.fromkeys(_undecided(db, _meant(db, other)) for other in others))
-            except _Unknown as error:
+            except UnknownTag as error:
                 raise _only_by_renaming(db, error, (into, *others)) from None
             if not rest or name in rest:
                 raise UsageError(f"“{name}” can only be merged with other tags")
@@ -201,6 +201,13 @@ class Tags:
         return self._database.write(write)
 
 
+def chosen(tags: Sequence[Listed], *, prefix: str = "", contains: str = "", by_name: bool = False) -> list[Listed]:
+    """Those that begin with some letters, and hold some; in the order given, or by name."""
+    begins, within = prefix.strip().lower(), contains.strip().lower()
+    fitting = [one for one in tags if one.name.startswith(begins) and within in one.name]
+    return sorted(fitting, key=lambda one: one.name) if by_name else fitting
+
+
 def as_json(tag: Listed) -> dict[str, object]:
     """The shape that the command line and HTTP promise."""
     return {"name": tag.name, "files": tag.files, "by_machine": tag.by_machine, "by_person": tag.by_person}
@@ -215,7 +222,7 @@ def _meant(db: Connection, asked: str) -> str:
     found = [now] if now != name else spelt(name, known)
     if len(found) == 1:
         return found[0]
-    raise UsageError(_ruled_out(name, rules)) if name in rules else _Unknown(unknown(name, known))
+    raise UsageError(_ruled_out(name, rules)) if name in rules else UnknownTag(unknown(name, known))
 
 
 def _ruled_out(name: str, rules: Rules) -> str:
@@ -241,7 +248,7 @@ def _to_ban(db: Connection, name: str) -> str:
         raise UsageError(f"“{banned[0]}” is banned already")
     try:
         return _meant(db, name)
-    except _Unknown:
+    except UnknownTag:
         if spelt(name, known):  # several, and who knows which
             raise
         return name
@@ -251,7 +258,7 @@ def _banned(rules: Rules) -> list[str]:
     return [name for name, becomes in rules.items() if becomes is None]
 
 
-def _only_by_renaming(db: Connection, error: _Unknown, asked: Sequence[str]) -> UsageError:
+def _only_by_renaming(db: Connection, error: UnknownTag, asked: Sequence[str]) -> UsageError:
     """Who merges with a word that is no tag wants to call a tag so."""
     known = tags.in_use(db)
     old = next((one for one in asked if spelt(given(one), known)), None)

@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from sqlite3 import Connection
 
 from chyme.coordinator import Intake
 from chyme.coordinator.purging import PURGE_WAITS
 from chyme.engines.vault import Vault, spell, stamp_of, unspell
 from chyme.errors import VaultError
-from chyme.model import File, Stamp
+from chyme.model import File, Stamp, iso
 from chyme.store import files, marks, queue
 from chyme.store.database import Database
 from chyme.watcher import ignore
@@ -24,6 +26,7 @@ from chyme.watcher.landing import Found, Landing, Report
 
 log = logging.getLogger(__name__)
 
+SCANNED = "scanned-at"  # when everything was looked at last
 SUSPICIOUS_SHARE = 0.2
 SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
 FEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
@@ -58,6 +61,7 @@ class Scanner:
     def __init__(self, vault: Vault, database: Database, intake: Intake, wall: Callable[[], float] = time.time) -> None:
         self._vault = vault
         self._database = database
+        self._wall = wall
         self._intake = intake
         self._landing = Landing(vault, database, intake, wall)
         self._ignore = Ignore(vault.root)
@@ -89,9 +93,13 @@ class Scanner:
             turn = _Round(progress=progress, moving=self._landing.forget_moving(self._landing.moving))
             self._walk("", turn)
             self._finish(turn)
-            self._database.write(queue.wake_waiting)
+            self._database.write(self._done)
             self._calm_down(turn.report)
             return turn.report
+
+    def _done(self, db: Connection) -> None:
+        queue.wake_waiting(db)
+        marks.put(db, SCANNED, iso(datetime.fromtimestamp(self._wall(), UTC)))
 
     def _calm_down(self, report: Report) -> None:
         """When the files are back that had vanished at once, purging need not wait for a person any more."""

@@ -21,7 +21,15 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/status")
     def status() -> dict[str, Any]:
         """Counts, and what is being worked on."""
-        return {**app.documents.status(), **app.at_work(), "search": app.searching.status()}
+        told = app.progress.told()
+        return {
+            **app.documents.status(),
+            **app.at_work(),
+            "eta_seconds": told.eta_seconds,
+            "done_lately": told.done_lately,
+            "paused": told.paused,
+            "search": app.searching.status(),
+        }
 
     @api.get("/api/digest/{path:path}")
     def show(path: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
@@ -13,28 +13,67 @@ from chyme import __version__
 from chyme.app import App
 from chyme.errors import ChymeError
 from chyme.web import (
+    assistants,
     bulk,
     content,
     digesters,
     digesting,
     events,
+    exporting,
     failures,
     files,
+    outdated,
     people,
     searching,
+    settings,
+    spending,
     tags,
     understanding,
     uploads,
+    vanished,
 )
 from chyme.web.pages import PAGES
-from chyme.web.problems import RESPONSES, problem, status_of, wrong_form
+from chyme.web.pages.render import base_of, page
+from chyme.web.problems import RESPONSES, broken, problem, status_of, wrong_form
 
-API = (searching, digesting, files, content, uploads, understanding, bulk, failures, digesters, tags, people, events)
+API = (
+    assistants,
+    searching,
+    digesting,
+    files,
+    content,
+    uploads,
+    understanding,
+    bulk,
+    failures,
+    digesters,
+    tags,
+    people,
+    events,
+    exporting,
+    outdated,
+    spending,
+    settings,
+    vanished,
+)
 
 
 def create(app: App) -> FastAPI:
     """The HTTP face of an opened vault."""
-    api = FastAPI(title="chyme", version=__version__, docs_url=None, redoc_url=None, responses=RESPONSES)
+
+    async def since(request: Request) -> None:
+        request.state.newest = (
+            app.broadcast.newest()
+        )  # before anything is looked at: what comes later is told by events
+
+    api = FastAPI(
+        title="chyme",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        responses=RESPONSES,
+        dependencies=[Depends(since)],
+    )
 
     @api.exception_handler(ChymeError)
     def sentence(_request: Request, error: ChymeError) -> Response:
@@ -49,17 +88,29 @@ def create(app: App) -> FastAPI:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(sorted(_allowed(api, request)))
+        if error.status_code == 404 and _for_people(request):
+            return page(request, "lost.html", 404, active="")
         return problem(error.status_code, str(error.detail), headers)
+
+    @api.exception_handler(Exception)
+    def fault(request: Request, _error: Exception) -> Response:
+        return broken(getattr(request.state, "request_id", "-"))
 
     for part in API:
         part.add_routes(api, app)
     told = len(api.routes)
-    for page in PAGES:
-        page.add_routes(api, app)
+    for part in PAGES:
+        part.add_routes(api, app)
     for route in api.routes[told:]:
         if isinstance(route, APIRoute):
             route.include_in_schema = False  # for people, and free to change
     return api
+
+
+def _for_people(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
+        f"{base_of(request)}/api/"
+    )
 
 
 def _allowed(api: FastAPI, request: Request) -> set[str]:

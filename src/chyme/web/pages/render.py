@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +13,6 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-
-from chyme import __version__
 
 STATIC = Path(__file__).parents[1] / "static"
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -27,6 +26,8 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "visitor": getattr(request.state, "visitor", None),
         "vault_name": getattr(request.state, "vault_name", None),
         "vaults": getattr(request.state, "vaults", ()),
+        "may_write": getattr(request.state, "may_write", True),
+        "newest": getattr(request.state, "newest", ""),
         **values,
     }
     return HTMLResponse(_templates.get_template(template).render(told), status)
@@ -79,8 +80,16 @@ def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
     return Markup("").join([*pieces, escape(text[here:])])
 
 
+def _fingerprint() -> str:
+    """What the scripts and styles are, in a few letters: browsers keep them until these change."""
+    told = hashlib.sha256()
+    for path in sorted(STATIC.iterdir()):
+        told.update(path.read_bytes())
+    return told.hexdigest()[:10]
+
+
 _templates = Environment(
     loader=PackageLoader("chyme.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 _templates.filters.update(at=at, size=size, clock=clock, ago=ago)
-_templates.globals.update(marked=marked, version=__version__)
+_templates.globals.update(marked=marked, version=_fingerprint())

@@ -2,10 +2,127 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import HTMLResponse
 
 from chyme.app import App
+from chyme.errors import UsageError
+from chyme.library import SORTS, Card
+from chyme.search.result import SearchResult
+from chyme.store.facets import Facets
+from chyme.web.pages import choices
+from chyme.web.pages.browsing import Asked, asked
+from chyme.web.pages.choices import ONE_OF_A_KIND
+from chyme.web.pages.counting import Counting
+from chyme.web.pages.found import found_of
+from chyme.web.pages.labels import labels_of
+from chyme.web.pages.render import page
+from chyme.web.searching import LAST
+
+SHELF = 60  # cards of one sheet: whole rows in grids of 2, 3, 4, 5, 6, 10 and 12 columns
+HITS = 20
+FOLDERS = 100
+AT_ONCE = 100  # cards that are asked for by path
+SORT_NAMES = {"added": "Added", "date": "Date", "name": "Name", "title": "Title", "size": "Size", "kind": "Kind"}
+STEADY: dict[str, Any] = {"one_of_a_kind": ONE_OF_A_KIND, "sort_names": SORT_NAMES, "sorts": SORTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Cards that are fetched and dropped together, and where the next ones are."""
+
+    cards: tuple[Card, ...]
+    cursor: str
+    next: str | None
+    total: int
 
 
 def add_routes(api: FastAPI, app: App) -> None:
     """Add these pages to the HTTP face of an opened vault."""
+    counting = Counting(app)
+
+    @api.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def vault(request: Request, cursor: str = "") -> HTMLResponse:
+        """The vault, as a grid, as a table, or what was found in it."""
+        want = asked(request)
+        return page(request, "vault.html", active="vault", question=want.q, **_body(app, counting, want, cursor))
+
+    @api.get("/ui/vault", response_class=HTMLResponse, include_in_schema=False)
+    def body(request: Request) -> HTMLResponse:
+        """The same without its frame."""
+        return page(request, "vault_body.html", **_body(app, counting, asked(request)))
+
+    @api.get("/ui/choices", response_class=HTMLResponse, include_in_schema=False)
+    def narrowing(request: Request) -> HTMLResponse:
+        """By what one can narrow the view, counted."""
+        want = asked(request)
+        told = _choices(app, want, counting.counted(Asked()), counting.counted(want))
+        return page(request, "vault_choices.html", want=want, **told, **STEADY)
+
+    @api.get("/ui/shelf", response_class=HTMLResponse, include_in_schema=False)
+    def shelf(request: Request, cursor: str = "") -> HTMLResponse:
+        """One sheet of cards."""
+        want = asked(request)
+        return page(request, "vault_shelf.html", want=want, sheet=_sheet(app, want, cursor), **STEADY)
+
+    @api.get("/ui/hits", response_class=HTMLResponse, include_in_schema=False)
+    def hits(request: Request, typing: bool = False, offset: Annotated[int, Query(ge=0, le=LAST)] = 0) -> HTMLResponse:
+        """What was found so far; while somebody types, by words alone."""
+        want = asked(request)
+        result = _search(app, want, typing=typing, offset=offset)
+        return page(request, "vault_hits.html", want=want, offset=offset, **_found(app, want, result, offset), **STEADY)
+
+    @api.get("/ui/cards", response_class=HTMLResponse, include_in_schema=False)
+    def cards(request: Request, path: Annotated[list[str], Query(max_length=AT_ONCE)]) -> HTMLResponse:
+        """The cards of these files as they are now; those that are gone are left out."""
+        return page(request, "vault_cards.html", want=asked(request), cards=app.library.cards(path), **STEADY)
+
+
+def _body(app: App, counting: Counting, want: Asked, cursor: str = "") -> dict[str, Any]:
+    """What the body of the page shows."""
+    told: dict[str, Any] = {"want": want, "sheet": None, "found": None, "offset": 0, "count_later": False, **STEADY}
+    if want.searching:
+        result = _search(app, want, facets=True)
+        told |= _found(app, want, result, 0)
+        shown = result.facets
+    else:
+        told |= {"sheet": _sheet(app, want, cursor), "count_later": not counting.at_once}
+        shown = counting.at_hand(want)
+    return {**told, **_choices(app, want, counting.at_hand(Asked()), shown)}
+
+
+def _choices(app: App, want: Asked, everything: Facets | None, shown: Facets | None) -> dict[str, Any]:
+    return {
+        "kinds": choices.kinds(want, everything, shown),
+        "facets": choices.facets(want, app.library.folders(want.folder)[:FOLDERS], shown),
+        "chosen": choices.chosen(want),
+        "counted": shown is not None,
+    }
+
+
+def _sheet(app: App, want: Asked, cursor: str) -> Sheet:
+    shelf = app.library.shelf(
+        want.filters, sort=want.sort, descending=want.descending, cursor=cursor or None, limit=SHELF
+    )
+    return Sheet(shelf.cards, cursor, shelf.next, shelf.total)
+
+
+def _search(app: App, want: Asked, *, typing: bool = False, offset: int = 0, facets: bool = False) -> SearchResult:
+    if not want.similar:
+        result = app.search.search(want.question, limit=HITS, offset=offset, typing=typing, facets=facets)
+        if result.total or typing or not want.q:
+            return result
+        unfinished = app.search.search(want.question, limit=HITS, offset=offset, typing=True, facets=facets)
+        return unfinished if unfinished.total else result  # somebody paused within a word
+    try:
+        return app.search.similar(want.similar, limit=HITS, offset=offset)
+    except UsageError as error:  # a page that says so is of more use than none
+        return SearchResult((), 0, True, 0.0, {}, (str(error),))
+
+
+def _found(app: App, want: Asked, result: SearchResult, offset: int) -> dict[str, Any]:
+    cards = app.library.cards([hit.path for hit in result.hits])
+    return {"found": found_of(result, cards, want.q, offset, labels_of(app))}

@@ -1,0 +1,27 @@
+"""What a plain HTML form sent."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+
+LARGEST = 16 * 1024  # bytes; anybody may send one before they are known
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form, the last of each name."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "send the form as a browser does: application/x-www-form-urlencoded")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            raise HTTPException(413, "this is more than any form here holds")
+    try:
+        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise HTTPException(400, "this is no form") from error
+    return {name: values[-1] for name, values in fields.items()}

@@ -1,0 +1,106 @@
+"""What a search found, as the page shows it: each file with its best passages, why, where, and the way there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chyme.decide.snippet import Snippet
+from chyme.library import Card
+from chyme.model import Kind, Place
+from chyme.search.result import Hit, Piece, SearchResult
+from chyme.web.pages import hit_address
+from chyme.web.pages.render import at, clock
+
+WHY = {
+    "words": ("words", "Your words stand in it"),
+    "meaning": ("meaning", "It means something near to what you asked"),
+    "name": ("name", "Its name matches"),
+}
+FROM_THE_PICTURE = ("image-ocr", "video-ocr")
+MARKDOWN = ("doc-to-markdown", "url-crawl-content")
+_SIGNS = re.compile(r"(?:(?<=\s)|^)(?:#{1,6}|>|[-*])\s+")  # of headings, quotes and lists; a snippet is one line
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A bit of a file that answers."""
+
+    address: str
+    where: tuple[str, ...]
+    parts: tuple[tuple[str, bool], ...]  # words, and whether they are marked
+    cut_before: bool
+    cut_after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that answers."""
+
+    hit: Hit
+    card: Card | None  # None when it went just now
+    address: str
+    why: tuple[tuple[str, str], ...]
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of what was found, and what there is to say about all of it."""
+
+    files: tuple[FoundFile, ...]
+    total: int
+    exact: bool
+    ms: float
+    corrected: Mapping[str, str]
+    notes: tuple[str, ...]
+    next: int | None  # where the next page begins
+
+
+def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]) -> Found:
+    """The result for people. `words` are carried along, so that a file's page can mark them."""
+    by_path = {card.path: card for card in cards}
+    files = tuple(_file(hit, by_path.get(hit.path), words, labels) for hit in result.hits)
+    behind = offset + len(result.hits)
+    more = bool(result.hits) and behind < result.total
+    return Found(
+        files, result.total, result.total_is_exact, result.ms, result.corrected, result.notes, behind if more else None
+    )
+
+
+def _file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) -> FoundFile:
+    address = f"/file/{at(hit.path)}"
+    passages = [_passage(piece, hit, address, words, labels) for piece in hit.passages]
+    if not passages and hit.snippet.text:
+        passages = [_told(address + hit_address.to_place(hit, words), (), hit.snippet, "")]
+    why = tuple(WHY[reason] for reason in hit.why if reason in WHY)
+    return FoundFile(hit, card, address + hit_address.to_place(hit, words), why, tuple(passages))
+
+
+def _passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
+    to = address + hit_address.query(piece.place, piece.source, words)
+    where = where_in_words(piece.place, piece.source, hit, piece.person)
+    source = labels.get(piece.source) if not where and piece.source not in MARKDOWN else None
+    return _told(to, where or ((source,) if source else ()), piece.snippet, piece.source)
+
+
+def _told(address: str, where: tuple[str, ...], snippet: Snippet, source: str) -> Passage:
+    parts = [(_SIGNS.sub("", words) if source in MARKDOWN else words, marked) for words, marked in snippet.parts()]
+    return Passage(address, where, tuple(parts), snippet.cut_before, snippet.cut_after)
+
+
+def where_in_words(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:
+    """Page 3; 12:04 and who speaks; in the picture; under which heading."""
+    told: list[str] = []
+    if place.page is not None:
+        told.append(f"page {place.page}")
+    if place.seconds is not None:
+        told.append(clock(place.seconds))
+    if (place.box is not None and hit.kind is Kind.IMAGE) or source in FROM_THE_PICTURE:
+        told.append("in the picture")
+    if person or place.speaker:
+        told.append(person or str(place.speaker).replace("-", " "))
+    if place.heading and place.page is None and place.heading != hit.title:
+        told.append(place.heading)
+    return tuple(told)

@@ -1,0 +1,90 @@
+"""The people of a vault in a real browser: hearing, naming, merging, splitting, undoing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from running_chyme import SAMPLES, RunningChyme
+from visiting import House, check_a11y, eventually, served
+
+
+def fill(chyme: RunningChyme) -> None:
+    for name in ("dialogue.mp3", "memo.ogg"):
+        chyme.drop(name, (SAMPLES / "speech" / name).read_bytes())
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with served(tmp_path_factory.mktemp("house"), fill) as house:
+        house.settled(300)
+        yield house
+
+
+def called(house: House) -> list[str]:
+    return [one["called"] for one in house.http.get("/api/people").json()["people"]]
+
+
+def test_somebody_is_heard_named_merged_and_parted_again(house: House, page: Page) -> None:
+    page.goto(f"{house.base}/people")
+    people = page.locator(".person")
+    expect(people).to_have_count(len(called(house)))
+    check_a11y(page)
+    listen = people.first.locator(".listen")
+    listen.click()
+    expect(listen).to_have_attribute("aria-pressed", "true")
+    listen.click()
+    expect(listen).to_have_attribute("aria-pressed", "false")
+
+    page.get_by_role("button", name="Give a name to Person 1").click()
+    page.get_by_label("Name", exact=True).fill("Ada <b>")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Ada <b>")).to_be_visible()
+    eventually(lambda: "Ada <b>" in called(house))
+
+    before = len(called(house))
+    page.get_by_label("Choose Ada <b>").check()
+    page.get_by_label("Choose Person 2").check()
+    page.get_by_role("button", name="These 2 are one person").click()
+    expect(people).to_have_count(before - 1)
+    page.locator(".toast-action").last.click()
+    expect(people).to_have_count(before)
+    page.get_by_role("button", name="Undo").first.click()
+    expect(page.get_by_role("heading", name="Person 1")).to_be_visible()
+
+
+def test_a_voice_is_given_to_somebody_else_and_back(house: House, page: Page) -> None:
+    page.goto(f"{house.base}/people/1")
+    check_a11y(page)
+    voices = page.locator(".voice")
+    count = voices.count()
+    page.locator("[data-move]").first.select_option(label="Person 2")
+    if count == 1:
+        page.wait_for_url("**/people")
+    else:
+        expect(voices).to_have_count(count - 1)
+    page.locator(".toast-action").last.click()
+    eventually(lambda: len(house.http.get("/api/people/1").json()["voices"]) == count)
+
+
+def test_the_transcript_leads_to_its_speaker(house: House, page: Page) -> None:
+    page.goto(f"{house.base}/file/dialogue.mp3")
+    page.locator(".who a").first.click()
+    expect(page.locator("h1")).to_contain_text("Person")
+    page.locator(".voice-file").first.click()
+    expect(page.locator("[data-player]")).to_be_visible()
+
+
+def test_people_fit_a_phone(house: House, phone: Page) -> None:
+    for address in ("/people", "/people/1"):
+        phone.goto(house.base + address)
+        expect(phone.locator("h1")).to_be_visible()
+        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        check_a11y(phone)
+
+
+def test_people_are_readable_in_the_dark(house: House, dark: Page) -> None:
+    dark.goto(f"{house.base}/people/2")
+    expect(dark.locator("h1")).to_be_visible()
+    check_a11y(dark)

@@ -1,0 +1,289 @@
+"""The vault in a real browser: adding, living cards, search as you type, filters, keys, phone, dark."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+from running_chyme import RunningChyme
+from visiting import House, check_a11y, eventually, layout_shift, served
+
+HARBOUR = "# Harbour light\n\nThe lighthouse keeper of Skarholm winds the clock every evening.\n"
+LEASE = "# Lease of the workshop\n\nThe rent is 640 crowns a month, due on the first working day.\n"
+BROKEN = b"%PDF-1.4\n1 0 obj <<broken\n%%EOF"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+OTHERS = 70  # more than one sheet holds
+
+
+def furnish(chyme: RunningChyme) -> None:
+    chyme.drop("letters/harbour.md", HARBOUR)
+    chyme.drop("contracts/lease.md", LEASE)
+    chyme.drop("broken.pdf", BROKEN)
+    chyme.drop("torn.png", PIXEL[:30])
+    for number in range(OTHERS):
+        chyme.drop(f"parts/part {number:02}.dat", bytes([0, 255, number]))
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with served(tmp_path_factory.mktemp("vault"), furnish) as house:
+        eventually(lambda: house.http.get("/api/status").json()["files"] == OTHERS + 4)
+        house.settled()
+        yield house
+
+
+def card(path: str) -> str:
+    return f'#results [data-path="{path}"]'
+
+
+def same_page(page: Page) -> bool:
+    """Whether nothing was loaded anew since `stay` was called."""
+    return bool(page.evaluate("window.stayed === true"))
+
+
+def stay(page: Page) -> None:
+    page.evaluate("window.stayed = true")
+
+
+def test_what_is_added_shows_how_far_it_is_and_is_there_without_a_reload(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    stay(page)
+    page.get_by_role("button", name="Add", exact=True).first.click()
+    expect(page.get_by_role("dialog", name="Add to the vault")).to_be_visible()
+    check_a11y(page)
+    note = b"# Gulls of the pier\n\nA list of gulls.\n"
+    page.set_input_files("#add-input", {"name": "gulls.md", "mimeType": "text/markdown", "buffer": note})
+    new = page.locator(card("gulls.md"))
+    expect(new).to_be_visible()
+    expect(page.get_by_text("1 file added.")).to_be_visible()
+    expect(page.locator(card("gulls.md") + "[data-state=completed]")).to_be_visible(timeout=60_000)
+    expect(new.locator(".tile-title")).to_have_text("Gulls of the pier")
+    expect(page.locator("#results [data-path]").first).to_have_attribute("data-path", "gulls.md")
+    expect(page.locator("#status")).to_have_attribute("data-mood", "done", timeout=60_000)
+    (house.vault / "gulls.md").unlink()
+    expect(new).to_have_count(0, timeout=60_000)  # and goes as it came
+    assert same_page(page)
+
+
+def test_files_are_dropped_anywhere_into_the_folder_that_is_shown(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=contracts")
+    drag = """kind => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["The boat shed is let to nobody."], "boat shed.txt", {type: "text/plain"}));
+        document.body.dispatchEvent(new DragEvent(kind, {dataTransfer, bubbles: true, cancelable: true}));
+    }"""
+    page.evaluate(drag, "dragenter")
+    expect(page.get_by_text("Drop to add to contracts")).to_be_visible()
+    page.evaluate(drag, "drop")
+    expect(page.locator("#drop")).to_be_hidden()
+    expect(page.locator(card("contracts/boat shed.txt"))).to_be_visible(timeout=30_000)
+    assert (house.vault / "contracts/boat shed.txt").read_text() == "The boat shed is let to nobody."
+
+
+def test_links_and_notes_are_added_by_pasting(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=letters")
+    paste = """text => {
+        const clipboardData = new DataTransfer(); clipboardData.setData("text/plain", text);
+        document.body.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+    }"""
+    page.evaluate(paste, "https://harbour.example/tides")
+    expect(page.locator("#add-url")).to_have_value("https://harbour.example/tides")
+    page.get_by_role("button", name="Add link").click()
+    expect(page.get_by_text("Link added.")).to_be_visible()
+    expect(page.locator('#results [data-path^="letters/"][data-path$=".url"]')).to_be_visible(timeout=30_000)
+    page.evaluate(paste, "Remember the lantern oil.\nTwo cans.")
+    expect(page.locator("#add-text")).to_have_value("Remember the lantern oil.\nTwo cans.")
+    page.get_by_role("button", name="Add note").click()
+    expect(page.get_by_text("Note added.")).to_be_visible()
+    expect(page.locator('#results [data-path*="antern"]')).to_be_visible(timeout=30_000)
+    assert list((house.vault / "letters").glob("*antern*"))
+
+
+def test_a_file_that_cannot_be_taken_says_why_beside_its_name(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=.chyme")
+    page.expected_errors.append("400")  # type: ignore[attr-defined]
+    page.keyboard.press("n")
+    page.set_input_files("#add-input", {"name": "x.txt", "mimeType": "text/plain", "buffer": b"x"})
+    expect(page.locator(".upload-why")).to_be_visible()
+    expect(page.get_by_text("Not added")).to_be_visible()
+
+
+def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    stay(page)
+    page.keyboard.press("/")
+    page.keyboard.type("lightho", delay=30)
+    hit = page.locator(card("letters/harbour.md"))
+    expect(hit.locator("mark")).to_have_text(["lighthouse"])  # words alone, unfinished
+    page.wait_for_timeout(600)
+    expect(hit).to_be_visible()  # nor does it go when somebody pauses within a word
+    page.keyboard.type("use clcok", delay=30)
+    expect(page.get_by_text("Searched for clock instead of clcok")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?q=lighthouse\+clcok$"))
+    expect(page.locator("#results .badge", has_text="words").first).to_be_visible()
+    assert same_page(page)
+    page.keyboard.press("ArrowDown")
+    expect(hit.locator(".tile-link")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_have_value("")
+    expect(page.locator(".tiles .tile").first).to_be_visible()  # the whole vault again
+    page.go_back()
+    page.go_forward()
+    page.goto(house.base + "/?q=zzxqy+kwyjibo")
+    expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
+    page.goto(house.base + "/?q=lighthouse")
+    page.locator(card("letters/harbour.md") + " .tile-link").press("Enter")
+    expect(page).to_have_url(re.compile(r"/file/letters/harbour\.md\?.*q=lighthouse"))
+
+
+def test_an_older_answer_never_takes_the_place_of_a_newer_one(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    held: list[Route] = []
+    page.route(re.compile(r"/ui/hits\?q=rent"), lambda route: held.extend([route]))
+    page.locator("#search").press_sequentially("rent", delay=5)
+    page.wait_for_timeout(250)  # long enough to ask, too short to be done
+    with page.expect_response(re.compile(r"/ui/vault\?q=lighthouse")):
+        page.locator("#search").fill("lighthouse")
+    expect(page.locator(card("letters/harbour.md"))).to_be_visible()
+    assert held
+    held[0].continue_()
+    page.wait_for_timeout(700)
+    expect(page.locator(card("contracts/lease.md"))).to_have_count(0)
+    expect(page.locator(card("letters/harbour.md"))).to_be_visible()
+
+
+def test_filters_and_order_change_the_list_and_going_back_takes_it_back(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    stay(page)
+    page.locator(".kinds").get_by_role("link", name=re.compile("Documents")).click()
+    expect(page.locator("#results [data-path]")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"\?kind=document$"))
+    expect(page.locator(".kinds a[aria-current]")).to_be_focused()
+    page.go_back()
+    expect(page.locator("#results [data-path]")).not_to_have_count(1)
+    page.get_by_role("button", name="Table").click()
+    expect(page.get_by_role("columnheader", name="Title")).to_be_visible()
+    page.get_by_role("columnheader", name="Title").get_by_role("link").click()
+    expect(page.get_by_role("columnheader", name="Title")).to_have_attribute("aria-sort", "ascending")
+    first = page.locator("#results tbody tr").first.get_attribute("data-path")
+    page.get_by_role("columnheader", name="Title").get_by_role("link").click()
+    expect(page.get_by_role("columnheader", name="Title")).to_have_attribute("aria-sort", "descending")
+    assert page.locator("#results tbody tr").first.get_attribute("data-path") != first
+    assert same_page(page)
+    check_a11y(page)
+    page.goto(house.base + "/")
+    expect(page.locator("table.lines")).to_be_visible()  # the view is remembered
+
+
+def test_the_list_goes_on_by_itself(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=parts&sort=name&dir=up")
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, 1500)
+    expect(page.locator("#results .sheet")).to_have_count(2)  # fetched as soon as the end comes near
+    found = page.locator("#results [data-path]").evaluate_all("all => all.map(one => one.dataset.path)")
+    assert found == [f"parts/part {number:02}.dat" for number in range(OTHERS)]
+    expect(page.locator(".more")).to_have_count(0)
+
+
+def test_what_went_wrong_is_amber_or_red_with_the_reason_and_a_way_on(house: House, page: Page) -> None:
+    page.goto(house.base + "/?kind=image")
+    amber = page.locator(card("torn.png"))
+    expect(amber).to_have_attribute("data-state", "needs-classification")
+    expect(amber.get_by_role("button", name="Retry classification")).to_be_visible()
+    expect(amber.locator(".tile-title")).to_have_text("torn.png")
+    page.goto(house.base + "/?kind=document")
+    red = page.locator(card("broken.pdf"))
+    expect(red).to_have_attribute("data-state", "failed")
+    expect(red.locator(".badge-red")).to_have_text("Failed")
+    expect(red.locator(".tile-why")).to_contain_text("PDF is broken")
+    stay(page)
+    with page.expect_response(re.compile(r"/api/documents/broken\.pdf/reprocess$")) as asked:
+        red.get_by_role("button", name="Retry processing").click()
+    assert asked.value.ok and asked.value.json()["success"]
+    expect(page.get_by_text("Trying again.")).to_be_visible()
+    house.settled()
+    expect(red.get_by_role("button", name="Retry processing")).to_be_enabled()
+    house.drop("broken.pdf", (Path(__file__).parents[1] / "samples/contract.pdf").read_bytes())
+    expect(page.locator(card("broken.pdf") + "[data-state=completed] img")).to_be_visible(timeout=90_000)
+    assert same_page(page)
+
+
+def test_everything_can_be_done_from_the_keyboard(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=parts&sort=name&dir=up")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(card("parts/part 01.dat") + " .tile-link")).to_be_focused()
+    page.keyboard.press("x")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+X")
+    expect(page.locator("#actions")).to_contain_text("3 selected")
+    expect(page.locator("#results :checked")).to_have_count(3)
+    check_a11y(page)
+    page.get_by_role("button", name="Delete").press("Enter")
+    expect(page.get_by_text("3 files are in the trash.")).to_be_visible()
+    expect(page.locator(card("parts/part 02.dat"))).to_have_count(0)
+    assert not (house.vault / "parts/part 02.dat").exists()
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(page.locator(card("parts/part 02.dat"))).to_be_visible(timeout=30_000)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Select the file")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page).to_have_url(house.base + "/activity")
+
+
+def test_a_selection_or_all_that_was_found_is_digested_again_after_a_look_at_the_cost(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=letters")
+    page.locator(card("letters/harbour.md")).locator("[data-select]").check(force=True)
+    page.get_by_role("button", name=re.compile("^All ")).click()
+    page.get_by_role("button", name="Digest again").click()
+    dialog = page.get_by_role("dialog", name="Digest again")
+    expect(dialog.locator("[data-plan]")).to_contain_text("will be made again")
+    dialog.get_by_label("What to make again").select_option("search-keyword")
+    expect(dialog.locator("[data-plan]")).to_contain_text(re.compile(r"^\d+ digests? of \d+ files? "))
+    dialog.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("Started.")).to_be_visible()
+    expect(page.locator("#actions")).to_be_hidden()
+    house.settled()
+
+
+def test_on_a_phone_two_columns_a_bar_below_and_filters_in_a_sheet(house: House, phone: Page) -> None:
+    phone.goto(house.base + "/?folder=letters")
+    expect(phone.locator(".tabbar")).to_be_visible()
+    expect(phone.locator(".rail")).to_be_hidden()
+    assert (
+        phone.evaluate("getComputedStyle(document.querySelector('.tiles')).gridTemplateColumns.split(' ').length") == 2
+    )
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    phone.get_by_role("button", name="Filters").tap()
+    expect(phone.locator("#filters")).to_be_visible()
+    check_a11y(phone)
+    phone.locator("#filters").get_by_role("button", name="Close").tap()
+    expect(phone.locator("#filters")).to_be_hidden()
+    phone.get_by_role("button", name="More").tap()
+    expect(phone.get_by_role("dialog", name="More").get_by_role("link", name="Tags")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["/", "/?q=lighthouse", "/?q=zzxqy+kwyjibo", "/?view=table"])
+def test_dark_and_light_can_be_read_by_everybody_and_nothing_jumps(house: House, dark: Page, address: str) -> None:
+    dark.goto(house.base + address)
+    eventually(lambda: dark.locator("#status").get_attribute("data-mood") != "wait")
+    check_a11y(dark)
+    dark.get_by_role("button", name="Change between light and dark").first.click()
+    expect(dark.locator("html")).to_have_attribute("data-theme", "light")
+    check_a11y(dark)
+    assert layout_shift(dark) < 0.02
+    dark.reload()
+    expect(dark.locator("html")).to_have_attribute("data-theme", "light")  # it is remembered

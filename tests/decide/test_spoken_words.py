@@ -1,0 +1,36 @@
+"""When each word of a transcript's text is said."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from chyme.decide.spoken_words import Timed, timed_words
+from chyme.model import Segment, Word
+
+
+def heard(*words: str) -> tuple[Word, ...]:
+    """A second for each word."""
+    return tuple(Word(word, float(at), at + 1.0, 1.0) for at, word in enumerate(words))
+
+
+def test_words_that_stand_in_the_text_have_their_own_times() -> None:
+    segment = Segment(0, 3, " Good old  morning.", words=heard("Good", "old", "morning."))
+    assert timed_words(segment) == [Timed(1, 5, 0, 1), Timed(6, 9, 1, 2), Timed(11, 19, 2, 3)]
+
+
+def test_signs_without_blanks_are_words_as_they_were_heard() -> None:
+    assert timed_words(Segment(0, 2, "早安。", words=heard("早", "安。"))) == [Timed(0, 1, 0, 1), Timed(1, 3, 1, 2)]
+
+
+def test_a_corrected_text_takes_the_times_over_in_order() -> None:
+    words = timed_words(Segment(0, 4, "Good morning Ada", words=heard("um", "good", "morning", "Ada")))
+    assert [segment[:2] for segment in words] == [(0, 4), (5, 12), (13, 16)]
+    assert words[0].start == 0 and words[-1].end == 4
+    assert all(one.start <= one.end <= after.start + 1e-9 for one, after in pairwise(words))
+
+
+@pytest.mark.parametrize("segment", [Segment(0, 1, "", words=heard("a")), Segment(0, 1, "a"), Segment(0, 1, "  ")])
+def test_without_words_there_is_nothing_to_tell(segment: Segment) -> None:
+    assert timed_words(segment) == []

@@ -1,0 +1,210 @@
+"""/activity and the routes behind it: failures, out of date, vanished files, models, and what happened lately."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+from described_vault import classify, put
+from fastapi.testclient import TestClient
+
+from chyme.app import App, now, open_app
+from chyme.app.lately import in_words
+from chyme.model import CallEnd, Question, iso
+from chyme.settings import Settings
+from chyme.store import ai_calls, events, files, marks
+from chyme.store.ai_calls import Account
+from chyme.web.pages.bars import HEIGHT, bars
+from chyme.web.pages.labels import dollars, left, long
+from chyme.web.routes import create
+
+MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted", llm_calls_per_day=10)
+EVIL = "<b>x</b>.txt"
+PARTS = ("now", "states", "failures", "jobs", "outdated", "vanished", "models", "lately")
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path, MODEL) as opened:
+        yield opened
+
+
+@pytest.fixture
+def http(app: App) -> Iterator[TestClient]:
+    with TestClient(create(app), base_url="http://localhost") as client:
+        yield client
+
+
+def call(app: App, digester: str, cost: float | None, outcome: str = "answered", days_ago: int = 0) -> None:
+    """A call of the model, as the ledger notes it."""
+    asked = Question("llm", "127.0.0.1:9", "scripted", "hash")
+    at = iso(now() - timedelta(days=days_ago))
+
+    def note(db: Connection) -> None:
+        number = ai_calls.begin(db, asked, digester, None, "run", at)
+        ai_calls.end(db, number, CallEnd(outcome, 1.0, tokens_in=100, tokens_out=20, cost=cost))
+
+    app.database.write(note)
+
+
+def fail(app: App, path: str, digester: str, message: str) -> None:
+    file = files.by_path(app.database.read(), path)
+    assert file is not None
+    app.database.write(
+        lambda db: db.execute(
+            "UPDATE digests SET status = 'failed', settled = 1, attempts = 3, error = ?, error_category = 'validation' "
+            "WHERE file_id = ? AND digester = ?",
+            (message, file.id, digester),
+        )
+    )
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_the_page_can_be_had_by_itself(http: TestClient, part: str) -> None:
+    assert http.get(f"/ui/activity/{part}").status_code == 200
+
+
+def test_an_unknown_part_is_no_page(http: TestClient) -> None:
+    assert http.get("/ui/activity/secrets").status_code == 422
+
+
+def test_documents_are_counted_by_state_and_lead_to_the_vault(app: App, http: TestClient) -> None:
+    classify(app, put(app, "a.txt"), "A")
+    shown = http.get("/activity").text
+    for state in ("processing", "stale", "completed", "needs-classification", "failed"):
+        assert f'href="/?state={state}"' in shown
+
+
+def test_failures_come_by_cause_with_a_button_for_each(app: App, http: TestClient) -> None:
+    for name in ("a.pdf", "b.pdf"):
+        put(app, name, "%PDF-1.7 x")
+        fail(app, name, "doc-to-markdown", f"{name}: PDF is encrypted; save a copy without password")
+    groups = app.failures.groups()
+    assert [group.files for group in groups] == [2]
+    shown = http.get("/ui/activity/failures").text
+    assert "2 files" in shown and "these 2" in shown
+    assert f'data-post="/api/failures/{groups[0].id}/retry"' in shown
+    assert 'href="/file/a.pdf"' in shown and 'href="/file/b.pdf"' in shown
+
+
+def test_names_of_files_are_escaped(app: App, http: TestClient) -> None:
+    put(app, EVIL)
+    shown = http.get("/activity").text
+    assert EVIL not in shown
+    assert "&lt;b&gt;x&lt;/b&gt;.txt" in shown
+    assert "/file/%3Cb%3Ex%3C/b%3E.txt" in shown
+
+
+def test_what_is_out_of_date_is_counted_first_and_made_again_only_when_asked(app: App, http: TestClient) -> None:
+    classify(app, put(app, "a.txt", "some words that are worth a digest"), "A")
+    told = http.get("/api/outdated").json()
+    assert [(one["digester"], one["files"], one["calls"]) for one in told["outdated"]] == [("classify-document", 1, 1)]
+    assert 'id="redo-classify-document"' in http.get("/ui/activity/outdated").text
+    again = http.post("/api/outdated/redo", json={"digesters": ["classify-document"]}).json()
+    assert again["digests"] == 1
+    assert http.get("/api/outdated").json()["outdated"] == []
+
+
+def test_an_unknown_digester_is_refused(http: TestClient) -> None:
+    assert http.post("/api/outdated/redo", json={"digesters": ["no-such"]}).status_code == 400
+
+
+def test_vanished_files_wait_for_a_person_where_many_went_at_once(app: App, http: TestClient) -> None:
+    file = put(app, "gone.txt")
+    app.database.write(lambda db: files.vanish(db, file.id, iso(now())))
+    app.database.write(lambda db: marks.put(db, "purge-waits", "10 of 10 files vanished at once"))
+    shown = http.get("/ui/activity/vanished").text
+    assert "gone.txt" in shown and "They are meant to be gone" in shown
+    told = http.get("/api/vanished").json()
+    assert (told["total"], told["due"], told["files"][0]["path"]) == (1, 0, "gone.txt")
+    assert told["waits"] == "10 of 10 files vanished at once"
+    assert http.post("/api/vanished/forget").json() == {"files": 0}
+    assert http.get("/api/vanished").json()["waits"] is None
+    assert http.post("/api/vanished/forget", json={"everything": True}).json() == {"files": 1}
+    assert http.get("/api/vanished").json()["total"] == 0
+
+
+def test_what_models_cost_is_added_up(app: App, http: TestClient) -> None:
+    call(app, "classify-document", 0.25)
+    call(app, "classify-document", 0.05, days_ago=3)
+    call(app, "tags", None, "refused")
+    told = http.get("/api/ai/spend", params={"by": "digester", "days": 2}).json()
+    assert (told["by"], told["days"]) == ("digester", 2)
+    assert [(one["name"], one["calls"], one["failed"], one["cost"]) for one in told["spend"]] == [
+        ("classify-document", 1, 0, 0.25),
+        ("tags", 1, 1, None),
+    ]
+    shown = http.get("/ui/activity/models").text
+    assert "scripted at 127.0.0.1:9" in shown and "of 10 calls" in shown
+    assert shown.count('class="chart-bar"') == 2
+    assert "$0.30" in shown
+
+
+@pytest.mark.parametrize("asked", [{"by": "secret"}, {"days": 0}, {"days": 10**30}])
+def test_spending_is_asked_for_in_one_of_the_known_ways(http: TestClient, asked: dict[str, str | int]) -> None:
+    assert http.get("/api/ai/spend", params=asked).status_code == 422
+
+
+def test_models_are_paused_and_go_on(app: App, http: TestClient) -> None:
+    assert http.post("/api/ai/pause").json() == {"paused": ["llm"]}
+    assert "Resume" in http.get("/ui/activity/models").text
+    assert http.post("/api/ai/resume", json={"provider": "llm"}).json() == {"resumed": ["llm"], "digests": 0}
+    assert "Pause" in http.get("/ui/activity/models").text
+    refused = http.post("/api/ai/pause", json={"provider": "whale"})
+    assert (refused.status_code, refused.json()["detail"]) == (400, "there is no model called 'whale'; there are: llm")
+
+
+def test_without_a_model_it_is_said_that_nothing_leaves_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with open_app(tmp_path / "plain", Settings()) as app, TestClient(create(app)) as http:
+        assert "Nothing leaves this machine" in http.get("/activity").text
+        assert http.post("/api/ai/pause").status_code == 400
+
+
+def test_what_happened_lately_is_told_once_for_each_file(app: App) -> None:
+    put(app, "in/a.txt")
+    app.tags.ban("whale")
+    with app.database.snapshot() as db:
+        found = in_words(events.latest(db, 100), 10)
+    assert [(one.path, one.words) for one in found] == [(None, "banned “whale”"), ("in/a.txt", "was added")]
+
+
+def test_a_failure_is_told_with_its_cause_and_not_its_name_twice() -> None:
+    failed = (2, "at", "document", "in/a.pdf", None, "failed", "a.pdf: is broken")
+    added = (1, "at", "file", "in/a.pdf", None, "new", None)
+    (told,) = in_words([failed, added], 10)
+    assert (told.words, told.why, told.tone) == ("failed", "is broken", "red")
+
+
+def test_bars_are_as_high_as_what_they_stand_for() -> None:
+    drawn = bars([_account("2026-03-01", 1.0), _account("2026-03-03", 4.0)], date(2026, 3, 3), 3)
+    assert [bar.day for bar in drawn.bars] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    assert [bar.height for bar in drawn.bars] == [HEIGHT / 4, 0.0, HEIGHT]
+    assert all(bar.y + bar.height == HEIGHT for bar in drawn.bars)
+    assert (drawn.of, drawn.highest) == ("dollars", 4.0)
+
+
+def test_bars_stand_for_calls_where_no_price_is_known() -> None:
+    drawn = bars([_account("2026-03-03", None)], date(2026, 3, 3), 30)
+    assert (drawn.of, drawn.highest, drawn.bars[-1].height) == ("calls", 7, HEIGHT)
+    assert bars([], date(2026, 3, 3), 30).highest == 0
+
+
+def test_times_and_prices_are_told_as_people_say_them() -> None:
+    assert [long(seconds) for seconds in (0.2, 61, 600, 7200, 40_000)] == ["1 s", "61 s", "10 min", "2.0 h", "11 h"]
+    assert [left(seconds) for seconds in (3, 90, 7200)] == ["under a minute", "about 2 min", "about 2 h"]
+    assert [dollars(cost) for cost in (None, 0.0, 0.0012, 3.5)] == ["price unknown", "$0.00", "$0.0012", "$3.50"]
+
+
+def test_no_style_nor_script_stands_in_the_page(http: TestClient) -> None:
+    for address in ("/activity", "/tags", "/settings", "/trash"):
+        shown = http.get(address).text
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)|javascript:", shown), address
+
+
+def _account(name: str, cost: float | None) -> Account:
+    return Account(name, 7, 0, 1, 1, cost, 1.0)
