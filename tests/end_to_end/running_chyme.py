@@ -112,10 +112,15 @@ class RunningChyme:
 
         def told() -> bool:
             assert process.poll() is None, self.said(process)
-            return any(line[:1] == "{" and line[-1:] == "\n" for line in self.said(process).splitlines(keepends=True))
+            return any(
+                line.startswith('{"address"') and line[-1:] == "\n"
+                for line in self.said(process).splitlines(keepends=True)
+            )
 
         wait_until(told)
-        address = next(json.loads(line)["address"] for line in self.said(process).splitlines() if line[:1] == "{")
+        address = next(
+            json.loads(line)["address"] for line in self.said(process).splitlines() if line.startswith('{"address"')
+        )
         server = Server(process, httpx.Client(base_url=address, timeout=60, trust_env=False))
         wait_until(server.answers)
         return server
