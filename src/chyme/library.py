@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
@@ -24,6 +24,8 @@ SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)
 MOST = 500  # cards of one page
+LOOKED_AT = 100_000  # files of one page, at most, where some are hidden: two or three seconds
+_AT_ONCE = 5_000
 CARE = 20  # facets are counted again after this many times the time it took, while things change
 _QUICK = 0.02  # seconds of counting that are no matter
 _FORGED = "this cursor is none of ours, or belongs to another order; begin again without one"
@@ -99,8 +101,9 @@ ALL = Filters()
 class Library:
     """Read-only. Any number of threads may ask."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], looked_at: int = LOOKED_AT) -> None:
         self._database = database
+        self._looked_at = looked_at
         self._clock = clock
         self._facets: _Counted | None = None
         self._counting = threading.Lock()
@@ -113,19 +116,26 @@ class Library:
         descending: bool = True,
         cursor: str | None = None,
         limit: int = 60,
+        hidden: Callable[[str], bool] | None = None,
     ) -> Shelf:
-        """One page of the files that pass the filters."""
+        """One page of the files that pass the filters.
+
+        `hidden`: paths of which nothing is told, neither here nor by the cursor; then the total is of this page alone.
+        """
         if sort not in SORTS:
             raise UsageError(f"files cannot be sorted by {sort[:50]!r}; choose one of: {', '.join(SORTS)}")
         limit = max(1, min(limit, MOST))
         order = listing.Order(sort, descending, _behind(cursor, sort, descending) if cursor else None)
         with self._database.snapshot() as db:
             among = listing.members(db, self._wanted(db, filters))
-            total = listing.count(db) if among is None else len(among)
-            found = listing.page(db, among, order, limit + 1)
+            if hidden is None:
+                found = listing.page(db, among, order, limit + 1)
+            else:
+                found = _not_hidden(db, among, order, limit + 1, hidden, self._looked_at)
             cards = self._cards(listing.rows(db, [file_id for file_id, _ in found[:limit]]))
+            total = len(cards) if hidden else listing.count(db) if among is None else len(among)
         more = _cursor(sort, descending, *found[limit - 1]) if len(found) > limit else None
-        return Shelf(tuple(cards), more, total, total_is_exact=True)
+        return Shelf(tuple(cards), more, total, total_is_exact=hidden is None)
 
     def card(self, path: str) -> Card:
         """What a list shows of this file."""
@@ -138,9 +148,12 @@ class Library:
         """The same of several, in this order; unknown and vanished ones are left out."""
         return self._cards(listing.rows_at(self._database.read(), paths))
 
-    def folders(self, inside: str = "") -> list[Folder]:
-        """The folders directly inside this one, in alphabetical order."""
-        found = listing.folders(self._database.read(), inside.strip("/"))
+    def folders(self, inside: str = "", filters: Filters = ALL) -> list[Folder]:
+        """The folders directly inside this one that hold files which pass the filters, in alphabetical order."""
+        inside = inside.strip("/")
+        with self._database.snapshot() as db:
+            among = listing.members(db, self._wanted(db, replace(filters, folder=None)))
+            found = listing.folders(db, inside) if among is None else listing.folders_of(db, inside, among)
         named = [Folder(path, path.rpartition("/")[2], files) for path, files in found.items()]
         return sorted(named, key=lambda folder: (folder.name.casefold(), folder.path))
 
@@ -178,6 +191,29 @@ class Library:
 
     def _stale_before(self) -> str:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))
+
+
+def _not_hidden(
+    db: Connection,
+    among: set[int] | None,
+    order: listing.Order,
+    wanted: int,
+    hidden: Callable[[str], bool],
+    at_most: int,
+) -> list[tuple[int, listing.Key]]:
+    """So many files that may be shown, and their keys. Behind too many hidden ones in a row, nothing more is found."""
+    shown: list[tuple[int, listing.Key]] = []
+    looked_at, size = 0, wanted
+    while len(shown) < wanted and looked_at < at_most:
+        found = listing.page(db, among, order, size)
+        paths = listing.paths(db, [file_id for file_id, _ in found])
+        shown += [(file_id, key) for file_id, key in found if file_id in paths and not hidden(paths[file_id])]
+        if len(found) < size:
+            break
+        file_id, key = found[-1]
+        order = replace(order, behind=(key, file_id))
+        looked_at, size = looked_at + size, min(2 * size, _AT_ONCE)
+    return shown[:wanted]
 
 
 def _card(row: listing.Row, state: str) -> Card:

@@ -10,9 +10,11 @@ import sqlite3
 import stat
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -53,9 +55,22 @@ def shelf(tmp_path: Path) -> Path:
     return folder
 
 
-def restored(archive: Path, into: Path, server: Path, *, with_server: bool = False, replace: bool = False) -> Restored:
-    told = {"CHYME_SERVER_DIR": str(server)}
-    return restore_vault(archive, into, with_server=with_server, replace=replace, environment=told)
+def restored(
+    archive: Path,
+    into: Path,
+    server: Path,
+    *,
+    with_settings: bool = False,
+    with_server: bool = False,
+    replace: bool = False,
+) -> Restored:
+    return restore_vault(
+        *(archive, into),
+        with_settings=with_settings,
+        with_server=with_server,
+        replace=replace,
+        environment={"CHYME_SERVER_DIR": str(server)},
+    )
 
 
 def letter(app: App) -> None:
@@ -66,7 +81,12 @@ def letter(app: App) -> None:
     app.database.write(lambda db: sqlar.replace(db, "letters/one.txt", "url-crawl", [page], 0))
 
 
-def rewritten(archive: Path, change: Callable[[dict[str, Any], list[Entry]], None], **kinds: bytes) -> Path:
+def rewritten(
+    archive: Path,
+    change: Callable[[dict[str, Any], list[Entry]], None],
+    dates: Mapping[str, str] = MappingProxyType({}),
+    **kinds: bytes,
+) -> Path:
     """The archive as somebody else would have made it: `change` gets its manifest and its entries."""
     with tarfile.open(archive) as tar:
         entries = [(one.name, tar.extractfile(one).read()) for one in tar]  # type: ignore[union-attr]
@@ -77,6 +97,8 @@ def rewritten(archive: Path, change: Callable[[dict[str, Any], list[Entry]], Non
         for name, data in [*entries, ("manifest.json", json.dumps(manifest).encode())]:
             entry = tarfile.TarInfo(name)
             entry.size = len(data)
+            if name in dates:
+                entry.pax_headers = {"mtime": dates[name]}
             if name in kinds:
                 entry.type, entry.size, entry.linkname = kinds[name], 0, "/etc/passwd"
             tar.addfile(entry, io.BytesIO(data))
@@ -174,7 +196,7 @@ def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, serv
     without = back_up(app, shelf / "without.tar")
     made = back_up(app, shelf / "with.tar", with_files=True)
     assert (made.changed, made.missing) == ((), ())
-    assert (shelf / "without.tar").stat().st_size < made.size
+    assert without.parts < made.parts
     done = restored(made.archive, tmp_path / "new", server)
 
     new = tmp_path / "new"
@@ -225,8 +247,9 @@ def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, serv
         put(other, "mine.txt", "mine")
     (new / ".chyme/settings.toml").write_text("port = 2\n")
 
-    done = restored(made.archive, new, server)
+    done = restored(made.archive, new, server, with_settings=True)
 
+    assert (done.settings, done.settings_in_force) == (str(new / ".chyme/settings.toml"), True)
     assert len(done.aside) == 2
     assert sorted(Path(one).name.split(".")[0] for one in done.aside) == ["settings", "vault"]
     before = next(Path(one) for one in done.aside if one.endswith(".db"))
@@ -282,12 +305,95 @@ def test_a_state_dir_is_not_followed_to_the_vault_that_was_backed_up(tmp_path: P
         made = back_up(app, shelf)
     assert made.secrets
 
-    restored(made.archive, tmp_path / "new", server)
+    restored(made.archive, tmp_path / "new", server, with_settings=True)
 
     with open_app(tmp_path / "new") as again:
         assert again.state == tmp_path / "new/.chyme"
         assert again.settings.port == 7
         assert file_at(again, "a.txt")
+
+
+HOSTILE = 'browser = "/vault/run.sh"\n"state_dir" = "/elsewhere"\nserver_dir = "/elsewhere"\nport = 7\n'
+
+
+def with_these_settings(app: App, shelf: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    made = back_up(app, shelf / f"{len(list(shelf.iterdir()))}.tar")
+    return rewritten(made.archive, smuggled("state/settings.toml", data))
+
+
+def test_settings_of_an_archive_are_laid_beside_and_not_in_force(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    bad, new = with_these_settings(app, shelf, HOSTILE), tmp_path / "new"
+
+    done = restored(bad, new, server)
+
+    beside = new / ".chyme/settings.restored.toml"
+    assert (done.settings, done.settings_in_force) == (str(beside), False)
+    assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+    assert not (new / ".chyme/settings.toml").exists()
+    with open_app(new) as again:
+        assert again.settings == Settings(crawl=again.settings.crawl, server_dir=again.settings.server_dir)
+    beside.rename(new / ".chyme/settings.toml")
+    with open_app(new) as again:
+        assert (again.settings.port, again.settings.state_dir, again.state) == (7, "", new / ".chyme")
+    assert tomllib.loads((new / ".chyme/settings.toml").read_text()) == {"browser": "/vault/run.sh", "port": 7}
+
+
+def test_settings_that_are_there_stay_in_force_and_none_are_lost(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    first, second = (with_these_settings(app, shelf, f"port = {number}\n") for number in (1, 2))
+    new = tmp_path / "new"
+    (new / ".chyme").mkdir(parents=True)
+    (new / ".chyme/settings.toml").write_text("port = 3\n")
+    for archive in (first, second):
+        assert not restored(archive, new, server).settings_in_force
+    assert (new / ".chyme/settings.toml").read_text() == "port = 3\n"
+    assert (new / ".chyme/settings.restored.toml").read_text() == "port = 2\n"
+    assert [one.read_text() for one in (new / ".chyme").glob("settings.restored.before-*")] == ["port = 1\n"]
+
+    (new / ".chyme/settings.toml").write_text("port = 1\n")
+    (new / ".chyme/settings.restored.toml").unlink()
+    assert restored(first, new, server).settings_in_force
+    assert not (new / ".chyme/settings.restored.toml").exists()
+
+
+def test_where_this_vault_keeps_its_things_stays_when_other_settings_are_put_in_force(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    letter(app)
+    archive, new, local = with_these_settings(app, shelf, HOSTILE), tmp_path / "new", tmp_path / "local disk"
+    (new / ".chyme").mkdir(parents=True)
+    (new / ".chyme/settings.toml").write_text(f'state_dir = "{local}"\n')
+
+    assert restored(archive, new, server, with_settings=True).settings_in_force
+
+    with open_app(new) as again:
+        assert (again.state, again.settings.port) == (local, 7)
+        assert file_at(again, "letters/one.txt")
+    assert "server_dir" not in tomllib.loads((new / ".chyme/settings.toml").read_text())
+
+
+@pytest.mark.parametrize("broken", [b"port = ", b"\xff", b"[" * 10_000])
+def test_settings_that_cannot_be_understood_are_not_put_in_force(
+    app: App, shelf: Path, tmp_path: Path, server: Path, broken: bytes
+) -> None:
+    archive, new = with_these_settings(app, shelf, broken), tmp_path / "new"
+    with pytest.raises(UsageError, match="leave out --settings"):
+        restored(archive, new, server, with_settings=True)
+    assert not (new / ".chyme/vault.db").exists()
+    restored(archive, new, server)
+    assert (new / ".chyme/settings.restored.toml").read_bytes() == broken
+    assert not (new / ".chyme/settings.toml").exists()
+
+
+def test_settings_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    made = back_up(app, shelf)
+    with pytest.raises(UsageError, match="no settings in it"):
+        restored(made.archive, tmp_path / "new", server, with_settings=True)
+    assert restored(made.archive, tmp_path / "new", server).settings is None
 
 
 def accounts(server: Path, *names: str) -> list[str]:
@@ -322,6 +428,20 @@ def test_accounts_come_along_and_replace_none_unasked(app: App, shelf: Path, tmp
     assert any("server.before-" in one for one in done.aside)
 
 
+def test_nothing_is_restored_while_a_server_has_the_accounts_open(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    accounts(server, "phone")
+    made = back_up(app, shelf)
+    other = tmp_path / "other server"
+    accounts(other, "tablet")
+    with closing(Doors(other, now)) as doors:
+        assert [one.name for one in doors.keys.listed()] == ["tablet"]
+        with pytest.raises(VaultError, match="open in another chyme process"):
+            restored(made.archive, tmp_path / "new", other, with_server=True, replace=True)
+    assert not (tmp_path / "new/.chyme/vault.db").exists()
+
+
 def test_accounts_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     made = back_up(app, shelf)
     with pytest.raises(UsageError, match="no accounts in it"):
@@ -339,19 +459,69 @@ def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: 
     assert not (tmp_path / "new/.chyme/vault.db").exists()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("files/.chyme/settings.toml", "files/.chyme", "files/.CHYME/settings.toml", "files/.Chyme"),
+        *("files/sub/.chyme/settings.toml", "files/a/b/.ChYmE/x", "files/.ch\u200cyme/settings.toml"),
+        "trash/.chyme/settings.toml",
+    ],
+)
 def test_files_of_chymes_own_folder_are_not_taken_from_an_archive(
-    app: App, shelf: Path, tmp_path: Path, server: Path
+    app: App, shelf: Path, tmp_path: Path, server: Path, name: str
 ) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled("files/.chyme/settings.toml"))
+    bad = rewritten(back_up(app, shelf).archive, smuggled(name))
     with pytest.raises(UsageError, match="chyme's own folder"):
         restored(bad, tmp_path / "new", server)
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_folder(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    put(app, "letter.txt", "Dear Ada")
+    (trashed,) = app.trash.put(["letter.txt"])
+    made = back_up(app, shelf, with_trash=True)
+    for path in (".chyme/settings.toml", "sub/.Chyme/settings.toml"):
+
+        def change(manifest: dict[str, Any], entries: list[Entry], path: str = path) -> None:
+            note = json.dumps({"id": trashed.id, "path": path, "at": "", "size": 1, "file_id": 1}).encode()
+            at = next(at for at, (name, _) in enumerate(entries) if name.endswith(".json"))
+            entries[at] = (entries[at][0], note)
+            manifest["parts"][at] |= {"size": len(note), "sha256": hashlib.sha256(note).hexdigest()}
+
+        new = tmp_path / path.replace("/", " ")
+        restored(rewritten(made.archive, change), new, server)
+        with open_app(new) as again:
+            assert again.trash.listed() == []
+            with pytest.raises(UsageError, match="not in the trash"):
+                again.trash.bring_back([trashed.id])
+
+
+@pytest.mark.parametrize("date", ["nan", "inf", "-inf", "1e300", "-1e300", "9223372036854775808"])
+def test_a_time_that_cannot_be_is_refused_in_a_sentence(
+    app: App, shelf: Path, tmp_path: Path, server: Path, date: str
+) -> None:
+    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil"), {"files/evil": date})
+    with pytest.raises(UsageError, match="a time that cannot be"):
+        restored(bad, tmp_path / "new", server)
+    assert check(bad)
+    assert not (tmp_path / "new/evil").exists()
+
+
+@pytest.mark.parametrize("date", ["-1e10", "253402300800.5", "1e17"])
+def test_a_time_long_ago_or_far_away_is_none_of_our_business(
+    app: App, shelf: Path, tmp_path: Path, server: Path, date: str
+) -> None:
+    odd = rewritten(back_up(app, shelf).archive, smuggled("files/odd"), {"files/odd": date})
+    assert restored(odd, tmp_path / "new", server).files == 1
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
 def test_nothing_but_plain_files_is_taken_from_an_archive(
     app: App, shelf: Path, tmp_path: Path, server: Path, kind: bytes
 ) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil", b""), **{"files/evil": kind})
+    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil", b""), {}, **{"files/evil": kind})
     with pytest.raises(UsageError, match="not to be trusted"):
         restored(bad, tmp_path / "new", server)
     assert check(bad)

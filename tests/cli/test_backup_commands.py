@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,29 @@ def test_what_makes_no_sense_is_refused(vault: Path, tmp_path: Path) -> None:
 def test_settings_in_it_are_said_to_be_secret(vault: Path, tmp_path: Path) -> None:
     (vault / ".chyme/settings.toml").write_text('llm_key = "secret"\n')
     assert "as safe as the vault" in typed("backup", tmp_path / "b.tar", "--vault", vault).stderr
+
+
+def test_one_line_tells_how_to_put_the_settings_of_a_backup_in_force(vault: Path, tmp_path: Path) -> None:
+    (vault / ".chyme/settings.toml").write_text("port = 7\n")
+    typed("backup", tmp_path / "b.tar", "--vault", vault)
+    new = tmp_path / "new vault"
+    there, beside = new / ".chyme/settings.toml", new / ".chyme/settings.restored.toml"
+
+    back = typed("restore", tmp_path / "b.tar", "--into", new)
+    assert back.exit_code == 0, back.output
+    (line,) = [line for line in back.stdout.splitlines() if str(beside) in line]
+    assert not there.exists()
+    subprocess.run(shlex.split(line.partition("once you say: ")[2]), check=True)
+    assert there.read_text() == "port = 7\n"
+
+    assert "settings.restored" not in typed("restore", tmp_path / "b.tar", "--into", new).stdout
+    there.write_text("port = 8\n")
+    assert "restore with --settings" in typed("restore", tmp_path / "b.tar", "--into", new).stdout
+    assert there.read_text() == "port = 8\n"
+    assert "settings.restored" not in typed("restore", tmp_path / "b.tar", "--into", new, "--settings").stdout
+    assert there.read_text() == "port = 7\n"
+    told = json.loads(typed("restore", tmp_path / "b.tar", "--into", tmp_path / "other", "--json").stdout)
+    assert (Path(told["settings"]).name, told["settings_in_force"]) == ("settings.restored.toml", False)
 
 
 def test_exporting_tells_how_much(vault: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 1 << 29  # a million files have a manifest of a quarter of that
 BLOCK = 1 << 20
+_LAST_SECOND = 1 << 62  # what a disk may be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,8 @@ def parts_of(path: Path, manifest: Manifest) -> Iterator[tuple[Part, tarfile.Tar
             part = left.pop(entry.name, None)
             if part is None or not _plain(entry) or entry.size != part.size:
                 raise UsageError(f"{path}: {entry.name[:200]!r} is not what its manifest says; it is not to be trusted")
+            if not abs(entry.mtime) < _LAST_SECOND:  # nor is it when it is no number at all
+                raise UsageError(f"{path}: {entry.name[:200]!r} is of a time that cannot be; it is not to be trusted")
             stream = tar.extractfile(entry)
             assert stream is not None
             yield part, entry, stream

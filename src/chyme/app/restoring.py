@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import stat
 import tarfile
@@ -21,7 +20,8 @@ from chyme.app.clock import now
 from chyme.app.house import server_folder
 from chyme.app.trash import FOLDER as TRASH
 from chyme.app.workplace import workplace
-from chyme.engines.vault import STATE
+from chyme.decide.carried_settings import carried
+from chyme.engines.vault import STATE, is_state
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.search.meaning.cache import FOLDER as VECTORS
 from chyme.settings import FILE_NAME as SETTINGS
@@ -34,7 +34,7 @@ from chyme.store.server_database import SCHEMA as SERVER_SCHEMA
 
 PREFIX = ".chyme-restore-"
 _KNOWN = frozenset({STATE_PART + DATABASE, STATE_PART + SETTINGS, SERVER_PART + SERVER})
-_STATE_DIR = re.compile(r"^[ \t]*state_dir[ \t]*=.*$", re.MULTILINE)
+BESIDE = "settings.restored.toml"  # they name programs and addresses: whoever trusts the archive puts them in force
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Restored:
     server: bool
     kept: tuple[str, ...]  # files that were there with other content
     aside: tuple[str, ...]  # under which names what was there before is kept
+    settings: str | None  # where the settings of the backup are now
+    settings_in_force: bool
 
 
 @dataclass(slots=True)
@@ -58,14 +60,23 @@ class _Restoring:
     files: int = 0
     kept: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
+    settings: Path | None = None
 
 
 def restore_vault(
-    archive: Path, into: Path, *, with_server: bool, replace: bool, environment: Mapping[str, str]
+    archive: Path,
+    into: Path,
+    *,
+    with_settings: bool,
+    with_server: bool,
+    replace: bool,
+    environment: Mapping[str, str],
 ) -> Restored:
     """Everything is brought in and compared first; only then does it take the place of what was there."""
     manifest = manifest_of(archive)
     _refuse_what_we_cannot_read(archive, manifest, with_server)
+    if with_settings and STATE_PART + SETTINGS not in manifest.parts:
+        raise UsageError(f"{archive}: there are no settings in it; leave out --settings")
     own = read_settings(into / STATE, environment)
     accounts = server_folder(own) / SERVER
     if with_server:
@@ -78,11 +89,13 @@ def restore_vault(
         refuse_network_file_system(state)
         if (state / DATABASE).exists():
             copies.fold_up(state / DATABASE)  # before anything else: nobody may be at work here
+        if with_server and accounts.exists():
+            copies.fold_up(accounts)  # nor may a server: half of it would be restored
         with workplace(state, PREFIX) as staged:
             work = _Restoring(archive, root, state, staged)
             for part, entry, stream in parts_of(archive, manifest):
                 _bring_in(work, part, entry, stream)
-            _put_in_place(work, own.state_dir)
+            _put_in_place(work, with_settings)
             if with_server:
                 _put_accounts_in_place(work, accounts)
     except OSError as error:
@@ -92,7 +105,11 @@ def restore_vault(
                 "restore again"
             ) from error
         raise VaultError(f"{error.filename or into}: cannot be written ({error.strerror})") from error
-    return Restored(root, manifest.made_at, work.files, with_server, tuple(work.kept), tuple(work.aside))
+    return Restored(
+        *(root, manifest.made_at, work.files, with_server, tuple(work.kept), tuple(work.aside)),
+        os.fspath(work.settings) if work.settings else None,
+        settings_in_force=work.settings is not None and work.settings.name == SETTINGS,
+    )
 
 
 def _refuse_what_we_cannot_read(archive: Path, manifest: Manifest, with_server: bool) -> None:
@@ -110,7 +127,7 @@ def _refuse_what_we_cannot_read(archive: Path, manifest: Manifest, with_server: 
     for name in manifest.parts:
         if name not in _KNOWN and not name.startswith((FILE_PART, TRASH_PART)):
             raise UsageError(f"{archive}: {name[:200]!r} is nothing that chyme backs up; it is not to be trusted")
-        if name.startswith(FILE_PART + STATE + "/") or name == FILE_PART + STATE:
+        if any(map(is_state, name.split("/"))):
             raise UsageError(f"{archive}: {name[:200]!r} is a file of chyme's own folder; it is not to be trusted")
 
 
@@ -183,23 +200,52 @@ def _same(one: Path, other: Path) -> bool:
     return True
 
 
-def _put_in_place(work: _Restoring, state_dir: str) -> None:
+def _put_in_place(work: _Restoring, with_settings: bool) -> None:
     """The one moment in which the vault changes: its database is the old one before, and the restored one after."""
     database = work.staged / (STATE_PART + DATABASE).replace("/", "-")
     wrong = copies.faults(database)
     if wrong:
         raise UsageError(f"{work.archive}: its database is damaged ({wrong[0]}); use another backup")
     copies.without_owner(database)
+    settings = _settings(work, with_settings)
     target = work.state / DATABASE
     if target.exists():
         copies.fold_up(target)
     shutil.rmtree(work.state / VECTORS, ignore_errors=True)  # a cache, of numbers that may be given again
     _replace(database, target, work.aside)
-    settings = work.staged / (STATE_PART + SETTINGS).replace("/", "-")
-    if settings.exists():
-        _stay_here(settings, state_dir)
-        (work.root / STATE).mkdir(mode=0o700, exist_ok=True)
-        _replace(settings, work.root / STATE / SETTINGS, work.aside)
+    if settings is not None:
+        _put_settings_in_place(work, settings, with_settings)
+
+
+def _settings(work: _Restoring, in_force: bool) -> bytes | None:
+    """Those of the backup, but for where this vault keeps its things: its own database would not be found again."""
+    staged, there = work.staged / (STATE_PART + SETTINGS).replace("/", "-"), work.root / STATE / SETTINGS
+    if not staged.exists():
+        return None
+    here = tomllib.loads(there.read_text(encoding="utf-8")) if there.is_file() else {}
+    try:
+        return carried(staged.read_text(encoding="utf-8"), here).encode()
+    except ValueError as error:
+        if in_force:
+            raise UsageError(
+                f"{work.archive}: its settings are not valid TOML ({error}); leave out --settings"
+            ) from error
+        return staged.read_bytes()  # for people to look at: nobody else can read it
+
+
+def _put_settings_in_place(work: _Restoring, settings: bytes, in_force: bool) -> None:
+    folder = work.root / STATE
+    folder.mkdir(mode=0o700, exist_ok=True)
+    there = folder / SETTINGS
+    if there.is_file() and there.read_bytes() == settings:
+        work.settings = there
+        return
+    work.settings = there if in_force else folder / BESIDE
+    with workplace(folder, PREFIX) as staged:  # the database may be on another disk
+        fresh = staged / SETTINGS
+        fresh.touch(0o600)
+        fresh.write_bytes(settings)
+        _replace(fresh, work.settings, work.aside)
 
 
 def _put_accounts_in_place(work: _Restoring, accounts: Path) -> None:
@@ -234,12 +280,3 @@ def _replace(fresh: Path, target: Path, aside: list[str]) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _stay_here(settings: Path, state_dir: str) -> None:
-    """Where the database lies is told by this vault: another state_dir would lead to that of the one backed up."""
-    text = settings.read_text(encoding="utf-8", errors="replace")
-    with contextlib.suppress(tomllib.TOMLDecodeError):
-        if tomllib.loads(text).get("state_dir", state_dir) != state_dir:
-            text = _STATE_DIR.sub(lambda line: f"# left out by 'chyme restore': {line[0].strip()}", text)
-            settings.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from rich.console import Console
 from chyme.app.backup import back_up
 from chyme.app.backup_check import check
 from chyme.app.export import export_vault
-from chyme.app.restoring import restore_vault
+from chyme.app.restoring import Restored, restore_vault
 from chyme.cli.counted import counted
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.errors import UsageError
+from chyme.settings import FILE_NAME as SETTINGS
 
 _SHOWN = 20  # names of one list
 
@@ -73,15 +75,22 @@ def _check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The vault's folder: a new one, or the one with the files.",
 )
+@click.option("--settings", "with_settings", is_flag=True, help="Put the settings of the backup in force as well.")
 @click.option("--server", "with_server", is_flag=True, help="Bring accounts and tokens back as well.")
 @click.option("--replace", is_flag=True, help="Put these accounts in the place of those that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-def restore(file: Path, into: Path, with_server: bool, replace: bool, as_json: bool) -> None:
+def restore(file: Path, into: Path, with_settings: bool, with_server: bool, replace: bool, as_json: bool) -> None:
     """Bring back what a backup holds. What was there before is put aside, never deleted."""
     if replace and not with_server:
         raise UsageError("--replace is about accounts; say --server as well")
     with Console(stderr=True).status("restoring …"):
-        done = restore_vault(file, into, with_server=with_server, replace=replace, environment=os.environ)
+        done = restore_vault(
+            *(file, into),
+            with_settings=with_settings,
+            with_server=with_server,
+            replace=replace,
+            environment=os.environ,
+        )
     if as_json:
         tell(asdict(done))
         return
@@ -90,9 +99,20 @@ def restore(file: Path, into: Path, with_server: bool, replace: bool, as_json: b
         click.echo(f"{counted(done.files, 'file')} of the backup in place")
     _list("was there already with other content, and was left as it is", done.kept)
     _list("what was there before is now called", done.aside)
+    if done.settings and not done.settings_in_force:
+        click.echo(_how_to_take_over(done, Path(done.settings)))
     if done.server:
         click.echo("accounts and tokens are back; everybody has to sign in again")
     click.echo("'chyme digest' or 'chyme serve' goes on from there; what has not changed is not digested again")
+
+
+def _how_to_take_over(done: Restored, beside: Path) -> str:
+    there = beside.with_name(SETTINGS)
+    told = f"{printable(str(beside))}: are the settings of the backup; they name programs and addresses, so they are"
+    if there.exists():
+        return f"{told} not in force: take over what you want into {SETTINGS}, or restore with --settings"
+    here, to = (shlex.quote(printable(str(path))) for path in (beside, there))
+    return f"{told} in force only once you say: mv {here} {to}"
 
 
 @click.command()

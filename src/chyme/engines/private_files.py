@@ -45,6 +45,13 @@ class PrivateFiles:
             )
 
     @property
+    def any(self) -> bool:
+        """Whether there may be private files at all."""
+        with self._guard:
+            self._look_again()
+            return self._problem is not None or any(spec.patterns for spec in self._specs)
+
+    @property
     def patterns(self) -> int:
         """How many patterns there are, for people; none while there is a problem."""
         with self._guard:

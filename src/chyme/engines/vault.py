@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+import unicodedata
 from pathlib import Path
 
 from chyme.errors import UsageError, VaultError
@@ -16,6 +17,12 @@ STATE = ".chyme"
 _FOREIGN = re.compile("[%\udc80-\udcff]")
 _ESCAPE = re.compile("%(?:25|[89A-F][0-9A-F])")
 _HEX = re.compile(rb"%([0-9A-F]{2})")
+
+
+def is_state(name: str) -> bool:
+    """Whether this is chyme's own folder, or may be on a disk that folds case or passes over what cannot be seen."""
+    seen = (letter for letter in unicodedata.normalize("NFC", name) if unicodedata.category(letter) != "Cf")
+    return "".join(seen).casefold() == STATE
 
 
 class Vault:

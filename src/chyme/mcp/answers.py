@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
 
@@ -10,6 +10,7 @@ from chyme.app import App
 from chyme.app.clock import now
 from chyme.app.reading import Text, read_file
 from chyme.decide.snippet import to_plain
+from chyme.decide.spelling import words_of
 from chyme.errors import UsageError
 from chyme.library import Card, Filters
 from chyme.mcp.citing import Citation, cite, in_few_words, link
@@ -18,7 +19,7 @@ from chyme.model import iso
 from chyme.search.result import Hit as Found
 from chyme.search.search import Mode
 
-SPARE = 20  # more are asked for, because private ones are left out
+SPARE, DEEP = 20, 500  # more are asked for, because private ones are left out; still more where they crowd others out
 PIECE = 4_000  # characters: a longer piece is cut, so that any limit can be kept
 _UNREAD = "nothing has been read of this file yet; it is being digested"
 _SILENT = "there is no text in this file; it is known by its name, title and tags only"
@@ -34,17 +35,30 @@ def search(
     tag: str | None,
     folder: str | None,
 ) -> Hits:
-    """The files that answer a question."""
+    """The files that answer a question. Where some may be private, all that is said comes from the files shown."""
     asked = " ".join([query, *_filters(kind, tag, folder)])
-    result = app.search.search(asked, limit=limit + SPARE, mode=mode)
-    shown = [hit for hit in result.hits if not app.private(hit.path)]
+    guarded = app.private.any
+    for depth in (limit + SPARE, DEEP):
+        result = app.search.search(asked, limit=depth, mode=mode)
+        shown = [hit for hit in result.hits if not app.private(hit.path)][:limit]
+        if len(shown) == limit or len(result.hits) < depth:
+            break
     return Hits(
-        hits=[_hit(base, hit) for hit in shown[:limit]],
-        total=result.total - (len(result.hits) - len(shown)),
-        total_is_exact=result.total_is_exact,
-        corrected=dict(result.corrected),
+        hits=[_hit(base, hit) for hit in shown],
+        total=len(shown) if guarded else result.total,
+        total_is_exact=result.total_is_exact and not guarded,
+        corrected=_standing_in(shown, result.corrected) if guarded else dict(result.corrected),
         notes=list(result.notes),
     )
+
+
+def _standing_in(hits: Iterable[Found], corrected: Mapping[str, str]) -> dict[str, str]:
+    """The words that stand in what is shown: others would be told from files that are not."""
+    known: set[str] = set()
+    for hit in hits:
+        texts = [hit.title, hit.path, *hit.tags, hit.snippet.text, *(piece.snippet.text for piece in hit.passages)]
+        known |= words_of(texts)
+    return {typed: meant for typed, meant in corrected.items() if meant in known}
 
 
 def _filters(kind: str | None, tag: str | None, folder: str | None) -> list[str]:
@@ -142,17 +156,18 @@ def listed(
     """A page of the vault's files."""
     filters = Filters(_one(kind), _one(tag), folder.strip("/") if folder else None, _one(state))
     down = sort in ("added", "date", "size")
-    shelf = app.library.shelf(filters, sort=sort, descending=down, cursor=cursor, limit=limit)
-    cards = [card for card in shelf.cards if not app.private(card.path)]
-    return _listing(base, cards, shelf.total - len(shelf.cards) + len(cards), shelf.total_is_exact, shelf.next)
+    hidden = app.private if app.private.any else None
+    shelf = app.library.shelf(filters, sort=sort, descending=down, cursor=cursor, limit=limit, hidden=hidden)
+    return _listing(base, shelf.cards, shelf.total, shelf.total_is_exact, shelf.next)
 
 
 def recent(app: App, base: str, days: float, limit: int) -> Listing:
     """What came into the vault lately, newest first."""
     since = iso(now() - timedelta(days=days))
-    newest = app.library.shelf(limit=limit + SPARE).cards
-    cards = [card for card in newest if card.added_at >= since and not app.private(card.path)]
-    return _listing(base, cards[:limit], len(cards), len(cards) <= limit, None)
+    hidden = app.private if app.private.any else None
+    newest = app.library.shelf(limit=limit + SPARE, hidden=hidden).cards
+    cards = [card for card in newest if card.added_at >= since]
+    return _listing(base, cards[:limit], len(cards), len(cards) <= limit and hidden is None, None)
 
 
 def _listing(base: str, cards: Sequence[Card], total: int, exact: bool, cursor: str | None) -> Listing:

@@ -154,6 +154,15 @@ def page(db: Connection, among: set[int] | None, order: Order, limit: int) -> li
     return found
 
 
+def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Where these files are."""
+    found = db.execute(
+        "SELECT f.id, f.path FROM json_each(:ids) AS wanted CROSS JOIN files f ON f.id = wanted.value",
+        {"ids": json.dumps(list(ids))},
+    )
+    return dict(found.fetchall())
+
+
 def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
     """What is shown of these files, in this order; those that are gone are left out."""
     found = db.execute(
@@ -211,6 +220,23 @@ def _row(
         *(tuple(json.loads(tags or "[]")), state or "processing", reason, bool(degraded), moved_at or "", pages),
         sqlar.name_of(path, face, THUMBNAIL) if face else None,
     )
+
+
+def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
+    """The folders directly inside this one, and how many of these files are in each or below it."""
+    depth = inside.count("/") + 1 if inside else 0
+    found = db.execute(
+        """
+        SELECT f.folder, count(*) FROM json_each(:ids) AS some CROSS JOIN files f ON f.id = some.value
+         WHERE :inside = '' OR (f.folder >= :inside || '/' AND f.folder < :inside || '0') GROUP BY f.folder
+        """,
+        {"ids": json.dumps(list(among)), "inside": inside},
+    )
+    counted: Counter[str] = Counter()
+    for folder, files in found:
+        if folder:
+            counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += files
+    return counted
 
 
 def folders(db: Connection, inside: str) -> Counter[str]:
