@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chyme.doors.waits import LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
+from chyme.doors.waits import BRIEF_WAIT, LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
 
 
 class Clock:
@@ -39,6 +39,27 @@ def test_one_who_waits_under_one_key_waits_under_all() -> None:
     assert waits.begin(["from elsewhere", "ada"]) > 0
     assert waits.begin(["from here", "bob"]) > 0
     assert waits.begin(["from elsewhere", "bob"]) == 0
+
+
+def test_a_brief_key_never_waits_long_and_makes_nobody_wait_long() -> None:
+    clock = Clock()
+    waits = Waits(5, clock)
+    for number in range(40):
+        told = waits.begin([f"from {number}", f"ada from {number}"], brief=["ada"])
+        assert told <= BRIEF_WAIT.total_seconds() == 30
+        clock.moment += timedelta(seconds=told)
+    clock.moment += BRIEF_WAIT
+    assert waits.begin(["from home", "ada from home"], brief=["ada"]) == 0
+
+
+def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
+    clock = Clock()
+    waits = Waits(5, clock)
+    told = []
+    for _ in range(40):
+        told.append(waits.begin(["from here"], brief=["ada"]))
+        clock.moment += timedelta(seconds=told[-1])
+    assert max(told) == LONGEST_WAIT.total_seconds()
 
 
 def test_a_right_guess_and_an_hour_make_all_well() -> None:

@@ -57,7 +57,10 @@ def test_beyond_loopback_the_doors_stay_closed_whoever_is_removed(house: House) 
 
 def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: House) -> None:
     http = stranger(answers_of(house))
-    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
+    for name in (
+        *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Forwarded-Host", "Forwarded"),
+        *("X-Real-IP", "Via", "CF-Connecting-IP", "True-Client-IP"),
+    ):
         assert http.get("/v/diary/api/status", headers={name: "203.0.113.9"}).status_code == 403
     house = replace(house, settings=replace(house.settings, trusted_proxies="127.0.0.1"))
     assert stranger(answers_of(house)).get("/v/diary/api/status").status_code == 401
@@ -114,7 +117,13 @@ def test_static_files_lead_nowhere_else(house: House, name: str) -> None:
     assert stranger(answers_of(house)).get(f"/static/{name}").status_code in (404, 405)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "192.0.2.1", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "localhost.evil.example", "192.0.2.1", ""),
+        *("127.0.0.1%evil.example", "[::1]evil", "127.0.0.1:8765@evil", "localhost:80:80", "localhost/evil"),
+    ],
+)
 def test_a_name_that_was_made_to_lead_here_is_refused(house: House, host: str) -> None:
     http = stranger(answers_of(house))
     for path in ("/healthz", "/api/vaults", "/static/chyme.css"):
@@ -213,15 +222,25 @@ def test_a_token_opens_what_it_was_made_for(house: House) -> None:
 
 
 def test_who_guesses_tokens_has_to_wait(house: House) -> None:
-    right = house.doors.keys.add("ci", Right.READ).secret
+    house.doors.keys.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
     codes = [http.get("/api/vaults", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(21)]
     assert codes == [401] * 20 + [429]
-    waiting = http.get("/api/vaults", headers={"Authorization": f"Bearer {right}"})
+    waiting = http.get("/api/vaults", headers={"Authorization": "Bearer another"})
     assert waiting.status_code == 429 and int(waiting.headers["retry-after"]) > 0
     elsewhere = stranger(answers, peer="127.0.0.2")
-    assert elsewhere.get("/api/vaults", headers={"Authorization": f"Bearer {right}"}).status_code == 200
+    assert elsewhere.get("/api/vaults", headers={"Authorization": "Bearer another"}).status_code == 401
+
+
+def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) -> None:
+    right = house.doors.keys.add("ci", Right.READ).secret
+    http = stranger(answers_of(house))
+    for number in range(25):
+        http.get("/api/vaults", headers={"Authorization": f"Bearer {number}"})
+    for path in ("/api/vaults", "/healthz", "/v/photos/api/status"):
+        assert http.get(path, headers={"Authorization": f"Bearer {right}"}).status_code == 200, path
+    assert http.get("/api/vaults", headers={"Authorization": "Bearer wrong"}).status_code == 429
 
 
 def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:

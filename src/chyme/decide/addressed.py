@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection, Sequence
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 
 
 def loopback(address: str) -> bool:
@@ -21,7 +23,8 @@ def meant_for_us(host: str, arrived_at: str, names: Collection[str]) -> bool:
 
     `arrived_at` is our end of the connection: no name can be made to look like an address.
     """
-    name = _without_port(host).lower().rstrip(".")
+    spelled = _HOST.fullmatch(host)
+    name = spelled[1].lower().rstrip(".") if spelled is not None else ""
     if not name:
         return False
     if name in names:

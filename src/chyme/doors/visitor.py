@@ -45,6 +45,11 @@ class Visitor:
         """The name of somebody who signed in; empty for a program that showed a token."""
         return self.name if self.session_id is not None else ""
 
+    @property
+    def key(self) -> str:
+        """One for all that somebody does, signed in or by tokens of theirs."""
+        return f"user {self.user_id}" if self.user_id is not None else f"token {self.token_id}"
+
     def may(self, vault: str, right: Right) -> bool:
         """Whether this right to the vault with this identity is theirs."""
         return all(one.allow(vault, right) for one in self.rights)

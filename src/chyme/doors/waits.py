@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 FIRST_WAIT = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(minutes=15)
+BRIEF_WAIT = timedelta(seconds=30)
 FORGOTTEN_AFTER = timedelta(hours=1)
 REMEMBERED = 10_000  # guessers; the oldest go first, so that nobody fills our memory
 
@@ -31,18 +32,22 @@ class Waits:
         self._guesses: OrderedDict[str, _Guesses] = OrderedDict()
         self._guard = threading.Lock()
 
-    def begin(self, keys: Sequence[str]) -> float:
+    def begin(self, keys: Sequence[str], brief: Sequence[str] = ()) -> float:
         """Seconds still to wait; at 0 the guess may be made, and counts as wrong until `right` is told.
 
-        Counted beforehand, a hundred guesses at once are no better than one after another.
+        Counted beforehand, a hundred guesses at once are no better than one after another. Keys that strangers share
+        with somebody are `brief`: they wait for seconds only, or a stranger could keep that person out.
         """
         now = self._now()
         with self._guard:
-            waits = [(self._guesses[key].until - now).total_seconds() for key in keys if key in self._guesses]
+            known = [self._guesses[key] for key in (*keys, *brief) if key in self._guesses]
+            waits = [(guesses.until - now).total_seconds() for guesses in known]
             longest = max([0.0, *waits])
             if longest <= 0:
                 for key in keys:
-                    self._count(key, now)
+                    self._count(key, now, LONGEST_WAIT)
+                for key in brief:
+                    self._count(key, now, BRIEF_WAIT)
             return longest
 
     def right(self, keys: Sequence[str]) -> None:
@@ -51,10 +56,10 @@ class Waits:
             for key in keys:
                 self._guesses.pop(key, None)
 
-    def _count(self, key: str, now: datetime) -> None:
+    def _count(self, key: str, now: datetime, longest: timedelta) -> None:
         before = self._guesses.pop(key, None)
         wrong = 1 if before is None or now - before.last > FORGOTTEN_AFTER else before.wrong + 1
-        self._guesses[key] = _Guesses(wrong, now, now + wait_after(wrong, self._free))
+        self._guesses[key] = _Guesses(wrong, now, now + min(longest, wait_after(wrong, self._free)))
         while len(self._guesses) > REMEMBERED:
             self._guesses.popitem(last=False)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.app import App
 from chyme.app.bulk import Job, Mode, NoSuchJob, Plan, Selection
@@ -22,12 +22,12 @@ class Wanted(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(max_length=10_000)] | None = None
-    paths: Annotated[list[str], Field(max_length=10_000)] | None = None
+    paths: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=10_000)] | None = None
     folder: Annotated[str, Field(max_length=4096)] | None = None
-    all: bool = False
-    digesters: Annotated[list[str], Field(max_length=100)] | None = None
+    all: StrictBool = False
+    digesters: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
     mode: Mode = "reset"
-    dry_run: bool = False
+    dry_run: StrictBool = False
 
 
 class Planned(BaseModel):
@@ -55,6 +55,7 @@ class OneJob(BaseModel):
     left: int
     created_at: str
     finished_at: str | None
+    under_way: int
 
 
 class Started(BaseModel):

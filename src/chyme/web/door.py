@@ -39,7 +39,9 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 OPEN = ("/healthz", "/login")
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+FORWARDED = frozenset(
+    {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
+)
 FOR_PROGRAMS = ("/api", "/mcp", "/metrics", "/openapi.json")
 
 
@@ -129,7 +131,7 @@ class Door:
             state.update(visitor=visitor, may_write=False)
             if visitor is None and not _open_to_all(scope["path"]):
                 return _asked_to_sign_in(scope, headers)
-        elif any(name in headers for name in FORWARDED):
+        elif any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers):
             return problem(403, "a proxy passed this on, and without accounts chyme is for this machine alone")
         state["vaults"] = tuple(name for name in self._house.vaults if self._readable(state, name))
         return None
@@ -144,15 +146,13 @@ class Door:
         doors = self._house.doors
         kind, _, secret = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            keys = [whereabouts(client)]
-            wait = doors.wrong_tokens.begin(keys)
+            visitor = doors.by_token(secret.strip())
+            if visitor is not None:  # whoever else guesses there: nobody guesses this one
+                return visitor, None
+            wait = doors.wrong_tokens.begin([whereabouts(client)])
             if wait > 0:
                 return None, problem(429, "too many wrong tokens came from there; wait a while", retry_after(wait))
-            visitor = doors.by_token(secret.strip())
-            if visitor is None:
-                return None, problem(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
-            doors.wrong_tokens.right(keys)
-            return visitor, None
+            return None, problem(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
         cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope["scheme"]))
         return (doors.by_session(cookie) if cookie else None), None
 

@@ -31,7 +31,8 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """An answer that says what went wrong."""
-    told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
+    told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
     return JSONResponse(told, status, headers, MEDIA_TYPE)
 
 

@@ -20,6 +20,8 @@ from chyme.app.uploading import Receiving, TooMuch, Uploaded
 from chyme.errors import UsageError
 
 T = TypeVar("T")
+Url = Annotated[str, Field(max_length=10_000)]
+Folder = Annotated[str, Field(max_length=4096)]
 
 WRITERS = 4  # threads that write what is uploaded, so that other requests find one
 PIECE = 1024 * 1024  # bytes that are written together, and the most of an upload that is in memory
@@ -45,10 +47,10 @@ class NewLinks(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: str | None = None
-    urls: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
-    name: str | None = None
-    folder: str = ""
+    url: Url | None = None
+    urls: Annotated[list[Url], Field(min_length=1, max_length=1000)] | None = None
+    name: Annotated[str, Field(max_length=1000)] | None = None
+    folder: Folder = ""
 
 
 class AddedLink(BaseModel):
@@ -72,7 +74,7 @@ class NewNote(BaseModel):
 
     text: Annotated[str, Field(max_length=5_000_000)]
     title: Annotated[str, Field(max_length=1000)] | None = None
-    folder: str = ""
+    folder: Folder = ""
 
 
 class AddedNote(BaseModel):

@@ -12,7 +12,10 @@ from starlette.types import Message, Receive, Scope, Send
 from chyme.app.house import House
 from chyme.decide.addressed import SAFE_METHODS
 from chyme.doors import Right, Visitor
+from chyme.web.bodies import TOO_LARGE, counted, told_too_large
 from chyme.web.problems import problem
+
+UPLOAD = "/api/upload"  # written to the disk as it comes, and bounded there
 
 
 class Vaults:
@@ -47,6 +50,11 @@ class Vaults:
         if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
             await problem(403, "you may read this vault, but not change it")(scope, receive, send)
             return
+        if route != UPLOAD:
+            if told_too_large(scope):
+                await problem(413, TOO_LARGE)(scope, receive, send)
+                return
+            receive = counted(receive)
         stream = _Stream(send, lambda: self._still(state["visitor"], name))
         try:
             await self._faces[name](scope, receive, stream)

@@ -1,0 +1,86 @@
+"""How much one request may send: no body fills the memory, and the longest note comes in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.types import ASGIApp, Message
+from two_vaults import answers_of, two_vaults
+
+from chyme.app.house import House
+from chyme.web.bodies import LARGEST
+
+PIECE = b" " * (1 << 20)
+TOO_MUCH = [PIECE] * (3 * LARGEST // len(PIECE))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with two_vaults(tmp_path) as opened:
+        yield opened
+
+
+def sent(answers: ASGIApp, path: str, pieces: list[bytes], whole: bool = False, **headers: str) -> tuple[int, int]:
+    """The status of the answer, and how many bytes were taken. Unless it is whole, whoever sends goes away at last."""
+    taken = 0
+    said: list[Message] = []
+    coming = iter(pieces)
+
+    async def receive() -> Message:
+        nonlocal taken
+        piece = next(coming, None)
+        if piece is None:
+            return {"type": "http.disconnect"}
+        taken += len(piece)
+        return {"type": "http.request", "body": piece, "more_body": not whole or piece is not pieces[-1]}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    told = {"host": "localhost", "accept": "application/json, text/event-stream", "content-type": "application/json"}
+    for name, value in headers.items():
+        told[name.replace("_", "-")] = value
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "root_path": "",
+        "query_string": b"",
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 1),
+        "headers": [(name.encode(), value.encode()) for name, value in told.items()],
+    }
+    asyncio.run(answers(scope, receive, send))  # type: ignore[arg-type]
+    return int(said[0]["status"]), taken
+
+
+@pytest.mark.parametrize("path", ["/api/notes", "/api/tags/ban", "/api/links", "/api/digest", "/mcp"])
+def test_a_body_that_does_not_tell_its_length_is_read_no_further_than_the_bound(house: House, path: str) -> None:
+    status, taken = sent(answers_of(house), f"/v/photos{path}", TOO_MUCH)
+    assert status == 413
+    assert taken <= LARGEST + len(PIECE)
+
+
+@pytest.mark.parametrize("length", [str(LARGEST + 1), "9" * 18, "9" * 5000])
+@pytest.mark.parametrize("path", ["/api/notes", "/mcp"])
+def test_a_body_that_tells_of_too_much_is_not_read_at_all(house: House, path: str, length: str) -> None:
+    assert sent(answers_of(house), f"/v/photos{path}", TOO_MUCH, content_length=length) == (413, 0)
+
+
+def test_an_upload_has_a_bound_of_its_own(house: House) -> None:
+    kind = "multipart/form-data; boundary=abc"
+    begun = b'--abc\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhalf of it'
+    told = sent(answers_of(house), "/v/photos/api/upload", [begun], content_type=kind, content_length=str(2 * LARGEST))
+    assert told == (400, len(begun))  # it was read, and broke off
+
+
+def test_the_longest_note_comes_in_however_it_is_spelled(house: House) -> None:
+    note = json.dumps({"text": "\u00e4" * 5_000_000}).encode()
+    pieces = [note[start : start + len(PIECE)] for start in range(0, len(note), len(PIECE))]
+    assert sent(answers_of(house), "/v/photos/api/notes", pieces, whole=True) == (201, len(note))

@@ -1,0 +1,12 @@
+"""What went wrong, told to programs."""
+
+from __future__ import annotations
+
+import json
+
+from chyme.web.problems import problem
+
+
+def test_a_sentence_may_name_a_file_whose_name_is_no_text() -> None:
+    answer = problem(400, "caf\udce9/\ud800: is no folder")
+    assert json.loads(bytes(answer.body))["detail"] == "caf?/?: is no folder"
