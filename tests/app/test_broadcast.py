@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from chyme.app import broadcast as broadcasting
-from chyme.app.broadcast import MOST_LISTENERS, MOST_PENDING, Broadcast, Listener
+from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE, MOST_PENDING, Broadcast, Listener
 from chyme.errors import VaultError
 from chyme.store import events
 from chyme.store.database import Database
@@ -267,6 +267,21 @@ def test_too_many_listeners_are_refused(vault: Vault) -> None:
     in_loop(work)
 
 
+def test_nobody_alone_takes_all_the_places(vault: Vault) -> None:
+    async def work() -> None:
+        listeners = [vault.broadcast.listen(who="user 1") for _ in range(MOST_OF_ONE)]
+        with pytest.raises(VaultError, match="you listen 20 times already"):
+            vault.broadcast.listen(who="user 1")
+        vault.broadcast.listen(who="user 2")
+        await heard_until(listeners[0], lambda stream: b"status" in stream)
+        with pytest.raises(VaultError):
+            vault.broadcast.listen(who="user 1")  # also when all of them were welcomed
+        vault.broadcast.leave(listeners[0])
+        vault.broadcast.listen(who="user 1")
+
+    in_loop(work)
+
+
 def test_a_broadcaster_that_breaks_sends_everybody_home_to_come_back(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
@@ -278,6 +293,41 @@ def test_a_broadcaster_that_breaks_sends_everybody_home_to_come_back(vault: Vaul
         vault.status = {"todo": 0}
         back = vault.broadcast.listen(0)
         assert paths_in(await heard_until(back, paths_in)) == ["a.txt"]
+
+    in_loop(work)
+
+
+class Failing:
+    """A database that cannot be read a few times."""
+
+    def __init__(self, database: Database, *errors: Exception) -> None:
+        self._database = database
+        self._errors = list(errors)
+
+    def read(self) -> sqlite3.Connection:
+        if self._errors:
+            raise self._errors.pop()
+        return self._database.read()
+
+
+def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Vault) -> None:
+    async def work() -> None:
+        failing: Any = Failing(vault.database, sqlite3.OperationalError("disk I/O error"))
+        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0})) as broadcast:
+            listener = broadcast.listen(0)
+            vault.tell("a.txt")
+            assert paths_in(await heard_until(listener, paths_in)) == ["a.txt"]
+
+    in_loop(work)
+
+
+def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
+    async def work() -> None:
+        failing: Any = Failing(vault.database, RuntimeError("who would have thought"))
+        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0})) as broadcast:
+            listener = broadcast.listen()
+            async with asyncio.timeout(10):
+                await listener.over.wait()
 
     in_loop(work)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -53,3 +54,15 @@ def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert server_folder(Settings()) == tmp_path / "data/chyme"
     assert server_folder(Settings(server_dir="~/mine")) == tmp_path / "mine"
+
+
+def test_a_first_scan_ends_before_its_vault_is_closed(tmp_path: Path) -> None:
+    (notes,) = folders(tmp_path, "notes")
+    for number in range(2000):
+        (notes / f"{number}.txt").write_text(f"note {number}")
+        os.utime(notes / f"{number}.txt", (1, 1))
+    told: list[str] = []
+    with open_house([notes]) as house:
+        house.start(told.append)
+    assert not any(scan.is_alive() for scan in house.scans)
+    assert told == []

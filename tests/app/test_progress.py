@@ -13,6 +13,7 @@ import pytest
 from described_vault import file_at, put
 
 from chyme.app import App, open_app
+from chyme.app.bulk import Selection
 from chyme.app.measured import BOUNDS, Measured
 from chyme.app.progress import Told
 from chyme.app.recounted import Recounted
@@ -41,6 +42,15 @@ def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) 
     assert remaining.todo(db) == dict.fromkeys(before, 2)
     assert sum(remaining.todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
     assert app.progress.told().files == files.counts(db)[0] == 2
+
+
+def test_what_a_running_job_has_not_asked_for_yet_is_left_to_do(app: App) -> None:
+    for number in range(60):
+        put(app, f"{number}.txt")
+    app.database.write(lambda db: db.execute("UPDATE digests SET status = 'completed', settled = 1").rowcount)
+    job = app.bulk.start(Selection(everything=True), ["tags"])
+    assert app.progress.told().todo == 60
+    assert job.left == 60
 
 
 def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -13,8 +14,11 @@ import pytest
 from described_vault import classify, file_at, listed, put
 
 from chyme.app import App, open_app
+from chyme.app.clock import now
 from chyme.app.trash import NotInTrash
-from chyme.errors import UsageError
+from chyme.coordinator import Intake
+from chyme.errors import UsageError, VaultError
+from chyme.model import File
 from chyme.settings import Settings
 from chyme.store import digests, files, sqlar
 
@@ -250,3 +254,64 @@ def test_what_is_known_of_a_deleted_file_outlives_purging_but_not_the_trash(app:
     shutil.rmtree(app.state / "trash")  # somebody tidied by hand
     app.trash.empty()
     assert files.by_id(app.database.read(), file.id) is None
+
+
+def test_emptying_the_trash_forgets_nothing_of_what_is_deleted_at_the_same_time(app: App) -> None:
+    names = [f"{number}.txt" for number in range(40)]
+    ids = [put(app, name).id for name in names]
+    deleting = threading.Thread(target=lambda: [app.trash.put([name]) for name in names])
+    deleting.start()
+    while deleting.is_alive():
+        app.trash.empty([])
+    deleting.join()
+    assert len(in_trash(app)) == 40
+    assert all(files.by_id(app.database.read(), file_id) for file_id in ids)
+
+
+class Hasty(Intake):
+    """A scan comes upon every file between being set aside and being moved."""
+
+    scan: Callable[[], object]
+
+    def set_aside(self, file: File) -> bool:
+        done = super().set_aside(file)
+        self.scan()
+        return done
+
+
+def test_a_file_that_a_scan_comes_upon_while_it_is_deleted_is_in_the_trash_all_the_same(app: App) -> None:
+    file = put(app, "a.txt")
+    app.intake = Hasty(app.database, app.rules, now)
+    app.intake.scan = app.scan
+    app.trash.put(["a.txt"])
+    assert app.vanished() == [] and in_trash(app) == ["a.txt"]
+    assert [one.id for one in files.in_trash(app.database.read())] == [file.id]
+    app.trash.empty()
+    assert files.by_id(app.database.read(), file.id) is None
+
+
+def test_a_file_that_is_elsewhere_by_now_is_not_deleted(app: App) -> None:
+    put(app, "a.txt")
+
+    class Late(Intake):
+        def set_aside(self, file: File) -> bool:
+            (app.vault.root / "a.txt").rename(app.vault.root / "b.txt")
+            app.scan()
+            (app.vault.root / "a.txt").write_text("another")
+            return super().set_aside(file)
+
+    app.intake = Late(app.database, app.rules, now)
+    with pytest.raises(UsageError, match="is not there any more"):
+        app.trash.put(["a.txt"])
+    assert in_trash(app) == [] and os.listdir(app.state / "trash") == []
+    assert {one.name for one in app.vault.root.glob("*.txt")} == {"a.txt", "b.txt"}
+
+
+def test_those_before_one_that_cannot_be_brought_back_are_known(app: App) -> None:
+    for name in ("a.txt", "b.txt"):
+        put(app, name)
+    a, b = app.trash.put(["a.txt", "b.txt"])
+    (app.state / "trash" / b.id / "b.txt").unlink()
+    with pytest.raises(VaultError, match="cannot be brought back"):
+        app.trash.bring_back([a.id, b.id])
+    assert file_at(app, "a.txt").vanished_at is None

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from chyme.app import App, open_app
+from chyme.app.adding import add_links
+from chyme.app.noting import add_note
 from chyme.app.uploading import Receiving, TooMuch, Uploaded
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.settings import Settings
@@ -72,6 +74,20 @@ def test_files_arrive_whole_however_they_are_cut(app: App, step: int) -> None:
     assert nothing_is_left(app)
 
 
+@pytest.mark.parametrize(("umask", "file", "folder"), [(0o077, 0o600, 0o700), (0o002, 0o664, 0o775)])
+def test_who_may_read_what_is_new_is_said_by_the_umask(app: App, umask: int, file: int, folder: int) -> None:
+    before = os.umask(umask)
+    try:
+        send(app, body(("a.txt", b"x")), "new")
+        add_note(app, "boil it", "Jam", "new")
+        add_links(app, ["https://example.org/"], "link", "new")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (app.vault.root / "new").iterdir()}
+    assert modes == {"a.txt": file, "Jam.md": file, "link.url": file}
+    assert stat.S_IMODE((app.vault.root / "new").stat().st_mode) == folder
+
+
 def test_nothing_is_ever_written_over(app: App) -> None:
     (app.vault.root / "a.txt").write_text("mine")
     (app.vault.root / "b.txt").symlink_to("nowhere")
@@ -115,7 +131,9 @@ def test_ignored_names_are_refused(app: App) -> None:
     assert ".chymeignore" in (told[0].problem or "")
 
 
-@pytest.mark.parametrize("folder", ["..", "../out", "/tmp", ".chyme", ".git/x", "a\0b", "x" * 300])
+@pytest.mark.parametrize(
+    "folder", ["..", "../out", "/tmp", ".chyme", ".git/x", "a\0b", "x" * 300, "\ud800", "a/\ud800"]
+)
 def test_only_folders_inside_the_vault_are_written_to(app: App, folder: str) -> None:
     with pytest.raises(UsageError):
         Receiving(app, folder, BOUNDARY, None)

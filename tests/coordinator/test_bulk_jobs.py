@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.app.bulk import KEPT, OUTSTANDING, Bulk, NoSuchJob, Selection
+from chyme.app.bulk import KEPT, OUTSTANDING, SLOW, Bulk, NoSuchJob, Selection
+from chyme.coordinator.transitions import Claim
 from chyme.digester import Digester
 from chyme.errors import ChildCrashed, UnreadableFile, UsageError
 from chyme.model import Lane, Output, iso
@@ -45,6 +46,12 @@ class Jobs:
                 for one in due:
                     self.bench.process(one.file_id)
 
+    def work_in(self, lane: Lane) -> None:
+        """Carry what is due in one lane, and leave all others to themselves."""
+        while due := queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
+            claims = self.bench.coordinator.claim([(one.file_id, None) for one in due], frozenset({lane}))
+            self.bench.coordinator.carry([one for one in claims if isinstance(one, Claim)])
+
     def states(self, name: str) -> list[str]:
         return [self.bench.digest(file.id, name)[0] for file in files.below(self.bench.db, "")]
 
@@ -77,7 +84,7 @@ def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., 
     ended = house.bulk.job(job.id)
     assert (ended.state, ended.done, ended.failed, ended.left) == ("done", OUTSTANDING + 10, 0, 0)
     assert (one.calls, two.calls) == (OUTSTANDING + 10, 0)
-    assert store.count_asked(house.bench.db) == 0
+    assert store.count_asked(house.bench.db) == (0, 0)
 
 
 def test_the_plan_changes_nothing_and_tells_what_models_may_be_asked(jobs: Callable[..., Jobs]) -> None:
@@ -113,17 +120,20 @@ def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> No
     one.calls = 0
     job = house.bulk.start(ALL, ["one"])
     house.bulk.pump()
-    assert house.bulk.pause(job.id).state == "paused"
+    paused = house.bulk.pause(job.id)
+    assert (paused.state, paused.under_way) == ("paused", OUTSTANDING)
     assert house.bulk.start(ALL, ["one"]).id == job.id
     house.run(3)
     assert (house.bulk.job(job.id).done, one.calls) == (OUTSTANDING, OUTSTANDING)
-    assert house.bulk.waiting() == 0
+    assert (house.bulk.waiting(), house.bulk.job(job.id).under_way, house.bulk.pump()) == (0, 0, False)
     assert house.bulk.resume(job.id).state == "running"
     house.run()
     assert (house.bulk.job(job.id).state, one.calls) == ("done", OUTSTANDING * 2)
 
 
-def test_a_cancelled_job_leaves_the_other_files_as_they_are(jobs: Callable[..., Jobs]) -> None:
+def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_had_begun_with(
+    jobs: Callable[..., Jobs],
+) -> None:
     one = Told("one")
     house = jobs(one)
     house.fill(OUTSTANDING * 2)
@@ -131,10 +141,12 @@ def test_a_cancelled_job_leaves_the_other_files_as_they_are(jobs: Callable[..., 
     house.bulk.pump()
     ended = house.bulk.cancel(job.id)
     assert (ended.state, ended.finished_at is not None) == ("cancelled", True)
-    assert not store.has_files(house.bench.db, job.id)
+    assert (ended.done, ended.under_way) == (0, OUTSTANDING)
     assert house.states("one").count("completed") == OUTSTANDING
     house.run()
-    assert house.bulk.job(job.id) == ended
+    assert not store.has_files(house.bench.db, job.id)
+    ended = house.bulk.job(job.id)
+    assert (ended.state, ended.done, ended.under_way) == ("cancelled", OUTSTANDING, 0)
     for change in (house.bulk.pause, house.bulk.resume, house.bulk.cancel):
         assert change(job.id) == ended  # what is over stays so
 
@@ -223,6 +235,64 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
     new = house.bench.drop("zzz large.txt", "x" * 100_000)
     first = queue.due(house.bench.db, iso(house.bench.clock.now), 1)[0]
     assert first.file_id == new
+
+
+def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs]) -> None:
+    speech = Told("speech", lane=Lane.LONG, applies=lambda file: file.name < "100")
+    house = jobs(Told("one"), speech)
+    for number in range(2 * SLOW):
+        (house.bench.root / f"{number:03}.txt").write_text(f"recording {number}")
+    for number in range(200, 200 + OUTSTANDING + 10):
+        (house.bench.root / f"{number}.txt").write_text(f"note {number}")
+    house.bench.scanner.scan()
+    house.work()
+    job = house.bulk.start(ALL)
+    for _ in range(20):
+        house.bulk.pump()
+        house.work_in(Lane.ORDINARY)
+    house.bulk.pump()
+    told = house.bulk.job(job.id)
+    assert told.done == OUTSTANDING + 10
+    assert SLOW <= told.under_way < SLOW + OUTSTANDING
+    house.run()
+    assert (house.bulk.job(job.id).state, house.bulk.job(job.id).done) == ("done", 2 * SLOW + OUTSTANDING + 10)
+
+
+def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) -> None:
+    house = jobs(Told("one"), Told("two"), Told("few", applies=lambda file: file.name.endswith("0.txt")))
+    house.fill(300)
+    job = house.bulk.start(ALL, ["one", "few"])
+    assert house.bulk.to_come()["one"] == 300
+    assert house.bulk.to_come().keys() == {"one", "few"}
+    house.bulk.pump()
+    assert (house.bulk.to_come()["one"], house.bulk.waiting()) == (300 - OUTSTANDING, 300 - OUTSTANDING)
+    assert not house.bulk.due()  # there is no room
+    house.bulk.pause(job.id)
+    assert (house.bulk.to_come(), house.bulk.waiting()) == ({}, 0)
+
+
+def test_what_failed_in_the_end_was_asked_for_no_longer_and_what_is_tried_again_is_made_not_copied(
+    jobs: Callable[..., Jobs],
+) -> None:
+    one = Told("one")
+    house = jobs(one)
+    for number in range(2):
+        (house.bench.root / f"{number}.txt").write_text("the same")
+    house.bench.scanner.scan()
+    house.work()
+    made, first = one.make, house.bench.file("0.txt").id
+    one.make = lambda source: fails(ChildCrashed("it died"))(source) if source.file.id == first else made(source)
+    house.bulk.start(ALL, ["one"])
+    house.run(2)
+    one.calls, one.make = 0, made
+    house.bench.clock.forward(3600)
+    house.run()
+    assert one.calls == 1
+    one.make = fails(UnreadableFile("it is broken; mend it"))
+    house.bulk.start(ALL, ["one"])
+    house.run()
+    assert house.states("one") == ["failed", "failed"]
+    assert house.bench.db.execute("SELECT count(*) FROM digests WHERE asked = 1").fetchone() == (0,)
 
 
 def test_selections_narrow_each_other(jobs: Callable[..., Jobs]) -> None:

@@ -54,6 +54,18 @@ def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
     assert vault.state(document) == "completed"
 
 
+def test_a_picture_that_could_not_be_read_is_read_again_and_not_only_classified(bench: Callable[..., Bench]) -> None:
+    preview = Told("image-preview", fails(UnreadableFile("broken")))
+    vault = bench(preview, Told("classify-image", lambda _source: [Output("classify-image", TITLED)]))
+    picture = vault.drop("dot.png", b"\x89PNG\r\n\x1a\nbroken")
+    vault.process(picture)
+    assert vault.state(picture) == "needs-classification"
+    preview.make = lambda _source: [Output("image-preview", "{}")]
+    assert again(vault, "dot.png").job_id == "process-doc_home_dot.png"
+    vault.process(picture)
+    assert (preview.calls, vault.state(picture)) == (2, "completed")
+
+
 def test_a_failed_document_is_tried_again_while_another_digest_has_yet_to_be_made(bench: Callable[..., Bench]) -> None:
     text = Told("doc-to-markdown", fails(UnreadableFile("broken")))
     vault = bench(text, Told("slow"))

@@ -8,13 +8,13 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from chyme.app.opened import App
-from chyme.app.placing import FOLDER, NEW, held_open, hidden_name, is_taken, place
+from chyme.app.placing import FOLDER, MODE, NEW, held_open, hidden_name, is_taken, place
 from chyme.decide.machine_names import without_extension
 from chyme.decide.slugs import numbered
 from chyme.engines.vault import spell
@@ -50,7 +50,7 @@ class Uploaded:
     by_disk: bool = False  # whether the problem is ours, not that of what was sent
 
 
-def name_all(app: App, aside: Path, files: Sequence[Arrived]) -> Iterator[Uploaded]:
+def name_all(app: App, aside: Path, files: Sequence[Arrived]) -> Generator[Uploaded]:
     """Each file, in order, as far as it could be named; what the folder held before is not touched."""
     source = os.open(aside, FOLDER)
     try:
@@ -112,11 +112,10 @@ def _placed(source: int, aside: str, handle: int, name: str) -> bool:
     try:
         with (
             open(os.open(aside, _READ, dir_fd=source), "rb") as whole,
-            open(os.open(temporary, NEW, 0o600, dir_fd=handle), "wb") as copy,
+            open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as copy,
         ):
             shutil.copyfileobj(whole, copy, MB)
             copy.flush()
-            os.fchmod(copy.fileno(), 0o644)
             os.fsync(copy.fileno())
         return place(handle, temporary, handle, name)
     finally:

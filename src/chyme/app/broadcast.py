@@ -18,6 +18,7 @@ from chyme.store.database import Database
 log = logging.getLogger(__name__)
 
 MOST_LISTENERS = 200
+MOST_OF_ONE = 20  # so that nobody alone takes all the places
 MOST_PENDING = 1 << 20  # bytes for one listener; whoever is slower than that is told to look anew
 MOST_BEHIND = 2000  # events after which looking anew is quicker than hearing of each
 BATCH = 1000
@@ -32,8 +33,9 @@ RETRY_MS = 2000
 class Listener:
     """One who listens: filled by the broadcaster's thread, emptied by the loop it was made in."""
 
-    def __init__(self, after: int | None) -> None:
+    def __init__(self, after: int | None, who: str | None = None) -> None:
         self.after = after
+        self.who = who
         self.left = False  # it went before it was welcomed
         self._loop = asyncio.get_running_loop()
         self._guard = threading.Lock()
@@ -88,6 +90,7 @@ class Broadcast:
         self._changed = changed
         self._status = status
         self._guard = threading.Lock()
+        self._here: set[Listener] = set()  # from coming to leaving
         self._listeners: set[Listener] = set()
         self._newcomers: list[Listener] = []
         self._thread: threading.Thread | None = None
@@ -98,20 +101,26 @@ class Broadcast:
     @property
     def listeners(self) -> int:
         with self._guard:
-            return len(self._listeners) + len(self._newcomers)
+            return len(self._here)
 
     def newest(self) -> int:
         """The last event there is: a page that is made now and listens after this one misses nothing."""
         return events.span(self._database.read())[1]
 
-    def listen(self, after: int | None = None) -> Listener:
-        """Hear what happens from now on, or after this event. Must be left again. Called in an event loop."""
+    def listen(self, after: int | None = None, who: str | None = None) -> Listener:
+        """Hear what happens from now on, or after this event. Must be left again. Called in an event loop.
+
+        `who` is counted as one; without it nobody is told apart.
+        """
         with self._guard:
             if self._closed:
                 raise VaultError("the vault is being closed")
-            if len(self._listeners) + len(self._newcomers) >= MOST_LISTENERS:
+            if len(self._here) >= MOST_LISTENERS:
                 raise VaultError(f"{MOST_LISTENERS} listen to this vault already; try again when one has gone")
-            listener = Listener(after)
+            if who is not None and sum(one.who == who for one in self._here) >= MOST_OF_ONE:
+                raise VaultError(f"you listen {MOST_OF_ONE} times already; close a page that you do not need")
+            listener = Listener(after, who)
+            self._here.add(listener)
             self._newcomers.append(listener)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="chyme-broadcast", daemon=True)
@@ -122,6 +131,7 @@ class Broadcast:
     def leave(self, listener: Listener) -> None:
         with self._guard:
             listener.left = True
+            self._here.discard(listener)
             self._listeners.discard(listener)
             if listener in self._newcomers:
                 self._newcomers.remove(listener)
@@ -131,7 +141,7 @@ class Broadcast:
         """Everybody goes home, and nobody comes in any more. Does not wait."""
         with self._guard:
             self._closed = True
-            everybody = [*self._listeners, *self._newcomers]
+            everybody = list(self._here)
         for listener in everybody:
             listener.end()
         self._changed.set()
@@ -158,15 +168,21 @@ class Broadcast:
                 self._look(watch, newcomers)
             except (sqlite3.Error, VaultError) as error:
                 log.warning("what happens in the vault cannot be told: %s", error)
+                self._wait_again(newcomers)
                 time.sleep(POLL_SECONDS)
             except Exception:  # listeners would wait in silence; they come back and start it anew
                 log.exception("what happens in the vault cannot be told")
                 self._send_home()
             time.sleep(GATHER_SECONDS + GATHER_EACH * min(self.listeners, 100))
 
+    def _wait_again(self, newcomers: list[Listener]) -> None:
+        """Those who were not welcomed come with the next look."""
+        with self._guard:
+            self._newcomers[:0] = [one for one in newcomers if one in self._here and one not in self._listeners]
+
     def _send_home(self) -> None:
         with self._guard:
-            everybody = [*self._listeners, *self._newcomers]
+            everybody = list(self._here)
             self._listeners.clear()
             self._newcomers.clear()
         for listener in everybody:
@@ -181,8 +197,9 @@ class Broadcast:
             watch.version = -1
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version != watch.version:
-            watch.version, watch.moved = version, True
+            watch.moved = True
             self._tell_new(db)
+            watch.version = version  # behind it: what could not be told is told at the next look
         for listener in newcomers:
             self._welcome(db, listener)
         moment = time.monotonic()

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ from chyme.coordinator.asking import ask_again
 from chyme.decide.plan import with_siblings
 from chyme.digester import Digester
 from chyme.errors import ChymeError, UsageError
-from chyme.model import iso
+from chyme.model import Lane, iso
 from chyme.search.search import Search
 from chyme.store import bulk, events, files
 from chyme.store.bulk import Job
@@ -29,7 +30,12 @@ log = logging.getLogger(__name__)
 
 Mode = Literal["reset", "retry", "outdated"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-OUTSTANDING = 50  # files of jobs that are on their way at once: pausing and cancelling leave no more than these to do
+OUTSTANDING = 25  # files of jobs that are on their way at once: pausing and cancelling leave no more than these to do
+SLOW = 20  # beside them, files that take hours or wait for strangers: nobody else is to wait for those
+SLOW_LANES = frozenset({Lane.LONG, Lane.AWAY})
+AT_ONCE = 4  # files that are begun with in one write: others write in between
+LOOK_AGAIN = 10.0  # seconds after which we look again for files that are not slow, where there were none
+SAMPLE = 200  # files of a job by which the others are judged
 BUSY_SECONDS, IDLE_SECONDS = 0.2, 1.0
 KEPT = timedelta(days=30)
 MOST_KEPT = 100
@@ -81,6 +87,8 @@ class Bulk:
         self._clock = clock
         self._wake = wake
         self.begun = threading.Event()  # there may be something to do
+        self._slow = [name for one in rules.registry if one.lane in SLOW_LANES for name in one.outputs]
+        self._only_slow: dict[int, float] = {}  # jobs that had none but slow files left, and when that was seen
 
     def plan(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = "reset") -> Plan:
         """What starting this would do; nothing is changed."""
@@ -133,7 +141,7 @@ class Bulk:
         return self._change(job_id, ("paused",), "running")
 
     def cancel(self, job_id: int) -> Job:
-        """End it; files that it has not begun with are left as they are."""
+        """End it; files that it has not begun with are left as they are, and those on their way end."""
         return self._change(job_id, ("running", "paused"), "cancelled")
 
     def _change(self, job_id: int, leaves: Collection[str], state: str) -> Job:
@@ -153,12 +161,34 @@ class Bulk:
         return self.job(job_id)
 
     def waiting(self) -> int:
-        """Files of running jobs that could be begun with now."""
+        """Files of running jobs whose turn has not come."""
+        return bulk.count_waiting(self._database.read())
+
+    def due(self) -> bool:
+        """Whether a running job has a file that could be begun with now."""
         db = self._database.read()
-        return bulk.count_waiting(db) if bulk.running(db) and bulk.count_asked(db) < OUTSTANDING else 0
+        return any(self._next(db, job) for job in bulk.running(db))
+
+    def to_come(self) -> dict[str, int]:
+        """How many digests of each output the files of running jobs will need whose turn has not come, judged by a few.
+
+        What these digests change in others is not counted.
+        """
+        counts: dict[str, int] = {}
+        db = self._database.read()
+        for job in bulk.running(db):
+            waiting = bulk.all_waiting(db, job.id)
+            some = waiting[:: -(-len(waiting) // SAMPLE)] if waiting else []
+            names = set(self._rules.outputs if job.digesters is None else job.digesters)
+            recipes = [(name, recipe) for name, recipe in self._rules.recipes() if name in names]
+            for name, found in bulk.wanted(db, job.mode, recipes, some) if some else ():
+                more = round(len(found) * len(waiting) / len(some))
+                if more:
+                    counts[name] = counts.get(name, 0) + more
+        return counts
 
     def pump(self) -> bool:
-        """Count off what has ended, and begin with the next files. Whether any job is still open."""
+        """Count off what has ended, and begin with the next files. Whether any job is under way."""
         db = self._database.read()
         jobs = bulk.open_jobs(db)
         moved = False
@@ -166,16 +196,31 @@ class Bulk:
             if any(not one.pending or not one.there for one in bulk.standings(db, job)):
                 self._database.write(lambda db, job=job: self._count_off(db, job))  # type: ignore[misc]
         for job in jobs:
-            free = OUTSTANDING - bulk.count_asked(db)
-            now = iso(self._clock())
-            if job.state == "running" and free > 0 and bulk.next_files(db, job.id, now, 1):
-                self._database.write(lambda db, job=job: self._begin(db, job))  # type: ignore[misc]
+            while job.state == "running" and (some := self._next(db, job)):
+                if not self._database.write(lambda db, job=job, some=some: self._begin(db, job, some)):  # type: ignore[misc]
+                    break
                 moved = True
-            elif not bulk.has_files(db, job.id):
+                self._wake()
+            if job.state != "cancelled" and not bulk.has_files(db, job.id):
                 self._database.write(lambda db, job=job: self._finish(db, job.id))  # type: ignore[misc]
-        if moved:
-            self._wake()
-        return bool(jobs)
+        return moved or any(job.state == "running" or job.under_way for job in jobs)
+
+    def _next(self, db: Connection, job: Job) -> list[int]:
+        """The next few files to begin with, as far as there is room for them."""
+        quick, slow = bulk.count_asked(db, self._slow)
+        room = min(OUTSTANDING - quick, AT_ONCE)
+        if room <= 0:
+            return []
+        now = iso(self._clock())
+        without = [name for name in self._slow if job.digesters is None or name in job.digesters]
+        if slow < SLOW or not without:
+            return bulk.next_files(db, job.id, now, room)
+        if time.monotonic() - self._only_slow.get(job.id, float("-inf")) < LOOK_AGAIN:
+            return []
+        found = bulk.next_files(db, job.id, now, room, without)
+        if not found:
+            self._only_slow[job.id] = time.monotonic()
+        return found
 
     def _count_off(self, db: Connection, job: Job) -> None:
         """Told by what the database says now: another process may have done it."""
@@ -186,17 +231,17 @@ class Bulk:
         bulk.count_off(db, job.id, done, failed, gone)
         self._finish(db, job.id)
 
-    def _begin(self, db: Connection, job: Job) -> None:
-        """The next files, as many as there is room for, in the transaction that marks them."""
+    def _begin(self, db: Connection, job: Job, some: Sequence[int]) -> int:
+        """Begin with these files, unless the job was paused or another process was quicker. Returns with how many."""
         now = iso(self._clock())
         current = bulk.by_id(db, job.id)
-        free = OUTSTANDING - bulk.count_asked(db)
-        if current is None or current.state != "running" or free <= 0:
-            return
-        begun = bulk.next_files(db, job.id, now, free)
+        if current is None or current.state != "running" or bulk.count_asked(db, self._slow)[0] >= OUTSTANDING:
+            return 0
+        begun = bulk.still_waiting(db, job.id, some, now)
         for file_id in begun:
             ask_again(db, self._rules, file_id, job.mode, job.digesters, now)
         bulk.mark_asked(db, job.id, begun)
+        return len(begun)
 
     def _finish(self, db: Connection, job_id: int) -> None:
         now = iso(self._clock())

@@ -29,7 +29,8 @@ FOLDER = "pages"
 FAMILY = "drawing"
 SECONDS = 30.0
 IDLE = 60.0
-WAITING = 8  # people who may wait for a page at the same time
+WAITING = 8  # people who may wait for a page at the same time, in all vaults of a server together
+_places = threading.BoundedSemaphore(WAITING)
 REST = 60.0  # seconds for which nobody tries again what could not be drawn
 CACHE_BYTES = 512 << 20
 JPEG = b"\xff\xd8\xff"
@@ -81,12 +82,12 @@ class Drawing:
         self._import_from = import_from
         self._cache = PageCache(state / FOLDER, cache_bytes)
         self._guard = threading.Lock()
-        self._waiting = 0
         self._under_way: dict[_Key, Future[bytes]] = {}
         self._failed: dict[tuple[str, int], tuple[float, str]] = {}  # until when nobody tries, and why
         self._runner: Runner | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
+        self.waiting = 0  # who wait for a page of this vault
         self.drawings = 0  # how often the child was asked
 
     def page(self, path: str, page: int, width: int) -> Drawn:
@@ -145,9 +146,9 @@ class Drawing:
                 raise NoSuchPage(why_not)
             if self._closed:
                 raise TooBusy("the vault is being closed")
-            if self._waiting >= WAITING:
+            if not _places.acquire(blocking=False):
                 raise TooBusy("many pages are being drawn already; ask again in a moment")
-            self._waiting += 1
+            self.waiting += 1
             answer = self._under_way.get(key)
             mine = answer is None
             if answer is None:
@@ -158,7 +159,8 @@ class Drawing:
             return answer.result()
         finally:
             with self._guard:
-                self._waiting -= 1
+                self.waiting -= 1
+            _places.release()
 
     def _draw(self, key: _Key, file: File, opened: int, answer: Future[bytes]) -> None:
         """Whatever becomes of it, those who wait are told."""

@@ -8,7 +8,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chyme.app.clock import now
@@ -18,6 +18,7 @@ from chyme.engines.vault import STATE, Vault
 from chyme.errors import ChymeError, VaultError
 from chyme.settings import Settings, read_settings
 from chyme.store import marks
+from chyme.watcher import Stopped
 
 IDENTITY = "identity"  # the mark by which rights know a vault, wherever its folder is moved
 NAMELESS = "vault"
@@ -33,12 +34,23 @@ class House:
     identities: dict[str, str]  # by the same name
     doors: Doors
     settings: Settings  # of the server: those of its first vault
+    scans: list[threading.Thread] = field(default_factory=list)
 
     def start(self, tell: Tell) -> None:
         """Begin to digest in every vault. First scans run in the background, so that nobody waits for them."""
         for name, app in self.vaults.items():
             app.start(follow=True)
-            threading.Thread(target=_scan, args=(app, tell), name=f"chyme-first-scan-{name}", daemon=True).start()
+            scan = threading.Thread(target=_scan, args=(app, tell), name=f"chyme-first-scan-{name}", daemon=True)
+            self.scans.append(scan)
+            scan.start()
+
+    def end_scans(self) -> None:
+        """First scans that are under way end early: nobody may read a database that is being closed."""
+        with contextlib.ExitStack() as stack:
+            for app in self.vaults.values():
+                stack.enter_context(app.scanner.interrupted())
+            for scan in self.scans:
+                scan.join()
 
 
 @contextlib.contextmanager
@@ -52,7 +64,9 @@ def open_house(roots: Sequence[Path], settings: Settings | None = None) -> Itera
             vaults[address_name(app.vault.root.name, vaults)] = app
         first = next(iter(vaults.values())).settings
         doors = stack.enter_context(contextlib.closing(Doors(server_folder(first), now)))
-        yield House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first)
+        house = House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first)
+        stack.callback(house.end_scans)
+        yield house
 
 
 @contextlib.contextmanager
@@ -104,6 +118,8 @@ def _refuse_twice(vaults: dict[str, App], app: App) -> None:
 def _scan(app: App, tell: Tell) -> None:
     try:
         app.scan()
+    except Stopped:
+        return
     except ChymeError as error:
         tell(f"{app.vault.root} could not be scanned: {error}")
         return

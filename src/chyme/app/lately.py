@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chyme.decide.moves import DISPLACED, TRASHED
+from chyme.decide.moves import BY_A_PERSON, DISPLACED, TRASHED
 from chyme.store.events import Event
 
 FILE = {
@@ -41,7 +41,8 @@ def in_words(events: Iterable[Event], most: int) -> list[Happened]:
         if path is not None and path.startswith((DISPLACED, TRASHED)):
             continue  # it is at no path
         if type_ == "file" and path and status in FILE:
-            found.setdefault(path, Happened(at, path, FILE[status], linked=status != "vanished"))
+            words = "was deleted" if detail == BY_A_PERSON else FILE[status]
+            found.setdefault(path, Happened(at, path, words, linked=status != "vanished"))
         elif type_ == "document" and path and status in DOCUMENT:
             words, tone = DOCUMENT[status]
             why = detail.replace(f"{path.rpartition('/')[2]}: ", "", 1) if detail else None

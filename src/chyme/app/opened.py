@@ -56,6 +56,8 @@ from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
 
 SETTLE_SECONDS = 2.0
+PATIENCE_SECONDS = 0.5  # to wait for a scan under way
+MOST_PATIENT = 4  # who do so at the same time
 
 
 @contextlib.contextmanager
@@ -121,6 +123,7 @@ class App:
         self.counting = Counting(self)
         self.broadcast = Broadcast(self.database, changed, lambda: self.progress.told().shape())
         self._work: Work | None = None
+        self._patient = threading.BoundedSemaphore(MOST_PATIENT)
 
     def _belongs_here(self) -> None:
         """A state_dir serves one vault: two in one database would take each other's files for vanished."""
@@ -344,8 +347,24 @@ class App:
             return False
         if status is None or not stat.S_ISREG(status.st_mode):
             return False
-        self.scan([inside])
+        self.take_in([unspell(inside)])
         return files.by_path(self.database.read(), path) is not None
+
+    def take_in(self, raw: Sequence[str]) -> None:
+        """Look at files (paths as the disk spells them) at once, or soon: whoever follows the folder waits for no scan.
+
+        A first scan may take hours, and a few who wait for it would be all the server has.
+        """
+        if self._work is None:
+            self.scanner.look(raw)
+            return
+        patient = self._patient.acquire(blocking=False)
+        try:
+            if self.scanner.look_within(raw, PATIENCE_SECONDS if patient else 0.0) is None:
+                self.look_soon(raw)
+        finally:
+            if patient:
+                self._patient.release()
 
     def look_soon(self, raw: Sequence[str]) -> None:
         """Files were put at these paths (as the disk spells them): whoever follows the folder looks at them at once."""

@@ -15,6 +15,7 @@ from chyme.errors import UsageError
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MODE = 0o666  # less what the umask of whoever runs chyme takes away
 DEEPEST = 1000  # bytes of a folder's path: no system opens a path of more than four thousand
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
 
@@ -25,7 +26,11 @@ def folder_parts(app: App, folder: str) -> list[str]:
     parts = [part for part in raw.split("/") if part not in ("", ".")]
     if raw.startswith("/") or ".." in parts or "\0" in raw:
         raise UsageError(f"{folder!r}: is not a folder inside the vault")
-    if len(os.fsencode(raw)) > DEEPEST or any(len(os.fsencode(part)) > 255 for part in parts):
+    try:
+        longest = max(len(os.fsencode(part)) for part in ("", *parts))
+    except UnicodeEncodeError:
+        raise UsageError(f"{folder[:50]!r}: is no text, so no folder is called so; choose another") from None
+    if len(os.fsencode(raw)) > DEEPEST or longest > 255:
         raise UsageError(f"{folder[:50]!r} …: is too long for a folder; choose another")
     if parts and app.scanner.passes_over("/".join(parts)):
         raise UsageError(f"{folder}: chyme passes over this folder, as it is hidden or in .chymeignore; choose another")
@@ -56,7 +61,7 @@ def _below(handle: int, part: str) -> int:
     except NotADirectoryError:
         raise UsageError(f"{part}: is no folder, or a link to one; choose another") from None
     with contextlib.suppress(FileExistsError):
-        os.mkdir(part, 0o755, dir_fd=handle)
+        os.mkdir(part, dir_fd=handle)
     return os.open(part, FOLDER, dir_fd=handle)
 
 
@@ -73,10 +78,9 @@ def write_new(handle: int, name: str, data: bytes) -> bool:
     """Whether the file is there now, whole, and was not before."""
     temporary = hidden_name()
     try:
-        with open(os.open(temporary, NEW, 0o600, dir_fd=handle), "wb") as stream:
+        with open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fchmod(stream.fileno(), 0o644)
             os.fsync(stream.fileno())
         return place(handle, temporary, handle, name)
     finally:
@@ -108,7 +112,7 @@ def place(source: int, temporary: str, handle: int, name: str) -> bool:
 def _take(source: int, temporary: str, handle: int, name: str) -> bool:
     """On disks without hard links: take the name with an empty file, and put the whole one in its place."""
     try:
-        os.close(os.open(name, NEW, 0o644, dir_fd=handle))
+        os.close(os.open(name, NEW, MODE, dir_fd=handle))
     except FileExistsError:
         return False
     os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=handle)

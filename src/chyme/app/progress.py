@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -53,7 +54,7 @@ class Counted:
     """What the database says is left."""
 
     files: int
-    todo: Mapping[str, int]  # by output
+    todo: Mapping[str, int]  # by output, with what running jobs have not asked for yet
     running: int
     again: int
     next_retry: str | None
@@ -103,10 +104,11 @@ class HowFar:
     def _count(self) -> Counted:
         models, when = self._app.ledger.soon()
         with self._app.database.snapshot() as db:
-            todo = remaining.todo(db)
+            todo = Counter(remaining.todo(db))
             running, again = remaining.begun(db)
             retry = min((at for at in (queue.next_retry(db), when) if at), default=None)
             present, _ = files.counts(db)
+        todo.update(self._app.bulk.to_come())
         waits_for = None if todo or running else self._waits_for()
         return Counted(present, todo, running, again + models, retry, waits_for)
 

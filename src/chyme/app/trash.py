@@ -17,7 +17,7 @@ from chyme.app.clock import now
 from chyme.decide.machine_names import without_extension
 from chyme.decide.slugs import numbered
 from chyme.engines.moved import move
-from chyme.engines.vault import spell, unspell
+from chyme.engines.vault import is_state, spell, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
 from chyme.store import files
@@ -76,8 +76,13 @@ class Trash:
         """Put these files back where they were, or beside whoever is there now. Nothing is digested again."""
         with self._opened() as trash:
             wanted = [self._wanted(trash, id_) for id_ in dict.fromkeys(ids)]
-            back = [self._bring_back(trash, trashed) for trashed, _ in wanted]
-        self._app.scan([one.path for one in back])
+            back: list[BroughtBack] = []
+            try:
+                for trashed, _ in wanted:
+                    back.append(self._bring_back(trash, trashed))
+            finally:  # those before one that cannot be brought back are there
+                if back:
+                    self._app.take_in([unspell(one.path) for one in back])
         return back
 
     def empty(self, ids: Sequence[str] | None = None) -> int:
@@ -87,7 +92,8 @@ class Trash:
             found = [self._wanted(trash, id_) for id_ in wanted]
             for trashed, _ in found:
                 _delete(trash, trashed.id)
-            self._forget_all_but({each[1] for id_ in _ids(trash) if (each := self._noted(trash, id_))})
+            aside = files.in_trash(self._app.database.read())  # before the notes: a file has its note first
+            self._forget(aside, {each[1] for id_ in _ids(trash) if (each := self._noted(trash, id_))})
         self._app.drawing.forget_gone()
         return len(found)
 
@@ -109,14 +115,16 @@ class Trash:
                 _write_note(trash, trashed, file.id)
                 try:
                     os.mkdir(id_, 0o700, dir_fd=trash)
-                    self._app.intake.set_aside(file)
+                    if not self._app.intake.set_aside(file):
+                        raise FileNotFoundError  # it is elsewhere by now
                     with _inside(trash, id_) as there:
                         move(here, name, there, name)
+                    self._app.intake.set_aside(file)  # a scan may have come upon it in between, and know it again
                 except BaseException:
                     _delete(trash, id_, keep_files=True)
                     raise
         except OSError as error:
-            self._app.scan([file.path])  # whatever is there is known again
+            self._app.take_in([raw])  # whatever is there is known again
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 raise UsageError(f"{file.path}: is not there any more") from error
             reason = error.strerror or type(error).__name__
@@ -142,9 +150,9 @@ class Trash:
         path = f"{folder}/{free}" if folder else free
         return BroughtBack(trashed.id, trashed.path, spell(path)[0])
 
-    def _forget_all_but(self, kept: set[int]) -> None:
+    def _forget(self, aside: Sequence[File], kept: set[int]) -> None:
         """What was known about files goes with them, unless they turned up elsewhere; also after tidying by hand."""
-        for file in files.in_trash(self._app.database.read()):
+        for file in aside:
             if file.id not in kept:
                 self._app.intake.purge(file)
 
@@ -166,8 +174,8 @@ class Trash:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         parts = unspell(path).split("/")
-        if not all(parts) or {".", ".."} & set(parts) or "\0" in path:
-            return None
+        if not all(parts) or {".", ".."} & set(parts) or "\0" in path or any(map(is_state, parts)):
+            return None  # a backup may have brought it along
         return Trashed(id_, path, str(at), int(size)), int(file_id)
 
     @contextlib.contextmanager

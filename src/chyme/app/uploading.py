@@ -17,7 +17,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from chyme.app.arriving import FULL, MB, Arrived, Uploaded, name_all, why_not
 from chyme.app.opened import App
-from chyme.app.placing import DEEPEST, NEW, folder_parts
+from chyme.app.placing import DEEPEST, MODE, NEW, folder_parts
 from chyme.decide.upload_names import kept_folder, kept_name, sent_name, sent_path
 from chyme.engines.vault import unspell
 from chyme.errors import DiskFull, UsageError, VaultError
@@ -139,7 +139,7 @@ class Receiving:
             self._results.append(Uploaded(shown, None, 0, problem=str(error)))
             return
         self._coming = Arrived(shown, folder, wanted, str(len(self._results)), 0, "")
-        self._stream = os.fdopen(os.open(self._aside / self._coming.aside, NEW, 0o600), "wb")
+        self._stream = os.fdopen(os.open(self._aside / self._coming.aside, NEW, MODE), "wb")
         self._hash = hashlib.sha256()
 
     def _wanted(self, field: str, name: str) -> tuple[tuple[str, ...], str]:
@@ -163,7 +163,6 @@ class Receiving:
         if self._coming is not None and self._stream is not None:
             self._stream.flush()
             size = self._stream.tell()
-            os.fchmod(self._stream.fileno(), 0o644)
             os.fsync(self._stream.fileno())
             self._stream.close()
             self._results.append(replace(self._coming, size=size, hash=self._hash.hexdigest()))

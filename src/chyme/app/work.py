@@ -50,6 +50,7 @@ class Progress:
     work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
     paused: str | None
     next_retry: str | None
+    later: int = 0  # files of jobs that can only be begun with when others have ended
 
 
 class Work:
@@ -146,15 +147,18 @@ class Work:
         db = self._app.database.read()
         counts = queue.unfinished(db) if self._among is None else queue.unfinished_among(db, self._among)
         todo, running, again = counts
+        of_jobs = self._app.bulk.waiting() if self._among is None else 0
+        due = of_jobs > 0 and self._app.bulk.due()
         models, when = self._app.ledger.soon(self._among)
         return Progress(
-            todo + len(self.supervisor.wished_for()) + (self._app.bulk.waiting() if self._among is None else 0),
+            todo + len(self.supervisor.wished_for()) + (of_jobs if due else 0),
             running,
             again + models,
             self.watcher.unsettled,
             tuple(self.coordinator.at_work.running.values()),
             self.supervisor.paused or self.coordinator.paused,
             min((at for at in (queue.next_retry(db), when) if at), default=None),
+            0 if due else of_jobs,
         )
 
     def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import joining, settling, tagging, transitions
 from chyme.coordinator.rules import Rules
-from chyme.decide.moves import Move, displaced, trashed
+from chyme.decide.moves import BY_A_PERSON, Move, displaced, trashed
 from chyme.model import File, Seen, iso
 from chyme.store import (
     dictionary,
@@ -61,6 +61,7 @@ class Intake:
             files.update_stamp(db, known.id, seen.stamp, now)
             if known.vanished_at is not None:
                 queue.hold(db, known.id, False)
+                settling.project(db, self._rules, known, digests.of_file(db, known.id), now)
                 events.tell(db, now, "file", known.id, known.path, None, "returned")
             return
         else:
@@ -101,6 +102,8 @@ class Intake:
         moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
         if moved is not None and document is not None:
             names.write(db, moved, document.title, document.tags, document.summary)
+            if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
+                settling.project(db, self._rules, moved, digests.of_file(db, moved.id), now)
         events.tell(db, now, "file", file.id, seen.path, None, "moved")
 
     def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
@@ -108,11 +111,11 @@ class Intake:
         sqlar.move(db, file.path, path)
         digests.move(db, file.id, sqlar.path_hash(file.path), sqlar.path_hash(path))
 
-    def _hide(self, db: Connection, file: File, now: str) -> bool:
+    def _hide(self, db: Connection, file: File, now: str, why: str | None = None) -> bool:
         hidden = files.vanish(db, file.id, now)
         if hidden:
             queue.hold(db, file.id, True)
-            events.tell(db, now, "file", file.id, file.path, None, "vanished")
+            events.tell(db, now, "file", file.id, file.path, None, "vanished", why)
         return hidden
 
     def vanish(self, lost: Sequence[File]) -> int:
@@ -145,7 +148,8 @@ class Intake:
             if present is None or present.path != file.path:
                 return False
             self._rename(db, present, trashed(present), present.escaped, now)
-            return self._hide(db, present, now)
+            self._hide(db, present, now, BY_A_PERSON)
+            return True
 
         return self._database.write(put_away)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.coordinator.rules import Rules
-from chyme.decide.documents import CLASSIFIERS, PRIMARY
+from chyme.coordinator.settling import project
+from chyme.decide.documents import CLASSIFIERS, PRIMARY, unreadable
 from chyme.errors import Category, UsageError
 from chyme.model import Digest, File, Kind, Status, Wish
 from chyme.store import digests, documents, events, files, requests
@@ -41,7 +42,8 @@ def reprocess(
         rows, document = digests.of_file(db, file.id), documents.of_file(db, file.id)
         if _unsupported(file, rows):
             return Reprocessing(None, skipped=True)
-        kind, wish = _job(rules, file, document.state if document else "processing")
+        state = document.state if document else "processing"
+        kind, wish = _job(rules, file, "failed" if unreadable(file.kind, rows.values()) else state)
         job_id = f"{kind}_{vault}_{path}"
         waiting = any(one == wish for _, one in requests.of_file(db, file.id))
         # A document under way is neither completed nor waits for its classification, so no reset comes upon another.
@@ -49,6 +51,8 @@ def reprocess(
         if needed and not waiting:
             requests.add(db, file.id, wish, now)
             events.tell(db, now, "document", file.id, path, detail=f"asked for: {job_id}")
+        elif not needed:
+            project(db, rules, file, rows, now)  # nothing is left to make: its state may have stood still
         return Reprocessing(job_id)
 
     done = database.write(ask)

@@ -10,7 +10,10 @@ from typing import Any
 
 from chyme.store.outdated import NOT_OUTDATED, OUTDATED
 
-_COLUMNS = "id, what, mode, digesters, state, total, done, failed, left_out, created_at, finished_at"
+_COLUMNS = """
+    id, what, mode, digesters, state, total, done, failed, left_out, created_at, finished_at,
+    (SELECT count(*) FROM job_files f INDEXED BY job_files_asked WHERE f.job_id = jobs.id AND f.asked = 1)
+"""
 _ON_THEIR_WAY = """(status IN ('todo', 'in-progress') OR (status = 'failed' AND settled = 0))"""
 # For each mode, digests that would be made again; each part is answered from an index of its own.
 _WANTED = {
@@ -41,6 +44,7 @@ class Job:
     left_out: int
     created_at: str
     finished_at: str | None
+    under_way: int  # files that were begun with and are not finished; also when it was paused or cancelled meanwhile
 
     @property
     def left(self) -> int:
@@ -96,9 +100,9 @@ def add(
     """A new job; one without files is done."""
     state = "running" if file_ids else "done"
     row = db.execute(
-        f"""
+        """
         INSERT INTO jobs (key, what, mode, digesters, state, total, created_at, finished_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
         """,
         (key, what, mode, None if digesters is None else json.dumps(list(digesters)), state, len(file_ids), now,
          None if file_ids else now),
@@ -107,7 +111,9 @@ def add(
         "INSERT INTO job_files (job_id, file_id) SELECT ?, value FROM json_each(?) ORDER BY value",
         (row[0], json.dumps(list(file_ids))),
     )
-    return _job(row)
+    job = by_id(db, row[0])
+    assert job is not None
+    return job
 
 
 def by_id(db: Connection, job_id: int) -> Job | None:
@@ -139,8 +145,15 @@ def running(db: Connection) -> list[Job]:
 
 
 def open_jobs(db: Connection) -> list[Job]:
-    """The jobs that are not over, oldest first: of a paused one, files that were asked for may still end."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM jobs WHERE state IN ('running', 'paused') ORDER BY id")
+    """The jobs that are not over, or have files that were asked for and may still end; oldest first."""
+    rows = db.execute(
+        f"""
+        SELECT {_COLUMNS} FROM jobs
+         WHERE state IN ('running', 'paused')
+            OR (state = 'cancelled' AND EXISTS (SELECT 1 FROM job_files f WHERE f.job_id = jobs.id))
+         ORDER BY id
+        """
+    )
     return [_job(row) for row in rows]
 
 
@@ -153,18 +166,47 @@ def change_state(db: Connection, job_id: int, leaves: Collection[str], state: st
     return count == 1
 
 
-def next_files(db: Connection, job_id: int, now: str, limit: int) -> list[int]:
-    """The next files whose turn it is; those that somebody is at work on come later."""
+def next_files(db: Connection, job_id: int, now: str, limit: int, without: Collection[str] = ()) -> list[int]:
+    """The next files whose turn it is; those that somebody is at work on come later.
+
+    Only files of which none of the outputs `without` is made.
+    """
     rows = db.execute(
         """
         SELECT file_id FROM job_files
          WHERE job_id = :job AND asked = 0
            AND NOT EXISTS (SELECT 1 FROM processing_locks l
                             WHERE l.file_id = job_files.file_id AND l.lease_until > :now)
+           AND (:names = '[]'
+                OR NOT EXISTS (SELECT 1 FROM digests d INDEXED BY digests_of_file
+                                WHERE d.file_id = job_files.file_id
+                                  AND d.digester IN (SELECT value FROM json_each(:names))
+                                  AND NOT (d.status = 'skipped' AND d.error = 'not applicable')))
          ORDER BY file_id LIMIT :limit
         """,
-        {"job": job_id, "now": now, "limit": limit},
+        {"job": job_id, "now": now, "limit": limit, "names": json.dumps(list(without))},
     )
+    return [row[0] for row in rows]
+
+
+def still_waiting(db: Connection, job_id: int, file_ids: Iterable[int], now: str) -> list[int]:
+    """Those of these files that nobody has begun with since."""
+    rows = db.execute(
+        """
+        SELECT file_id FROM job_files
+         WHERE job_id = ? AND file_id IN (SELECT value FROM json_each(?)) AND asked = 0
+           AND NOT EXISTS (SELECT 1 FROM processing_locks l
+                            WHERE l.file_id = job_files.file_id AND l.lease_until > ?)
+         ORDER BY file_id
+        """,
+        (job_id, json.dumps(list(file_ids)), now),
+    )
+    return [row[0] for row in rows]
+
+
+def all_waiting(db: Connection, job_id: int) -> list[int]:
+    """All files of a job whose turn has not come."""
+    rows = db.execute("SELECT file_id FROM job_files WHERE job_id = ? AND asked = 0 ORDER BY file_id", (job_id,))
     return [row[0] for row in rows]
 
 
@@ -173,10 +215,19 @@ def has_files(db: Connection, job_id: int) -> bool:
     return db.execute("SELECT 1 FROM job_files WHERE job_id = ? LIMIT 1", (job_id,)).fetchone() is not None
 
 
-def count_asked(db: Connection) -> int:
-    """How many files of all jobs are on their way."""
-    row = db.execute("SELECT count(*) FROM job_files INDEXED BY job_files_asked WHERE asked = 1").fetchone()
-    return int(row[0])
+def count_asked(db: Connection, slow: Collection[str] = ()) -> tuple[int, int]:
+    """How many files of all jobs are on their way: those of which no output of `slow` is being made, and the others."""
+    row = db.execute(
+        f"""
+        SELECT count(*), coalesce(sum(EXISTS (
+                   SELECT 1 FROM digests d INDEXED BY digests_of_file
+                    WHERE d.file_id = job_files.file_id AND d.digester IN (SELECT value FROM json_each(:slow))
+                      AND {_ON_THEIR_WAY})), 0)
+          FROM job_files INDEXED BY job_files_asked WHERE asked = 1
+        """,
+        {"slow": json.dumps(list(slow))},
+    ).fetchone()
+    return int(row[0]) - int(row[1]), int(row[1])
 
 
 def count_waiting(db: Connection) -> int:
@@ -240,7 +291,7 @@ def finish(db: Connection, job_id: int, now: str) -> bool:
 
 def forget_files(db: Connection, job_id: int) -> None:
     """Whatever of a job has not had its turn never has it."""
-    db.execute("DELETE FROM job_files WHERE job_id = ?", (job_id,))
+    db.execute("DELETE FROM job_files WHERE job_id = ? AND asked = 0", (job_id,))
 
 
 def prune(db: Connection, before: str, most: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import sqlite3
@@ -19,12 +20,15 @@ from chyme.store.writer import Writer
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 FILE_NAME = "vault.db"
 SCHEMA = "migrations"  # the folder of its migrations
 BUSY_SECONDS = 30.0
 READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
 CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
+LARGE = 100 << 20  # bytes from which whoever waits for a new schema is told why
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
 )
@@ -179,6 +183,8 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int,
         )
     due = [step for step in steps if step[0] > version]
     if due and version > 0:
+        if path.stat().st_size >= LARGE:
+            log.warning("%s is brought up to date, with a copy of it before; this may take a minute", path)
         _copy_aside(db, path, version)  # once: a step that fails is undone, and a large vault is not copied for each
     for number, name, script in due:
         _apply(db, number, name, script)

@@ -152,6 +152,7 @@ def settle_otherwise(
                provider = :provider, retry_at = :retry, duration_ms = coalesce(:ms, duration_ms), run_id = NULL,
                deadline = NULL,
                content_hash = CASE WHEN :settled THEN NULL ELSE content_hash END,
+               asked = CASE WHEN :settled THEN 0 ELSE asked END,
                priority = CASE WHEN :status = 'failed' THEN max(priority, 2) ELSE priority END, updated_at = :now
          WHERE file_id = :file AND digester = :name
         """,
@@ -169,7 +170,8 @@ def asked_for(db: Connection, file_id: int, beyond: bool) -> bool:
     row = db.execute(
         """
         SELECT 1 FROM digests
-         WHERE file_id = ? AND status = 'todo' AND (asked = 1 OR (? AND priority = ? AND weight >= ?))
+         WHERE file_id = ? AND ((asked = 1 AND (status = 'todo' OR (status = 'failed' AND settled = 0)))
+                                OR (status = 'todo' AND ? AND priority = ? AND weight >= ?))
         """,
         (file_id, int(beyond), PERSON, LANE),
     ).fetchone()

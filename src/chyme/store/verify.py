@@ -120,6 +120,12 @@ _QUESTIONS = {
            AND d.content ->> '$.passages' <> (SELECT count(*) FROM semantic_passages p
                                                WHERE p.file_id = d.file_id AND p.embedder_id = e.id)
     """,
+    "documents that wait though nothing is left to make": """
+        SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE d.state = 'processing' AND f.vanished_at IS NULL
+           AND EXISTS (SELECT 1 FROM digests g WHERE g.file_id = f.id)
+           AND NOT EXISTS (SELECT 1 FROM digests g WHERE g.file_id = f.id AND g.settled = 0)
+    """,
     "embedders of which not exactly one serves": """
         SELECT model FROM embedders WHERE (SELECT count(*) FROM embedders WHERE serves = 1) <> 1
     """,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from chyme.coordinator import Intake
-from chyme.decide.moves import Move, origin
+from chyme.decide.moves import TRASHED, Move, origin
 from chyme.engines.vault import Vault, stamp_of, unspell
 from chyme.errors import ChymeError
 from chyme.model import File, Seen, Stamp
@@ -174,6 +174,8 @@ class Landing:
         report.moved += 1
         if _extension(file.path) != _extension(found.path):
             self._look_into(found)
+        if file.path.startswith(TRASHED):
+            self.flush()  # it may be on its way into the trash: who puts it there looks after it only for a moment
 
     def _look_into(self, found: Found) -> None:
         """Another extension may make it another kind of file."""

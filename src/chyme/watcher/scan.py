@@ -114,12 +114,24 @@ class Scanner:
         if ignore.FILE_NAME in wanted:
             return self.scan()
         with self._one_at_a_time:
-            self._landing.begin()
-            turn = _Round(moving=self._landing.forget_moving(wanted))
-            for raw in wanted:
-                self._look_at(raw, turn)
-            self._finish(turn)
-            return turn.report
+            return self._look(wanted)
+
+    def look_within(self, paths: Iterable[str], seconds: float) -> Report | None:
+        """The same for files, unless a round is under way that does not end so soon: it may take hours."""
+        if not self._one_at_a_time.acquire(timeout=seconds):
+            return None
+        try:
+            return self._look(list(paths))
+        finally:
+            self._one_at_a_time.release()
+
+    def _look(self, wanted: list[str]) -> Report:
+        self._landing.begin()
+        turn = _Round(moving=self._landing.forget_moving(wanted))
+        for raw in wanted:
+            self._look_at(raw, turn)
+        self._finish(turn)
+        return turn.report
 
     def call_when_moving(self, look_again: Callable[[], None]) -> None:
         """Whoever keeps calling `settle` wants to know when there is something to settle."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
@@ -30,6 +31,8 @@ class _Mcp:
 
     @cached_property
     def _server(self) -> Any:
+        import mcp.server.streamable_http_manager  # noqa: F401  # here, because this runs beside the loop
+
         from chyme.mcp.server import create_server  # half a second and 20 MB that a server without assistants saves
 
         return create_server(self._app)._lowlevel_server  # what the SDK's own HTTP application is made of
@@ -39,10 +42,11 @@ class _Mcp:
             answer = problem(405, "an assistant asks here by POST; docs/assistants.md tells how", {"Allow": "POST"})
             await answer(scope, receive, send)
             return
+        server = await to_thread.run_sync(lambda: self._server)  # others are answered while it is imported
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         manager = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, max_request_body_size=REQUEST_BYTES
+            server, json_response=True, stateless=True, max_request_body_size=REQUEST_BYTES
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)

@@ -11,12 +11,12 @@ from fastapi.responses import JSONResponse
 from chyme.app import App
 from chyme.web.not_found import known
 
-WAITERS = 8
+WAITERS = 8  # of all vaults together: they take threads that answer everybody else
+_waiters = threading.BoundedSemaphore(WAITERS)
 
 
 def add_routes(api: FastAPI, app: App) -> None:
     """Add these routes to the HTTP face of an opened vault."""
-    waiters = threading.BoundedSemaphore(WAITERS)
 
     @api.get("/api/status")
     def status() -> dict[str, Any]:
@@ -43,11 +43,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> dict[str, Any] | JSONResponse:
         """Reset and process a file; with wait=false, or when many wait already, in the background."""
         known(app, path)
-        if not wait or not waiters.acquire(blocking=False):
+        if not wait or not _waiters.acquire(blocking=False):
             app.request_again(path, digester or ())
             return JSONResponse({"path": path, "queued": True}, 202)
         try:
             app.digest_again(path, digester or ())
         finally:
-            waiters.release()
+            _waiters.release()
         return app.documents.show(path)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from chyme.app import App
 from chyme.app.export import TABLE, table
 
+LINES = 500
 CSV = "text/csv; charset=utf-8"
 
 
@@ -22,4 +26,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     def documents() -> StreamingResponse:
         """All documents as CSV, in which no spreadsheet finds a formula."""
         headers = {"Content-Disposition": f'attachment; filename="{TABLE}"'}
-        return StreamingResponse(map(str.encode, table(app)), media_type=CSV, headers=headers)
+        return StreamingResponse(_together(table(app)), media_type=CSV, headers=headers)
+
+
+def _together(lines: Iterable[str]) -> Iterator[bytes]:
+    """Many lines at a time: each piece is another turn of the loop that everybody shares."""
+    rest = iter(lines)
+    while some := list(islice(rest, LINES)):
+        yield "".join(some).encode()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import socket
 
 import click
@@ -11,6 +13,8 @@ import uvicorn
 from chyme.app.house import House
 from chyme.errors import UsageError
 from chyme.web.house import addresses_of, create_house
+
+BACKLOG = 2048
 
 
 def run(house: House, host: str, port: int, as_json: bool = False) -> None:
@@ -21,7 +25,7 @@ def run(house: House, host: str, port: int, as_json: bool = False) -> None:
             "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"
         )
     answers = create_house(house, host)
-    listener = _listen(host, port)
+    listener = listener_at(host, port)
     try:
         address = f"http://{_written(host)}:{listener.getsockname()[1]}"
         house.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
@@ -35,6 +39,7 @@ def run(house: House, host: str, port: int, as_json: bool = False) -> None:
             proxy_headers=False,  # the door decides whom to believe
             server_header=False,
         )
+        logging.getLogger("uvicorn.error").addFilter(_was_not_cancelled)
         _Server(config, house).run(sockets=[listener])
     finally:
         listener.close()
@@ -53,13 +58,20 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _was_not_cancelled(record: logging.LogRecord) -> bool:
+    """Whoever was still uploading when the server ended is no error of ours to tell pages about."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+def listener_at(host: str, port: int) -> socket.socket:
+    """Where visitors knock; from now on they are heard."""
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle's delay on
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((plain, port))
+        listener.listen(BACKLOG)  # whoever reads the address may come at once
     except OSError as error:
         listener.close()
         raise UsageError(

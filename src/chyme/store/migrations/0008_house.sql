@@ -28,8 +28,9 @@ CREATE TABLE job_files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_files_asked ON job_files (job_id, file_id) WHERE asked = 1;
 
--- Somebody wants it made, not copied from an equal file, though nobody waits for it.
-ALTER TABLE digests ADD COLUMN asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1));
+-- Somebody wants it made (1), not copied from an equal file, though nobody waits for it. Without a CHECK, for which
+-- every row of a large vault would be read.
+ALTER TABLE digests ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
 
 -- Of the many digests that are skipped, the few that may be made when they are asked for.
 CREATE INDEX digests_not_produced ON digests (digester) WHERE status = 'skipped' AND error <> 'not applicable';

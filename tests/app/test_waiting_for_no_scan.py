@@ -1,0 +1,68 @@
+"""Whoever asks for a file, or deletes one, does not wait until a scan has ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from described_vault import listed, put
+
+from chyme.app import App, open_app
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def scanning(app: App) -> Iterator[threading.Event]:
+    """A vault of which a scan does not come to its end until told so."""
+    put(app, "known.txt")
+    app.start(follow=True, among=frozenset())
+    under_way, go_on = threading.Event(), threading.Event()
+
+    def hold_on(_count: int) -> None:
+        under_way.set()
+        go_on.wait()
+
+    scan = threading.Thread(target=lambda: app.scan(progress=hold_on))
+    scan.start()
+    assert under_way.wait(30)
+    yield go_on
+    go_on.set()
+    scan.join()
+
+
+def answers(question: Callable[[], object]) -> object:
+    """What is answered while the scan is under way."""
+    found: list[object] = []
+    asking = threading.Thread(target=lambda: found.append(question()), daemon=True)
+    asking.start()
+    asking.join(20)
+    assert found, "it waits for the scan"
+    return found[0]
+
+
+def test_a_file_that_is_not_taken_in_yet_is_unknown_for_now(app: App, scanning: threading.Event) -> None:
+    new = app.vault.root / "new.txt"
+    new.write_text("new")
+    os.utime(new, (1, 1))
+    assert answers(lambda: app.knows("new.txt")) is False
+    assert answers(lambda: app.knows("known.txt")) is True
+
+
+def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning: threading.Event) -> None:
+    (trashed,) = app.trash.put(["known.txt"])
+    answers(lambda: app.trash.bring_back([trashed.id]))
+    assert (app.vault.root / "known.txt").exists()
+    scanning.set()
+    for _ in range(300):
+        if listed(app) == ["known.txt"]:
+            return
+        threading.Event().wait(0.1)
+    raise AssertionError("nobody looked at it")

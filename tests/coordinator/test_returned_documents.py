@@ -1,0 +1,53 @@
+"""A document whose file went while it was being digested, and came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from coordinating import Bench, Told
+
+from chyme.coordinator.reprocessing import reprocess
+from chyme.digester import Source
+from chyme.model import Output, Wish, iso
+from chyme.store import documents, verify
+
+TITLED = [Output("classify-document", '{"title": "told", "tags": []}')]
+
+
+@pytest.mark.parametrize("deleted", [True, False], ids=["deleted here", "taken away by somebody"])
+def test_a_document_that_went_while_it_was_digested_does_not_stand_still(
+    bench: Callable[..., Bench], deleted: bool
+) -> None:
+    classify = Told("classify-document", lambda _source: TITLED)
+    vault = bench(classify)
+    note = vault.drop("note.txt")
+    vault.process(note)
+    away = vault.root.parent / "elsewhere.txt"
+
+    def go(_source: Source) -> list[Output]:
+        if deleted:
+            vault.intake.set_aside(vault.file_of(note))
+        (vault.root / "note.txt").rename(away)
+        vault.scanner.scan()
+        return TITLED
+
+    classify.make = go
+    vault.coordinator.process_file(note, Wish(True, ("classify-document",)), wait=True)
+    assert vault.file_of(note).vanished_at is not None
+    away.rename(vault.root / "note.txt")
+    vault.scanner.scan()
+    assert vault.file_of(note).path == "note.txt"
+    assert (vault.digest(note, "classify-document")[0], vault.state(note)) == ("completed", "completed")
+
+
+def test_retry_helps_a_document_that_stands_still(bench: Callable[..., Bench]) -> None:
+    vault = bench(Told("classify-document", lambda _source: TITLED))
+    note = vault.drop("note.txt")
+    vault.process(note)
+    vault.database.write(lambda db: documents.stand(db, note, "processing", "waiting for tags", False, "now"))
+    told = vault.database.write(verify.problems)
+    assert "documents that wait though nothing is left to make: note.txt" in told
+    reprocess(vault.database, vault.rules, "home", "note.txt", iso(vault.clock.now), lambda: None)
+    assert vault.state(note) == "completed"
+    assert vault.database.write(verify.problems) == []
