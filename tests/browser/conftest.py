@@ -12,7 +12,7 @@ from visiting import DESKTOP, PHONE, visit
 from chyme.engines.browser.program import browser_program
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, and other files of tests want their own
 def browser() -> Iterator[Browser]:
     program = browser_program("auto")
     if program is None:

@@ -135,16 +135,18 @@ def test_escape_leaves_the_title_alone_and_focus_where_it_was(house: House, page
     expect(page.get_by_role("button", name="Edit the title")).to_be_focused()
 
 
-def test_a_date_that_makes_no_sense_is_refused_and_the_old_one_stays(house: House, page: Page) -> None:
+def test_a_date_that_makes_no_sense_stays_to_be_mended_with_the_reason(house: House, page: Page) -> None:
     page.expected_errors = ["400 (Bad Request)"]  # type: ignore[attr-defined]
     page.goto(at(house, "people.csv"))
     page.get_by_role("button", name="Edit the date").click()
     page.get_by_label("Date, as in").fill("tomorrow")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("is no date")).to_be_visible()
-    expect(page.locator("[data-field=date]")).to_contain_text("none")
-    page.get_by_role("button", name="Edit the date").click()
+    expect(page.get_by_role("alert")).to_contain_text("is no date")
+    expect(page.get_by_label("Date, as in")).to_have_value("tomorrow")
+    expect(page.get_by_label("Date, as in")).to_be_focused()
+    check_a11y(page)
     page.get_by_label("Date, as in").fill("2024-05")
+    expect(page.get_by_role("alert")).to_have_count(0)
     page.keyboard.press("Enter")
     eventually(lambda: house.document("people.csv")["date"] == "2024-05")
     page.locator(".toast-action").last.click()
@@ -160,6 +162,51 @@ def test_tags_are_given_and_taken(house: House, page: Page) -> None:
     page.get_by_role("button", name="Remove the tag harbour").click()
     expect(page.get_by_role("button", name="Remove the tag harbour")).to_have_count(0)
     eventually(lambda: "harbour" not in house.document("minutes.docx")["tags"])
+
+
+def test_a_tag_that_is_refused_stays_in_its_field_with_the_reason(house: House, page: Page) -> None:
+    page.expected_errors = ["400 (Bad Request)"]  # type: ignore[attr-defined]
+    page.goto(at(house, "minutes.docx"))
+    page.get_by_label("Add a tag").fill("one, two")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Add a tag")).to_have_value("one, two")
+    expect(page.locator(".tag-list")).not_to_contain_text("one, two")
+
+
+def test_undo_while_a_field_is_being_edited_shows_what_it_did(house: House, page: Page) -> None:
+    page.goto(at(house, "IMG_0001.bin"))
+    page.get_by_label("Add a tag").fill("Lighthouse")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Remove the tag lighthouse")).to_be_visible()
+    page.get_by_role("button", name="Edit the date").click()
+    page.get_by_role("button", name="Undo the last change").click()
+    expect(page.get_by_role("button", name="Remove the tag lighthouse")).to_have_count(0)
+    expect(page.get_by_label("Date, as in")).to_have_count(0)
+    expect(page.locator("[data-part=details] :focus")).to_have_count(1)
+
+
+def test_a_retry_that_fails_again_says_so_and_one_stays_where_one_was(house: House, page: Page) -> None:
+    page.goto(at(house, "broken.pdf"))
+    page.get_by_role("button", name="Retry processing").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("It is being tried again")).to_be_visible()
+    expect(page.get_by_text("It failed again: ")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Retry processing")).to_be_focused()
+
+
+def test_a_file_that_goes_while_one_looks_at_it_says_where_it_is_now(house: House, page: Page) -> None:
+    page.expected_errors = ["404"]  # type: ignore[attr-defined]
+    house.drop("wanderer.md", "# A wanderer\n\nIt never stays.")
+    eventually(lambda: house.http.get("/api/digest/wanderer.md").status_code == 200)
+    house.settled()
+    page.goto(at(house, "wanderer.md"))
+    (house.vault / "wanderer.md").rename(house.vault / "notes/wanderer.md")
+    expect(page.get_by_role("heading", name="This file is not here any more")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
+    eventually(lambda: house.http.get("/api/digest/notes/wanderer.md").status_code == 200)
+    page.get_by_role("link", name="To its new place").click()
+    expect(page.locator("h1")).to_have_text("A wanderer")
 
 
 def test_a_failure_is_red_and_says_what_next(house: House, dark: Page) -> None:
@@ -180,6 +227,7 @@ def test_a_failed_digest_is_run_again_and_completes_before_ones_eyes(house: Hous
     (house.chyme.folder / "in the way").unlink()
     card.get_by_role("button", name="Re-run").click()
     expect(card.locator(".badge")).to_have_text("completed", timeout=60_000)
+    expect(card.get_by_role("button", name="Re-run")).to_be_focused()
     expect(card).to_have_attribute("data-status", "completed")
     expect(page.get_by_label("Add a tag")).to_have_value("half a ta")
     card.get_by_text("What it holds").click()
@@ -272,6 +320,19 @@ def test_a_deleted_file_comes_back(house: House, page: Page) -> None:
     page.get_by_role("button", name="Bring it back").click()
     expect(page.locator("h1")).to_have_text("Passing")
     assert (house.vault / "passing.md").exists()
+
+
+def test_the_way_back_from_a_renamed_file_leads_past_its_old_name(house: House, page: Page) -> None:
+    house.drop("scan0001.md", "# The lighthouse keeper\n\nHe counts the ships.")
+    eventually(lambda: house.http.get("/api/digest/scan0001.md").status_code == 200)
+    house.settled()
+    page.goto(f"{house.base}/tags")
+    page.goto(at(house, "scan0001.md"))
+    page.get_by_role("button", name="Rename it").click()
+    expect(page.locator("#toasts")).to_contain_text("It is called")
+    expect(page).to_have_url(re.compile("lighthouse-keeper"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("/tags$"))
 
 
 def test_a_file_that_is_not_here_says_so(house: House, page: Page) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -237,7 +239,7 @@ def test_everything_can_be_done_from_the_keyboard(house: House, page: Page) -> N
     page.get_by_role("button", name="Undo").press("Enter")
     expect(page.locator(card("parts/part 02.dat"))).to_be_visible(timeout=30_000)
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Select the file")
+    expect(page.get_by_role("dialog", name="Help and keys")).to_contain_text("Select the file")
     page.keyboard.press("Escape")
     page.keyboard.press("g")
     page.keyboard.press("a")
@@ -247,7 +249,7 @@ def test_everything_can_be_done_from_the_keyboard(house: House, page: Page) -> N
 def test_a_selection_or_all_that_was_found_is_digested_again_after_a_look_at_the_cost(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=letters")
     page.locator(card("letters/harbour.md")).locator("[data-select]").check(force=True)
-    page.get_by_role("button", name=re.compile("^All ")).click()
+    page.get_by_role("button", name=re.compile("^Select all ")).click()
     page.get_by_role("button", name="Digest again").click()
     dialog = page.get_by_role("dialog", name="Digest again")
     expect(dialog.locator("[data-plan]")).to_contain_text("will be made again")
@@ -273,7 +275,148 @@ def test_on_a_phone_two_columns_a_bar_below_and_filters_in_a_sheet(house: House,
     phone.locator("#filters").get_by_role("button", name="Close").tap()
     expect(phone.locator("#filters")).to_be_hidden()
     phone.get_by_role("button", name="More").tap()
-    expect(phone.get_by_role("dialog", name="More").get_by_role("link", name="Tags")).to_be_visible()
+    more = phone.get_by_role("dialog", name="More")
+    expect(more.get_by_role("link", name="Tags")).to_be_visible()
+    expect(more.get_by_role("link", name="Trash")).to_be_visible()
+    more.get_by_role("button", name="Help").tap()
+    expect(phone.get_by_role("dialog", name="Help and keys")).to_contain_text("kind:image")
+
+
+def test_counts_follow_what_comes_and_goes(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=counted")
+    house.drop("counted/below/one.md", "The first of them.")
+    texts = page.locator(".kinds").get_by_role("link", name=re.compile("Texts"))
+    expect(page.locator(card("counted/below/one.md"))).to_be_visible(timeout=30_000)
+    expect(texts.locator(".count")).to_have_text("1")
+    expect(page.locator(".facet", has_text="Folders").locator(".count")).to_have_text("1")
+    house.drop("counted/below/two.md", "The second of them.")
+    expect(texts.locator(".count")).to_have_text("2", timeout=30_000)
+    expect(page.locator(".vault-total")).to_have_text(re.compile(r"2\s+files"))
+    house.settled()
+    expect(page.locator(".facet", has_text="State")).to_contain_text(re.compile(r"Ready\s*2"))
+
+
+def test_a_selection_goes_with_the_view_it_was_made_in(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=parts")
+    page.locator(card("parts/part 05.dat")).locator("[data-select]").check(force=True)
+    expect(page.locator("#actions")).to_contain_text("1 selected")
+    page.locator("#sort").select_option(label="Name")
+    expect(page).to_have_url(re.compile("sort=name"))
+    expect(page.locator("#actions")).to_be_visible()  # the same files in another order
+    page.locator(".kinds").get_by_role("link", name=re.compile("Documents|Texts")).first.click()
+    expect(page.locator("#actions")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#results :checked")).to_have_count(0)
+
+
+def test_going_back_and_loading_anew_lead_to_the_same_place(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=parts&sort=name&dir=up")
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, 1500)
+    expect(page.locator("#results .sheet")).to_have_count(2)
+    last = page.locator(card("parts/part 68.dat"))
+    last.scroll_into_view_if_needed()
+    eventually(lambda: page.evaluate("history.state?.sheets") == 2)
+    page.wait_for_timeout(300)
+    before = last.evaluate("one => one.getBoundingClientRect().top")
+    for leave in ("reload", "go back"):
+        if leave == "reload":
+            page.reload()
+        else:
+            last.locator(".tile-link").click()
+            page.go_back()
+        expect(page.locator("#results .sheet")).to_have_count(2)
+        eventually(lambda: abs(last.evaluate("one => one.getBoundingClientRect().top") - before) < 5)
+
+
+def test_only_the_newest_change_offers_to_be_undone(house: House, page: Page) -> None:
+    page.goto(house.base + "/file/letters/harbour.md")
+    toasts = page.locator("#toasts .toast")
+    page.evaluate("chyme.toast('Files are in the trash.', {label: 'Undo', action() {}, own: true})")
+    change = """async ([body, words]) => {
+        await chyme.api("PATCH", "/api/files/letters/harbour.md", body);
+        if (words) chyme.toast(words, {label: "Undo", action() {}});
+    }"""
+    page.evaluate(change, [{"add_tags": ["alpha"]}, "Tagged alpha"])
+    page.evaluate(change, [{"add_tags": ["beta"]}, "Tagged beta"])
+    expect(toasts).to_have_text([re.compile("in the trash"), re.compile("Tagged beta")])  # that one knows its files
+    page.evaluate("chyme.api('POST', '/api/files/letters/harbour.md/undo')")
+    expect(toasts).to_have_text([re.compile("in the trash")])  # undone elsewhere: nothing else is undone instead
+    page.evaluate("chyme.problem(new Error('letters/harbour.md: there is nothing to undo'))")
+    expect(page.get_by_text("There is nothing left to undo.")).to_be_visible()
+    expect(page.locator(".toast-red")).to_have_count(0)
+
+
+def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_saved(tmp_path: Path, page: Page) -> None:
+    def lock(chyme: RunningChyme) -> None:
+        chyme.drop("letters/harbour.md", HARBOUR)
+        command = [
+            sys.executable,
+            "-m",
+            "chyme",
+            "users",
+            "--vault",
+            str(chyme.vault),
+            "add",
+            "ada",
+            "--password-stdin",
+        ]
+        subprocess.run(command, input=b"a long enough password\n", env=chyme.environment(), check=True, timeout=60)
+
+    def sign_in() -> None:
+        page.get_by_label("Name").fill("ada")
+        page.get_by_label("Password").fill("a long enough password")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#vault [data-path]")).to_be_visible()
+
+    page.expected_errors.append("401")  # type: ignore[attr-defined]
+    with served(tmp_path, lock) as house:
+        page.goto(house.base + "/?folder=letters")
+        sign_in()
+        page.context.clear_cookies()
+        page.keyboard.press("n")
+        page.get_by_role("tab", name="Note").click()
+        page.locator("#add-text").fill("Something long.")
+        page.get_by_role("button", name="Add note").click()
+        expect(page.locator("#add-problem")).to_have_text("You are signed out, so this was not saved.")
+        expect(page.locator("#add-text")).to_have_value("Something long.")  # it can still be copied
+        page.keyboard.press("Escape")
+        page.locator(".toast-red").get_by_role("button", name="Sign in").click()
+        sign_in()
+        expect(page).to_have_url(house.base + "/?folder=letters")
+        page.context.clear_cookies()
+        page.get_by_role("button", name="Table").click()  # a part of the page is asked for
+        page.locator(".toast-red").get_by_role("button", name="Sign in").click()
+        sign_in()
+        expect(page).to_have_url(house.base + "/?folder=letters")
+        expect(page.locator("table.lines")).to_be_visible()
+
+
+def test_a_server_that_is_gone_is_told_by_the_pill_and_once_in_words(tmp_path: Path, page: Page) -> None:
+    page.expected_errors.append("ERR_")  # type: ignore[attr-defined]
+    with served(tmp_path) as house:
+        page.goto(house.base + "/")
+        expect(page.locator("#status")).to_have_attribute("data-mood", "done")
+    page.locator("#search").press_sequentially("lighthouse", delay=5)
+    expect(page.locator(".toast-red")).to_have_text([re.compile("The server does not answer")])
+    expect(page.locator("#status")).to_have_attribute("data-mood", "away")
+    expect(page.locator("#status")).to_contain_text("No connection")
+    expect(page.locator(".toast-red")).to_have_count(1)
+
+
+def test_what_was_found_changes_with_the_files(house: House, page: Page) -> None:
+    house.drop("found/oil.md", "# Lantern oil\n\nQuills and quorfs are kept in the cellar.\n")
+    house.settled()
+    page.goto(house.base + "/?q=quorfs")
+    hit = page.locator(card("found/oil.md"))
+    expect(hit.locator(".snippet").first).not_to_contain_text("#")
+    expect(hit.locator("mark").first).to_have_text("quorfs")
+    house.drop("found/more.md", "# More\n\nQuorfs again.\n")
+    expect(page.get_by_role("button", name="1 new – show")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="1 new – show").click()
+    expect(page.locator(card("found/more.md"))).to_be_visible()
+    (house.vault / "found/oil.md").unlink()
+    expect(hit).to_have_count(0, timeout=60_000)
 
 
 @pytest.mark.parametrize("address", ["/", "/?q=lighthouse", "/?q=zzxqy+kwyjibo", "/?view=table"])

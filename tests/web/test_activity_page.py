@@ -123,6 +123,8 @@ def test_vanished_files_wait_for_a_person_where_many_went_at_once(app: App, http
     assert (told["total"], told["due"], told["files"][0]["path"]) == (1, 0, "gone.txt")
     assert told["waits"] == "10 of 10 files vanished at once"
     assert http.post("/api/vanished/forget").json() == {"files": 0}
+    for nearly in (0, 1, "true", "yes"):
+        assert http.post("/api/vanished/forget", json={"everything": nearly}).status_code == 422
     assert http.get("/api/vanished").json()["waits"] is None
     assert http.post("/api/vanished/forget", json={"everything": True}).json() == {"files": 1}
     assert http.get("/api/vanished").json()["total"] == 0
@@ -171,6 +173,28 @@ def test_what_happened_lately_is_told_once_for_each_file(app: App) -> None:
     with app.database.snapshot() as db:
         found = in_words(events.latest(db, 100), 10)
     assert [(one.path, one.words) for one in found] == [(None, "banned “whale”"), ("in/a.txt", "was added")]
+
+
+def test_a_file_that_a_person_deleted_is_not_said_to_have_vanished(app: App) -> None:
+    put(app, "a.txt")
+    app.trash.put(["a.txt"])
+    put(app, "b.txt")
+    (app.vault.root / "b.txt").unlink()
+    app.scan(["b.txt"])
+    with app.database.snapshot() as db:
+        found = {one.path: one.words for one in in_words(events.latest(db, 100), 10)}
+    assert found == {"a.txt": "was deleted", "b.txt": "has vanished"}
+
+
+def test_what_something_is_missing_for_says_so_and_offers_no_useless_retry(app: App, http: TestClient) -> None:
+    put(app, "a.txt")
+    fail(app, "a.txt", "slug", "a.txt: pages are not fetched; set crawl to true to have them")
+    app.database.write(
+        lambda db: db.execute("UPDATE digests SET error_category = 'unavailable' WHERE status = 'failed'")
+    )
+    shown = http.get("/ui/activity/failures").text
+    assert "Set crawl to true to have them." in shown and "Until then there is nothing to retry." in shown
+    assert "badge-red" not in shown and "data-post" not in shown
 
 
 def test_a_failure_is_told_with_its_cause_and_not_its_name_twice() -> None:

@@ -73,6 +73,9 @@ def test_a_job_is_started_paused_resumed_and_cancelled(http: TestClient) -> None
         ({"all": True, "digesters": []}, 400),
         ({"all": True, "mode": "everything"}, 422),
         ({"all": True, "sql": "1"}, 422),
+        ({"all": 1, "dry_run": True}, 422),
+        ({"all": True, "dry_run": "yes"}, 422),
+        ({"paths": ["x" * 4097]}, 422),
         ({"query": 'name:"\0" OR ((', "dry_run": True}, 200),
         ({"folder": "../..", "dry_run": True}, 200),
         ([], 422),
@@ -83,9 +86,11 @@ def test_whatever_is_asked_has_a_sensible_answer(http: TestClient, body: Any, st
 
 
 def test_lone_surrogates_are_refused(http: TestClient) -> None:
-    for field in ("query", "folder"):
-        answer = http.post("/api/digest", content=b'{"%s": "\\ud800"}' % field.encode())
+    json = {"content-type": "application/json"}
+    for body in ('"query": "\\ud800"', '"folder": "\\ud800"', '"paths": ["\\ud800"]', '"digesters": ["\\ud800"]'):
+        answer = http.post("/api/digest", content=f"{{{body}}}", headers=json)
         assert answer.status_code == 422
+        assert "valid string" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

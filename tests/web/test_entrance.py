@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,17 @@ from starlette.types import ASGIApp
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, token_in, two_vaults
 
 from chyme.app.house import House
+from chyme.doors.waits import Waits
 from chyme.settings import Settings
 
 NEW = "another good one"
+
+
+class Clock:
+    moment = datetime(2026, 4, 3, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
 
 
 @pytest.fixture
@@ -85,10 +94,42 @@ def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(answers: ASGIAp
     waiting = http.post("/login", data={"name": "ada", "password": PASSWORD})
     assert waiting.status_code == 429 and 0 < int(waiting.headers["retry-after"]) <= 5
     assert "set-cookie" not in waiting.headers
-    elsewhere = stranger(answers, peer="127.0.0.9")  # the name waits, wherever it is tried
+    elsewhere = stranger(answers, peer="127.0.0.9")  # the name waits, wherever it is tried, but not for long
     assert elsewhere.post("/login", data={"name": "ADA", "password": PASSWORD}).status_code == 429
     assert elsewhere.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 303
     assert http.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 429  # so does the address
+
+
+def test_nobody_keeps_somebody_else_out_for_long(house: House, answers: ASGIApp) -> None:
+    """Whoever guesses from many addresses, at the end of each wait, as long as they like."""
+    clock = Clock()
+    house.doors.wrong_passwords = Waits(5, clock)
+    for number in range(12):
+        guesser = stranger(answers, peer=f"127.0.1.{number}")
+        for _ in range(2):
+            told = guesser.post("/login", data={"name": "ada", "password": "wrong"})
+            clock.moment += timedelta(seconds=int(told.headers.get("retry-after", 0)))
+            assert told.status_code == 401 or int(told.headers["retry-after"]) <= 30
+    ada = stranger(answers, peer="127.0.0.77")
+    waiting = ada.post("/login", data={"name": "ada", "password": PASSWORD})
+    if waiting.status_code == 429:
+        assert 0 < int(waiting.headers["retry-after"]) <= 30
+        clock.moment += timedelta(seconds=int(waiting.headers["retry-after"]))
+        waiting = ada.post("/login", data={"name": "ada", "password": PASSWORD})
+    assert waiting.status_code == 303
+
+
+def test_an_own_account_does_not_buy_more_guesses_of_another(house: House, answers: ASGIApp) -> None:
+    clock = Clock()
+    house.doors.wrong_passwords = Waits(5, clock)
+    http, waits = stranger(answers), []
+    for _ in range(20):
+        told = http.post("/login", data={"name": "ada", "password": "wrong"})
+        if told.status_code == 429:
+            waits.append(int(told.headers["retry-after"]))
+            clock.moment += timedelta(seconds=waits[-1])
+        sign_in(stranger(answers), "bob")  # which makes the address a good one again
+    assert max(waits) > 30
 
 
 @pytest.mark.parametrize(
@@ -150,6 +191,19 @@ def test_changing_the_password_signs_out_everywhere_else(answers: ASGIApp) -> No
     sign_in(stranger(answers), "ada", NEW)
 
 
+def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
+    http = sign_in(stranger(answers), "ada")
+    form = {"name": "my script", "vault": "", "right": "read", "days": ""}
+    program = stranger(answers)
+    assert http.post("/account/tokens", data=form, headers=ORIGIN).status_code == 303
+    secret = token_in(http.get("/account").text)
+    program.headers["Authorization"] = f"Bearer {secret}"
+    assert "Tokens stay: revoke below" in http.get("/account").text
+    changed = {"current": PASSWORD, "password": NEW, "again": NEW}
+    assert "your tokens stay until you revoke them" in http.post("/account/password", data=changed, headers=ORIGIN).text
+    assert program.get("/api/vaults").status_code == 200
+
+
 def test_somebody_at_an_open_screen_cannot_guess_the_password_either(answers: ASGIApp) -> None:
     http = sign_in(stranger(answers), "ada")
     form = {"current": "wrong", "password": NEW, "again": NEW}
@@ -174,8 +228,13 @@ def test_a_token_is_shown_once_and_opens_no_more_than_its_owner_may(answers: ASG
     bob = sign_in(stranger(answers), "bob")
     form = {"name": "my script", "vault": "", "right": "write", "days": "3"}
     made = bob.post("/account/tokens", data=form, headers=ORIGIN)
-    secret = token_in(made.text)
-    assert "chyme_" not in bob.get("/account").text.replace("chyme_session", "")
+    assert (made.status_code, made.headers["location"], "chyme_" in made.text) == (303, "/account", False)
+    assert "chyme_" not in sign_in(stranger(answers), "ada").get("/account").text  # it is for who made it
+    assert "chyme_" not in sign_in(stranger(answers), "bob").get("/account").text
+    secret = token_in(bob.get("/account").text)
+    assert "chyme_" not in bob.get("/account").text
+    assert bob.get("/account/tokens").headers["location"] == "/account"  # a reload makes no second one
+    assert bob.get("/account").text.count("my script") == 2  # for eyes, and for who hears the page
     program = stranger(answers)
     program.headers["Authorization"] = f"Bearer {secret}"
     assert program.get("/v/photos/api/status").status_code == 200

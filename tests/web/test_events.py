@@ -13,7 +13,9 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
 from chyme.app import App, open_app
-from chyme.app.broadcast import MOST_LISTENERS
+from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE
+from chyme.doors import Right, Visitor
+from chyme.doors.visitor import Rights
 from chyme.web import events
 from chyme.web.events import EventStream
 from chyme.web.routes import create
@@ -22,7 +24,13 @@ from chyme.web.routes import create
 class Client:
     """One who opens the stream and goes away when told."""
 
-    def __init__(self, answers: ASGIApp, query: str = "", headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        answers: ASGIApp,
+        query: str = "",
+        headers: dict[str, str] | None = None,
+        visitor: Visitor | None = None,
+    ) -> None:
         self.body = b""
         self.status: int | None = None
         self.headers: dict[str, str] = {}
@@ -31,6 +39,7 @@ class Client:
         self._asked = False
         scope: dict[str, Any] = {
             "type": "http",
+            "state": {"visitor": visitor},
             "method": "GET",
             "path": "/api/events",
             "raw_path": b"/api/events",
@@ -155,6 +164,27 @@ def test_more_than_so_many_are_told_to_come_back_later(app: App) -> None:
         await client.until(client.task.done)
         assert client.status == 503
         assert b"listen to this vault already" in client.body
+        for listener in listeners:
+            app.broadcast.leave(listener)
+
+    in_loop(work)
+
+
+def test_one_visitor_is_counted_as_one_by_session_and_token(app: App) -> None:
+    rights = (Rights(Right.READ),)
+    signed_in, program = Visitor("ada", rights, 1, session_id=7), Visitor("script", rights, 1, token_id=3)
+    other = Visitor("bob", rights, 2, session_id=8)
+
+    async def work() -> None:
+        listeners = [app.broadcast.listen(who=signed_in.key) for _ in range(MOST_OF_ONE)]
+        refused = Client(create(app), visitor=program)
+        await refused.until(refused.task.done)
+        assert refused.status == 503
+        assert b"you listen 20 times already" in refused.body
+        welcome = Client(create(app), visitor=other)
+        await welcome.until(lambda: b"event: status" in welcome.body)
+        welcome.go()
+        await welcome.task
         for listener in listeners:
             app.broadcast.leave(listener)
 

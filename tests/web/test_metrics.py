@@ -109,6 +109,8 @@ def test_nobody_is_told_of_vaults_they_may_not_read(tmp_path: Path) -> None:
     assert "photos" not in nobody.text
     assert ("photos" in bob, "diary" in bob) == (True, False)
     assert ("photos" in ada, "diary" in ada) == (True, True)
+    for figure in ("process_", "chyme_process_", "chyme_http_requests_total", "chyme_build_info"):
+        assert (figure in bob, figure in ada) == (False, True), figure
 
 
 def test_labels_and_texts_are_escaped() -> None:

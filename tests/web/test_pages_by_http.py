@@ -93,7 +93,7 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
     with ThreadPoolExecutor(drawing.WAITING) as pool:
         waiting = [pool.submit(app.drawing.page, path, 1, 400) for _ in range(drawing.WAITING)]
         begun.wait(60)
-        while app.drawing._waiting < drawing.WAITING:
+        while app.drawing.waiting < drawing.WAITING:
             begun.wait(0.01)
         answer = http.get(page_at(path, 2))
         go_on.set()
@@ -127,3 +127,23 @@ def test_the_kept_pages_never_outgrow_their_folder(tmp_path: Path) -> None:
     assert 1000 <= total <= 26_000  # it is looked at every few pages
     assert cache.known("ab" * 32, 100, 400) is not None and cache.known("ab" * 32, 1, 400) is None
     assert cache.known("../../../etc", 1, 400) is None
+
+
+def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path: Path) -> None:
+    path = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
+    go_on = threading.Event()
+
+    class Slow(Drawing):
+        def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
+            go_on.wait(60)
+            return drawing.JPEG
+
+    one, other = (Slow(app.database, app.vault, tmp_path / name, image_pixels=1) for name in "ab")
+    with ThreadPoolExecutor(drawing.WAITING) as pool:
+        waiting = [pool.submit(one.page, path, 1, 400) for _ in range(drawing.WAITING)]
+        while one.waiting < drawing.WAITING:
+            go_on.wait(0.01)
+        with pytest.raises(drawing.TooBusy):
+            other.page(path, 1, 400)
+        go_on.set()
+        assert {each.result().data for each in waiting} == {drawing.JPEG}

@@ -65,6 +65,13 @@ def test_the_same_again_is_fine_and_not_remembered(app: App, http: TestClient, b
     assert edits.last_change(app.database.read()) is None
 
 
+@pytest.mark.parametrize(
+    "body", [{"title": "x" * 10_001}, {"date": "2" * 101}, {"tags": ["x" * 1001]}, {"add_tags": ["x" * 1001]}]
+)
+def test_what_is_far_too_long_is_not_looked_at(http: TestClient, body: dict[str, object]) -> None:
+    assert edit(http, body)[0] == 422
+
+
 def test_nothing_is_changed_when_nothing_is_said(app: App, http: TestClient) -> None:
     code, told = edit(http, {})
     assert (code, told["document"]["title"]) == (200, "A letter")

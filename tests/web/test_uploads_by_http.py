@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def test_too_many_files_are_too_much(app: App, http: TestClient) -> None:
     assert listed(app) == []
 
 
-@pytest.mark.parametrize("folder", ["..", "/etc", ".chyme", "a\0b"])
+@pytest.mark.parametrize("folder", ["..", "/etc", ".chyme", "a\0b", "con", "a\uffff", "😀%ED%A0%80", "x" * 300])
 def test_no_folder_outside_is_written_to(app: App, http: TestClient, folder: str) -> None:
     assert send(http, ("a.txt", b"x"), folder=folder).status_code == 400
     assert listed(app) == []
@@ -153,6 +154,31 @@ def test_a_note_becomes_a_file(app: App, http: TestClient) -> None:
 def test_what_is_no_note_is_refused(app: App, http: TestClient, body: dict[str, Any], status: int) -> None:
     assert http.post("/api/notes", json=body).status_code == status
     assert listed(app) == []
+
+
+@pytest.mark.parametrize("folder", ["\ud800", "a/\udcff", ".\udcff"])
+@pytest.mark.parametrize(("route", "field"), [("notes", {"text": "t"}), ("links", {"url": PAGES[0]})])
+def test_what_is_no_text_is_no_folder(
+    app: App, http: TestClient, route: str, field: dict[str, str], folder: str
+) -> None:
+    answer = http.post(
+        f"/api/{route}", content=json.dumps({**field, "folder": folder}), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert listed(app) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"url": "https://example.org/" + "x" * 10_000},
+        {"urls": ["https://example.org/" + "x" * 10_000]},
+        {"url": PAGES[0], "name": "x" * 1001},
+        {"url": PAGES[0], "folder": "x/" * 2049},
+    ],
+)
+def test_no_field_of_a_link_is_longer_than_it_can_be(http: TestClient, body: dict[str, Any]) -> None:
+    assert http.post("/api/links", json=body).status_code == 422
 
 
 def test_several_links_come_at_once(http: TestClient) -> None:

@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.responses import Response
 
+from chyme import __version__
 from chyme.app import App, open_app
 from chyme.settings import Settings
 from chyme.web.pages.browsing import Asked
@@ -252,3 +253,47 @@ def test_a_hit_leads_to_its_place_with_the_words_to_mark(app: App, http: TestCli
     page = seen(http, "/?q=note")
     link = next(one for one in page.all("a") if one.get("class") == "tile-link")
     assert (link["href"] or "").startswith("/file/note.txt?") and "q=note" in (link["href"] or "")
+
+
+def test_folders_are_counted_by_what_passes_the_filters(app: App, http: TestClient) -> None:
+    for path in ("work/in/a.txt", "work/in/b.txt", "work/out/c.txt", "home/d.txt", "e.txt"):
+        put(app, path)
+        stand(app, path, "completed")
+    stand(app, "work/in/a.txt", "failed", "torn")
+    stand(app, "e.txt", "failed", "torn")
+    folders = {
+        asked: dict(
+            re.findall(
+                r'<span class="clip">([^<]+)</span><span class="count">(\d+)',
+                (http.get(f"/{asked}").text.split("<h3>Folders</h3>")[1:] or [""])[0].split("</section>")[0],
+            )
+        )
+        for asked in ("", "?state=failed", "?state=failed&folder=work", "?folder=work", "?state=failed&folder=home")
+    }
+    assert folders == {
+        "": {"home": "1", "work": "3"}, "?state=failed": {"work": "1"}, "?state=failed&folder=work": {"in": "1"},
+        "?folder=work": {"in": "2", "out": "1"}, "?state=failed&folder=home": {},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ["/", "/?view=table", "/?q=gnp", "/?folder=in", "/trash"])
+def test_names_that_turn_the_line_around_are_spelt_out(app: App, http: TestClient, address: str) -> None:
+    put(app, "in/\u202egnp.exe.md", "gnp")
+    app.searching.prepare()
+    if address == "/trash":
+        app.trash.put(["in/\u202egnp.exe.md"])
+    page = seen(http, address)
+    assert "\\u202egnp.exe.md" in page.text and "\u202e" not in page.text
+    assert not [a for _, a in page.elements if "\u202e" in (a.get("title") or "") + (a.get("aria-label") or "")]
+    if address != "/trash":
+        assert paths(page) == ["in/\u202egnp.exe.md"]  # what scripts send back is the name itself
+
+
+def test_a_kind_that_is_none_is_said_instead_of_other_words(app: App, http: TestClient) -> None:
+    put(app, "a.txt")
+    page = seen(http, "/?q=kind:nonsense")
+    assert "Nonsense is no kind of file" in page.text and "No file has these words" not in page.text
+
+
+def test_settings_tell_the_release(http: TestClient) -> None:
+    assert f"chyme {__version__}" in seen(http, "/settings").text

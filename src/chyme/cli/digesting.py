@@ -87,7 +87,7 @@ def _watcher(bar: Progress) -> Callable[[Standing], None]:
 
     def watch(standing: Standing) -> None:
         nonlocal highest
-        left = standing.todo + standing.running + standing.again
+        left = standing.todo + standing.later + standing.running + standing.again
         highest = max(highest, left)
         doing = next(iter(standing.work), None)
         words = f"{printable(doing[0])}: {doing[1]}" if doing else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +12,10 @@ from typing import Any, TypeVar
 import click
 
 from chyme.app import App, open_app
+from chyme.decide.printable import printable
 from chyme.engines.vault import STATE
+
+__all__ = ["chosen", "opened", "printable", "tell", "vault_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,12 +48,3 @@ def opened(vault: Path | None, *, create: bool = False) -> Iterator[App]:
 def tell(value: object) -> None:
     """JSON on standard output, safe for any name."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace"))
-
-
-def printable(text: str) -> str:
-    """A name or message without characters that would move the cursor or turn the line around."""
-    return re.sub(
-        "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]",
-        lambda m: "�" if "\ud800" <= m[0] <= "\udfff" else m[0].encode("unicode_escape").decode(),
-        text,
-    )

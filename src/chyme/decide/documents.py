@@ -54,12 +54,10 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
     counted = [row for row in rows if row.digester not in uncounted]
     without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
-    for row in counted:
-        hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
-        soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
-        if hard and row.error_category not in soft:
-            # A picture that nobody here can draw can still be opened by whoever sent it.
-            return Standing("needs-classification" if kind is Kind.IMAGE else "failed", row.error, bool(without))
+    broken = unreadable(kind, counted)
+    if broken is not None:
+        # A picture that nobody here can draw can still be opened by whoever sent it.
+        return Standing("needs-classification" if kind is Kind.IMAGE else "failed", broken.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
         return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
@@ -70,6 +68,16 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     if classified and not titled and kind is not Kind.OTHER:
         return Standing("needs-classification", NO_TITLE, bool(without))
     return Standing("completed", without[0].error if without else None, bool(without))
+
+
+def unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:
+    """The digest that says that the file itself cannot be read, if one does."""
+    soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
+    for row in rows:
+        hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
+        if hard and row.error_category not in soft:
+            return row
+    return None
 
 
 def heading_title(markdown: str | None) -> str | None:

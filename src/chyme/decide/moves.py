@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chyme.model import File, Seen
 
 DISPLACED = ".chyme/displaced/"  # where a file's row waits whose path was taken by another; never on disk
+BY_A_PERSON = "put into the trash"  # why a file vanished that a person has deleted here
 TRASHED = ".chyme/trashed/"  # where the row of a file waits that a person has put into the trash; never on disk
 
 

@@ -6,12 +6,13 @@ import asyncio
 import time
 from typing import Annotated
 
-from fastapi import FastAPI, Header, Query
+from fastapi import FastAPI, Header, Query, Request
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from chyme.app import App
 from chyme.app.broadcast import Broadcast, Listener
+from chyme.doors import Visitor
 
 HEARTBEAT_SECONDS = 15.0
 AGE_SECONDS = 900.0  # then the stream ends, and whoever opens it again is asked at the door again
@@ -31,15 +32,18 @@ def add_routes(api: FastAPI, app: App) -> None:
                 "description": "Events as they happen, as in the HTML standard's section on server-sent events.",
                 "content": {"text/event-stream": {"schema": {"type": "string"}}},
             },
-            503: {"description": "Too many listen already."},
+            503: {"description": "Too many listen already, or one too often."},
         },
     )
     async def events(
+        request: Request,
         after: Annotated[int | None, Query(ge=0, le=BEYOND, description="Resume after this event.")] = None,
         last_event_id: Annotated[str | None, Header(description="The same, as browsers say it; it wins.")] = None,
     ) -> Response:
         """What happens in the vault, as it happens."""
-        return EventStream(app.broadcast, _resumed(after, last_event_id))
+        visitor: Visitor | None = getattr(request.state, "visitor", None)
+        who = visitor.key if visitor is not None else None
+        return EventStream(app.broadcast, _resumed(after, last_event_id), who)
 
 
 def _resumed(after: int | None, last_event_id: str | None) -> int | None:
@@ -55,11 +59,13 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, broadcast: Broadcast, after: int | None, seconds: float = AGE_SECONDS) -> None:
+    def __init__(
+        self, broadcast: Broadcast, after: int | None, who: str | None = None, seconds: float = AGE_SECONDS
+    ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
         self._broadcast = broadcast
-        self._listener = broadcast.listen(after)
+        self._listener = broadcast.listen(after, who)
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,7 +18,8 @@ from chyme.settings import Settings
 from chyme.web.door import Addresses, Door
 from chyme.web.metrics import add_metrics
 from chyme.web.pages import account, entrance
-from chyme.web.problems import RESPONSES, broken, problem, status_of, wrong_form
+from chyme.web.pages.refused import fault, refused_outside
+from chyme.web.problems import RESPONSES, status_of, wrong_form
 from chyme.web.request_log import RequestLog
 from chyme.web.routes import create
 from chyme.web.static_files import Static
@@ -53,20 +54,20 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
     )
 
     @api.exception_handler(ChymeError)
-    def sentence(_request: Request, error: ChymeError) -> Response:
-        return problem(status_of(error), str(error))
+    def sentence(request: Request, error: ChymeError) -> Response:
+        return refused_outside(request, status_of(error), str(error))
 
     @api.exception_handler(RequestValidationError)
-    def misshapen(_request: Request, error: RequestValidationError) -> Response:
-        return problem(422, wrong_form(error))
+    def misshapen(request: Request, error: RequestValidationError) -> Response:
+        return refused_outside(request, 422, wrong_form(error))
 
     @api.exception_handler(HTTPException)
-    def plain(_request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+    def plain(request: Request, error: HTTPException) -> Response:
+        return refused_outside(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
     @api.exception_handler(Exception)
-    def fault(request: Request, _error: Exception) -> Response:
-        return broken(request.state.request_id)
+    def broken(request: Request, _error: Exception) -> Response:
+        return fault(request, request.state.request_id)
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:

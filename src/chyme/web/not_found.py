@@ -13,4 +13,4 @@ class NotFound(UsageError):
 def known(app: App, path: str) -> None:
     """NotFound when there is no such file; one that was just put there is taken in first."""
     if not app.knows(path):
-        raise NotFound(f"{path}: is not a file of this vault")
+        raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

@@ -67,7 +67,7 @@ class NewName(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None
+    name: Annotated[str, Field(max_length=1000)] | None
 
 
 class Others(BaseModel):

@@ -33,8 +33,8 @@ from chyme.web import (
     vanished,
 )
 from chyme.web.pages import PAGES
-from chyme.web.pages.render import base_of, page
-from chyme.web.problems import RESPONSES, broken, problem, status_of, wrong_form
+from chyme.web.pages.refused import fault, refused
+from chyme.web.problems import RESPONSES, status_of, wrong_form
 
 API = (
     assistants,
@@ -76,25 +76,23 @@ def create(app: App) -> FastAPI:
     )
 
     @api.exception_handler(ChymeError)
-    def sentence(_request: Request, error: ChymeError) -> Response:
-        return problem(status_of(error), str(error))
+    def sentence(request: Request, error: ChymeError) -> Response:
+        return refused(request, status_of(error), str(error))
 
     @api.exception_handler(RequestValidationError)
-    def misshapen(_request: Request, error: RequestValidationError) -> Response:
-        return problem(422, wrong_form(error))
+    def misshapen(request: Request, error: RequestValidationError) -> Response:
+        return refused(request, 422, wrong_form(error))
 
     @api.exception_handler(HTTPException)
     def plain(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(sorted(_allowed(api, request)))
-        if error.status_code == 404 and _for_people(request):
-            return page(request, "lost.html", 404, active="")
-        return problem(error.status_code, str(error.detail), headers)
+        return refused(request, error.status_code, str(error.detail), headers)
 
     @api.exception_handler(Exception)
-    def fault(request: Request, _error: Exception) -> Response:
-        return broken(getattr(request.state, "request_id", "-"))
+    def broken(request: Request, _error: Exception) -> Response:
+        return fault(request, getattr(request.state, "request_id", "-"))
 
     for part in API:
         part.add_routes(api, app)
@@ -105,12 +103,6 @@ def create(app: App) -> FastAPI:
         if isinstance(route, APIRoute):
             route.include_in_schema = False  # for people, and free to change
     return api
-
-
-def _for_people(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
-        f"{base_of(request)}/api/"
-    )
 
 
 def _allowed(api: FastAPI, request: Request) -> set[str]:

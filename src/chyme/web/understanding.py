@@ -16,7 +16,7 @@ from chyme.edits import AlreadySo
 from chyme.errors import UsageError
 from chyme.web.not_found import known
 
-Tags = Annotated[list[str], Field(max_length=1000)]
+Tags = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)]
 
 
 class NewEdits(BaseModel):
@@ -24,8 +24,8 @@ class NewEdits(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    title: str | None = None
-    date: str | None = None
+    title: Annotated[str, Field(max_length=10_000)] | None = None
+    date: Annotated[str, Field(max_length=100)] | None = None
     tags: Tags | None = None  # these and no others
     add_tags: Tags = []
     remove_tags: Tags = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, StrictBool
 
 from chyme.app import App
 
@@ -31,7 +31,7 @@ class Forgetting(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    everything: bool = False
+    everything: StrictBool = False
 
 
 class Forgotten(BaseModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -10,6 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from chyme.app.house import House
 from chyme.doors import Right, Visitor
+from chyme.doors.keys import NewToken
 from chyme.doors.waits import whereabouts
 from chyme.errors import UsageError
 from chyme.web.door import retry_after
@@ -18,12 +21,32 @@ from chyme.web.not_found import NotFound
 from chyme.web.pages.entrance import Hashing, vaults_of
 from chyme.web.pages.render import page
 
+CHANGED = "Your password is changed. Everywhere else you are signed out; your tokens stay until you revoke them below."
+KEPT_SECONDS = 60.0  # of a secret that its maker's browser does not come for
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
+
+
+class Fresh:
+    """Tokens that were made and not shown yet: each once, to the session that asked for it, and soon."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._made: dict[int | None, tuple[float, NewToken]] = {}
+
+    def put(self, who: Visitor, made: NewToken) -> None:
+        begun = self._clock() - KEPT_SECONDS
+        self._made = {session: one for session, one in self._made.items() if one[0] > begun}
+        self._made[who.session_id] = (self._clock(), made)
+
+    def taken(self, who: Visitor) -> NewToken | None:
+        at, made = self._made.pop(who.session_id, (0.0, None))
+        return made if self._clock() - at < KEPT_SECONDS else None
 
 
 def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
     """Add these pages to the server."""
     doors = house.doors
+    fresh = Fresh()
 
     def shown(request: Request, who: Visitor, status: int = 200, **told: str | None) -> Response:
         return page(
@@ -43,7 +66,16 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
 
     @api.get("/account", include_in_schema=False)
     def account(request: Request) -> Response:
-        return shown(request, _person(request))
+        who = _person(request)
+        made = fresh.taken(who)
+        if made is None:
+            return shown(request, who)
+        return shown(request, who, secret=made.secret, done=f"The token “{made.token.name}” is made.")
+
+    @api.get("/account/password", include_in_schema=False)
+    @api.get("/account/tokens", include_in_schema=False)
+    def back() -> Response:
+        return RedirectResponse("/account", 303)  # whoever reloads, or goes back to, what a form was sent to
 
     @api.post("/account/password", include_in_schema=False)
     async def change_password(request: Request) -> Response:
@@ -65,7 +97,7 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
             )
         except UsageError as error:
             return shown(request, who, 400, problem=_sentence(str(error)))
-        return shown(request, who, done="Your password is changed. Everywhere else you are signed out.")
+        return shown(request, who, done=CHANGED)
 
     @api.post("/account/sessions/{number}/end", include_in_schema=False)
     def end_session(request: Request, number: Number) -> Response:
@@ -83,7 +115,8 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
             made = doors.keys.add(form.get("name", ""), right, vault, who.name, _days(form.get("days", "")))
         except UsageError as error:
             return shown(request, who, 400, problem=_sentence(str(error)))
-        return shown(request, who, secret=made.secret, done=f"The token “{made.token.name}” is made.")
+        fresh.put(who, made)
+        return RedirectResponse("/account", 303)  # a reload makes no second one
 
     @api.post("/account/tokens/{number}/revoke", include_in_schema=False)
     def revoke_token(request: Request, number: Number) -> Response:

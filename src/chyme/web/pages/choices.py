@@ -53,7 +53,8 @@ def kinds(want: Asked, everything: Facets | None, shown: Facets | None) -> tuple
 
 def facets(want: Asked, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
     """What else one can choose; sorts without values are left out."""
-    below = [(one.path, one.files) for one in folders]
+    # Of what words find, only the uppermost folders are counted.
+    below = [(one.path, None if want.searching else one.files) for one in folders]
     found = [
         Facet("Folders", tuple(Choice("", _last(path), want.address(folder=path), count) for path, count in below))
     ]

@@ -73,10 +73,11 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
         name, onward = form.get("name", ""), local_path(form.get("next"))
         if not request.state.closed:
             return RedirectResponse(onward, 303)
-        keys = [whereabouts(request.state.client), f"named {fingerprint(folded(name))}"]
+        there, named = whereabouts(request.state.client), f"named {fingerprint(folded(name))}"
+        keys = [there, f"{named} {there}"]
         if hashing.crowded:
             return problem(503, "too many people sign in at once; try again in a moment", retry_after(5))
-        wait = doors.wrong_passwords.begin(keys)
+        wait = doors.wrong_passwords.begin(keys, brief=[named])
         if wait > 0:
             told = f"Too many wrong passwords. Try again in {_in_words(wait)}."
             answer = page(request, "login.html", 429, next=onward, name=name, problem=told)
@@ -88,7 +89,7 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
         if not isinstance(signed_in, SignedIn):
             told = "This name and this password do not belong together."
             return page(request, "login.html", 401, next=onward, name=name, problem=told)
-        doors.wrong_passwords.right(keys)
+        doors.wrong_passwords.right([*keys, named])
         _end_session(house, request.state.visitor)
         onwards = RedirectResponse(onward, 303)
         _set_cookie(request, onwards, signed_in.secret, signed_in.seconds)

@@ -14,9 +14,10 @@ from fastapi.responses import HTMLResponse
 from chyme.app import App
 from chyme.app.renaming import Renaming
 from chyme.decide.causes import WAYS_OUT, cause_of
-from chyme.decide.documents import CLASSIFIERS
+from chyme.decide.documents import CLASSIFIERS, PRIMARY
 from chyme.decide.edits import FIELDS
 from chyme.errors import ChymeError
+from chyme.model import Kind
 from chyme.store import files
 from chyme.web.not_found import NotFound, known
 from chyme.web.pages.asked import asked
@@ -48,6 +49,13 @@ def add_routes(api: FastAPI, app: App) -> None:
     def parts(request: Request, path: Path) -> HTMLResponse:
         """Whatever may have changed while somebody looks at it."""
         return page(request, "file_parts.html", **_parts(app, _told(app, path)))
+
+    @api.get("/ui/file/gone", include_in_schema=False)
+    def gone(request: Request, path: Path, hash: Path = "") -> HTMLResponse:
+        """For whoever looked at a file when it was moved or deleted: where the same content is now."""
+        alike = files.same_content(app.database.read(), hash, COPIES)
+        now_at = next((one.path for one in alike if one.path != path and one.vanished_at is None), None)
+        return page(request, "file_vanished.html", name=path.rpartition("/")[2], now_at=now_at)
 
     @api.get("/ui/file/stage", include_in_schema=False)
     def shown(request: Request, path: Path) -> HTMLResponse:
@@ -105,6 +113,7 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
         "settled": sum(map(bool, settled)),
         "steps": len(settled),
         "why": _why(told),
+        "unread": _unread(told),
         "proposal": proposal,
         "versions": versions(told),
     }
@@ -153,6 +162,15 @@ def _why(told: Mapping[str, Any]) -> tuple[str, str] | None:
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
     return cause.told, cause.way_out if "; " in document["reason"] or category in WAYS_OUT else ""
+
+
+def _unread(told: Mapping[str, Any]) -> bool:
+    """Whether the file itself cannot be read; of a picture this is no failure of the document."""
+    document = told["document"]
+    primary = [row for row in told["digests"] if row["digester"] in PRIMARY[Kind(told["file"]["kind"])]]
+    return document is not None and any(
+        row["status"] == "failed" and row["error"] == document["reason"] for row in primary
+    )
 
 
 def _said(told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

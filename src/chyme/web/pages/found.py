@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from chyme.decide.printable import printable
 from chyme.decide.snippet import Snippet
 from chyme.library import Card
 from chyme.model import Kind, Place
@@ -20,7 +21,8 @@ WHY = {
 }
 FROM_THE_PICTURE = ("image-ocr", "video-ocr")
 MARKDOWN = ("doc-to-markdown", "url-crawl-content")
-_SIGNS = re.compile(r"(?:(?<=\s)|^)(?:#{1,6}|>|[-*])\s+")  # of headings, quotes and lists; a snippet is one line
+MARKDOWN_NAMES = (".md", ".markdown")
+_SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")  # of headings, quotes and lists; a snippet is one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Found:
     next: int | None  # where the next page begins
 
 
+def only_by_meaning(result: SearchResult) -> bool:
+    """Whether no word of the question stands in any of the hits, or in their names."""
+    return all(hit.why == ("meaning",) for hit in result.hits)
+
+
 def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]) -> Found:
     """The result for people. `words` are carried along, so that a file's page can mark them."""
     by_path = {card.path: card for card in cards}
@@ -73,7 +80,8 @@ def _file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) ->
     address = f"/file/{at(hit.path)}"
     passages = [_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        passages = [_told(address + hit_address.to_place(hit, words), (), hit.snippet, "")]
+        named = _told(address + hit_address.to_place(hit, words), (), hit.snippet, _is_markdown(hit, ""))
+        passages = [replace(named, parts=tuple((printable(bit), marked) for bit, marked in named.parts))]
     why = tuple(WHY[reason] for reason in hit.why if reason in WHY)
     return FoundFile(hit, card, address + hit_address.to_place(hit, words), why, tuple(passages))
 
@@ -82,12 +90,22 @@ def _passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[s
     to = address + hit_address.query(piece.place, piece.source, words)
     where = where_in_words(piece.place, piece.source, hit, piece.person)
     source = labels.get(piece.source) if not where and piece.source not in MARKDOWN else None
-    return _told(to, where or ((source,) if source else ()), piece.snippet, piece.source)
+    return _told(to, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.source))
 
 
-def _told(address: str, where: tuple[str, ...], snippet: Snippet, source: str) -> Passage:
-    parts = [(_SIGNS.sub("", words) if source in MARKDOWN else words, marked) for words, marked in snippet.parts()]
-    return Passage(address, where, tuple(parts), snippet.cut_before, snippet.cut_after)
+def _told(address: str, where: tuple[str, ...], snippet: Snippet, markdown: bool) -> Passage:
+    parts = snippet.parts()
+    if markdown:  # with a word before it, what begins a part is no sign: C#
+        parts = [(_without_signs(words, begins=not at), marked) for at, (words, marked) in enumerate(parts)]
+    return Passage(address, where, tuple(part for part in parts if part[0]), snippet.cut_before, snippet.cut_after)
+
+
+def _is_markdown(hit: Hit, source: str) -> bool:
+    return source in MARKDOWN or hit.path.lower().endswith(MARKDOWN_NAMES)
+
+
+def _without_signs(words: str, begins: bool) -> str:
+    return _SIGNS.sub("", words) if begins else _SIGNS.sub("", f"x{words}")[1:]
 
 
 def where_in_words(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from chyme import __version__
+from chyme.decide.printable import printable
+
 STATIC = Path(__file__).parents[1] / "static"
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -91,5 +94,5 @@ def _fingerprint() -> str:
 _templates = Environment(
     loader=PackageLoader("chyme.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-_templates.filters.update(at=at, size=size, clock=clock, ago=ago)
-_templates.globals.update(marked=marked, version=_fingerprint())
+_templates.filters.update(at=at, size=size, clock=clock, ago=ago, printable=printable)
+_templates.globals.update(marked=marked, version=_fingerprint(), release=__version__)

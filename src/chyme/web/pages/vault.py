@@ -12,12 +12,13 @@ from chyme.app import App
 from chyme.errors import UsageError
 from chyme.library import SORTS, Card
 from chyme.search.result import SearchResult
+from chyme.search.search import Search
 from chyme.store.facets import Facets
 from chyme.web.pages import choices
 from chyme.web.pages.browsing import Asked, asked
 from chyme.web.pages.choices import ONE_OF_A_KIND
 from chyme.web.pages.counting import Counting
-from chyme.web.pages.found import found_of
+from chyme.web.pages.found import found_of, only_by_meaning
 from chyme.web.pages.labels import labels_of
 from chyme.web.pages.render import page
 from chyme.web.searching import LAST
@@ -43,12 +44,14 @@ class Sheet:
 def add_routes(api: FastAPI, app: App) -> None:
     """Add these pages to the HTTP face of an opened vault."""
     counting = Counting(app)
+    steps = {digester.name: digester.label for digester in app.rules.registry}
 
     @api.get("/", response_class=HTMLResponse, include_in_schema=False)
     def vault(request: Request, cursor: str = "") -> HTMLResponse:
         """The vault, as a grid, as a table, or what was found in it."""
         want = asked(request)
-        return page(request, "vault.html", active="vault", question=want.q, **_body(app, counting, want, cursor))
+        told = _body(app, counting, want, cursor)
+        return page(request, "vault.html", active="vault", question=want.q, steps=steps, **told)
 
     @api.get("/ui/vault", response_class=HTMLResponse, include_in_schema=False)
     def body(request: Request) -> HTMLResponse:
@@ -97,7 +100,7 @@ def _body(app: App, counting: Counting, want: Asked, cursor: str = "") -> dict[s
 def _choices(app: App, want: Asked, everything: Facets | None, shown: Facets | None) -> dict[str, Any]:
     return {
         "kinds": choices.kinds(want, everything, shown),
-        "facets": choices.facets(want, app.library.folders(want.folder)[:FOLDERS], shown),
+        "facets": choices.facets(want, app.library.folders(want.folder, want.filters)[:FOLDERS], shown),
         "chosen": choices.chosen(want),
         "counted": shown is not None,
     }
@@ -112,15 +115,26 @@ def _sheet(app: App, want: Asked, cursor: str) -> Sheet:
 
 def _search(app: App, want: Asked, *, typing: bool = False, offset: int = 0, facets: bool = False) -> SearchResult:
     if not want.similar:
-        result = app.search.search(want.question, limit=HITS, offset=offset, typing=typing, facets=facets)
-        if result.total or typing or not want.q:
-            return result
-        unfinished = app.search.search(want.question, limit=HITS, offset=offset, typing=True, facets=facets)
-        return unfinished if unfinished.total else result  # somebody paused within a word
+        return answered(app.search, want, typing=typing, offset=offset, facets=facets)
     try:
         return app.search.similar(want.similar, limit=HITS, offset=offset)
     except UsageError as error:  # a page that says so is of more use than none
         return SearchResult((), 0, True, 0.0, {}, (str(error),))
+
+
+def answered(
+    search: Search, want: Asked, *, typing: bool = False, offset: int = 0, facets: bool = False
+) -> SearchResult:
+    """What the words find; where they are in no file, what begins with the last one: somebody paused within it."""
+
+    def ask(offset: int, typing: bool) -> SearchResult:
+        return search.search(want.question, limit=HITS, offset=offset, typing=typing, facets=facets)
+
+    first = ask(offset if typing else 0, typing)
+    if typing or not want.q or not only_by_meaning(first):
+        return first if typing or not offset else ask(offset, typing=False)
+    unfinished = ask(offset, typing=True)
+    return unfinished if unfinished.total else first if not offset else ask(offset, typing=False)
 
 
 def _found(app: App, want: Asked, result: SearchResult, offset: int) -> dict[str, Any]:

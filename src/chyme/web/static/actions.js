@@ -31,10 +31,11 @@
   async function copy(button) {
     const source = document.getElementById(button.dataset.copy);
     try {
-      await navigator.clipboard.writeText(source.textContent.trim());
+      await navigator.clipboard.writeText((source.value || source.textContent).trim());
       chyme.toast("Copied");
     } catch {
-      getSelection().selectAllChildren(source);
+      if (source.select) source.select();
+      else getSelection().selectAllChildren(source);
       chyme.toast("Selected; copy it with your keyboard");
     }
   }

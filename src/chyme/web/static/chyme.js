@@ -8,6 +8,20 @@
 
   /* ---- asking the server ---- */
 
+  const AWAY = "The server does not answer; is chyme still running?";
+  const signIn = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  let signedOut = null; // the words that say so, while they can be seen
+
+  /** The page stays until they want to go: what was typed can still be copied. Back they come to this page. */
+  function outside(unsaved) {
+    const words = unsaved ? "You are signed out, so this was not saved." : "You are signed out.";
+    if (unsaved || !signedOut?.isConnected) {
+      signedOut?.remove();
+      signedOut = toast(words, { red: true, label: "Sign in", action: signIn, seconds: 600 });
+    }
+    return Object.assign(new Error(words), { told: true });
+  }
+
   async function api(method, path, body) {
     const asked = { method, headers: { Accept: "application/json" } };
     if (body instanceof FormData) asked.body = body;
@@ -19,8 +33,9 @@
     try {
       answer = await fetch(base + path, asked);
     } catch (error) {
-      throw new Error("The server does not answer; is chyme still running?");
+      throw new Error(AWAY);
     }
+    if (answer.status === 401) throw outside(method !== "GET");
     const text = await answer.text();
     let told = null;
     try {
@@ -29,28 +44,53 @@
       told = null;
     }
     if (!answer.ok) throw new Error((told && told.detail) || `The server answered ${answer.status}.`);
+    if (method !== "GET") disarm();
     return told;
   }
 
   async function fragment(path, signal) {
-    const answer = await fetch(base + path, { headers: { Accept: "text/html" }, signal });
-    if (answer.redirected && new URL(answer.url).pathname === "/login") location.assign(answer.url);
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    let answer;
+    try {
+      answer = await fetch(base + path, { headers: { Accept: "text/html" }, signal });
+    } catch (error) {
+      throw error.name === "AbortError" ? error : new Error(AWAY);
+    }
+    if (answer.redirected && new URL(answer.url).pathname === "/login") throw outside(false);
+    if (!answer.ok) throw Object.assign(new Error(`The server answered ${answer.status}.`), { status: answer.status });
     const holder = document.createElement("template");
     holder.innerHTML = await answer.text();
     return holder.content;
   }
+
+  /** A name without characters that turn the line around or cannot be seen; the server shows names alike. */
+  const printable = (text) => text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
   /** A file's path as part of an address. */
   const at = (path) => path.split("/").map(encodeURIComponent).join("/");
 
   /* ---- toasts ---- */
 
-  function toast(text, { label, action, red = false, seconds = 6 } = {}) {
+  /** Undo takes back what was done last: what was offered for something before that would take back another thing. */
+  function disarm() {
+    for (const old of document.querySelectorAll("[data-undoes-last]")) old.remove();
+  }
+
+  /** `own`: the action knows by itself what it takes back, whatever else was done since. */
+  function toast(text, { label, action, red = false, seconds = 6, own = false } = {}) {
     const region = document.getElementById("toasts");
     if (!region) return;
+    const undoes = label === "Undo" && !own;
+    if (undoes) disarm();
+    text = printable(text);
+    for (const old of [...region.children]) {
+      if (old.firstChild.textContent === text) old.remove(); // said once is enough
+    }
     const shown = document.createElement("div");
     shown.className = red ? "toast toast-red" : "toast";
+    if (undoes) shown.dataset.undoesLast = "";
     const words = document.createElement("span");
     words.textContent = text;
     shown.append(words);
@@ -78,7 +118,12 @@
     return shown;
   }
 
-  const problem = (error) => toast(error.message || String(error), { red: true, seconds: 10 });
+  function problem(error) {
+    const words = error.message || String(error);
+    if (error.told) return undefined;
+    if (/nothing (left )?to undo/.test(words)) return toast("There is nothing left to undo.");
+    return toast(words, { red: true, seconds: 10 });
+  }
 
   /* ---- events ---- */
 
@@ -88,15 +133,22 @@
   let last = document.documentElement.dataset.after || null; // what happened before, this page shows already
   let hiding = 0;
   let waiting = 1000;
+  let missed = 0;
+  const AWAY_MS = 3000; // as long as it takes to try once more
+  const away = () => mood("away", "No connection", "Away");
 
   function listen() {
     if (source || !("EventSource" in window)) return;
     source = new EventSource(`${base}/api/events${last ? `?after=${encodeURIComponent(last)}` : ""}`);
-    source.addEventListener("open", () => { waiting = 1000; });
+    source.addEventListener("open", () => { waiting = 1000; clearTimeout(missed); missed = 0; });
     source.addEventListener("error", () => {
-      if (!source || source.readyState !== EventSource.CLOSED) return; // it comes back by itself
+      if (!source) return;
+      if (source.readyState !== EventSource.CLOSED) { // it comes back by itself, unless nobody is there
+        if (!missed) missed = setTimeout(away, AWAY_MS);
+        return;
+      }
       silence();
-      mood("away", "No connection", "Away");
+      away();
       setTimeout(listen, waiting);
       waiting = Math.min(waiting * 2, 60000);
     });
@@ -118,6 +170,8 @@
   function silence() {
     if (source) source.close();
     source = null;
+    clearTimeout(missed);
+    missed = 0;
   }
 
   document.addEventListener("visibilitychange", () => {
@@ -207,6 +261,7 @@
   });
 
   function help() {
+    document.getElementById("more")?.close();
     const list = document.querySelector("[data-keys]");
     if (!list) return;
     list.replaceChildren();
@@ -233,7 +288,7 @@
       const body = document.createElement("div");
       body.className = "dialog-body";
       const head = document.createElement("h2");
-      head.textContent = title;
+      head.textContent = printable(title);
       const words = document.createElement("p");
       words.textContent = text;
       const foot = document.createElement("div");
@@ -298,6 +353,6 @@
   const vaults = document.getElementById("vault-switch");
   if (vaults) vaults.addEventListener("change", () => location.assign(vaults.value));
 
-  window.chyme = { api, fragment, at, base, mayWrite, toast, problem, keys, open, confirm, about };
+  window.chyme = { api, fragment, at, base, mayWrite, printable, toast, problem, keys, open, confirm, about };
   if (document.getElementById("status")) listen();
 })();

@@ -15,6 +15,8 @@
   let asking = false;
   let again = false;
   let timer = 0;
+  let leaving = false; // to the page of the same file under its new name
+  const PATIENCE = 20000; // milliseconds for an answer
 
   function remember(root) {
     for (const part of root.querySelectorAll("[data-part]")) received.set(part.dataset.part, part.outerHTML);
@@ -28,7 +30,8 @@
   function replace(old, fresh) {
     const open = new Set([...old.querySelectorAll("details[open]")].map((one) => one.dataset.key));
     const held = new Map([...old.querySelectorAll("[data-held]")].map((one) => [one.parentElement.dataset.key, one]));
-    const key = old.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const inside = old.contains(document.activeElement);
+    const key = inside ? document.activeElement.dataset.key : null;
     if (old.matches("details[open]")) fresh.setAttribute("open", "");
     old.replaceWith(fresh);
     for (const one of fresh.querySelectorAll("details")) {
@@ -38,8 +41,11 @@
       one.open = true;
       if (one.dataset.holds) load(one, true);
     }
-    const focus = key && [...fresh.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
-    if (focus) focus.focus({ preventScroll: true });
+    if (!inside) return;
+    const same = key && [...fresh.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
+    const next = same || fresh.querySelector("button:not([disabled]), a[href]") || fresh;
+    if (next === fresh) fresh.tabIndex = -1; // whoever waits for a step to end stays here meanwhile
+    next.focus({ preventScroll: true });
   }
 
   function patch(fresh) {
@@ -53,6 +59,7 @@
         continue;
       }
       received.set(name, html);
+      waiting.delete(name);
       if (old) replace(old, part);
       else if (part.closest("[data-list]")) insert(part);
     }
@@ -78,14 +85,17 @@
     }
     asking = true;
     try {
-      const fresh = await chyme.fragment(`/ui/file/parts?path=${encodeURIComponent(path)}`).catch(() => null);
-      if (!fresh) return; // the next event asks again
+      const answer = await chyme.fragment(`/ui/file/parts?path=${encodeURIComponent(path)}`, AbortSignal.timeout(PATIENCE)).catch((error) => error);
+      if (answer.status === 404) await gone();
+      if (answer instanceof Error || !page.isConnected) return; // the next event asks again
+      const fresh = answer;
       const stubs = [...fresh.querySelectorAll("[data-stub]")];
       const changed = stubs.filter((stub) => {
         const live = page.querySelector(`[data-part="${stub.dataset.stub}"]`);
         return live && live.dataset.version !== stub.dataset.version;
       });
       patch(fresh);
+      settled();
       if (changed.length) {
         const stage = await chyme.fragment(`/ui/file/stage?path=${encodeURIComponent(path)}&${found}`).catch(() => null);
         if (!stage) return;
@@ -112,12 +122,27 @@
     timer = setTimeout(refresh, 250);
   }
 
+  /** It was moved or deleted while somebody looked at it: say so, and where it is now. */
+  async function gone() {
+    if (leaving || !page.isConnected) return;
+    const told = await chyme.fragment(`/ui/file/gone?path=${encodeURIComponent(path)}&hash=${page.dataset.hash}`).catch(() => null);
+    if (!told || leaving || !page.isConnected) return;
+    const here = page.contains(document.activeElement);
+    const heading = told.querySelector("h1");
+    const media = page.querySelector("[data-media]");
+    if (media) media.pause();
+    page.replaceWith(told);
+    if (here) heading.focus();
+  }
+
   remember(page);
   for (const kind of ["file", "digest", "document", "person"]) {
     document.addEventListener(`chyme:${kind}`, (event) => { if (!event.detail.path || event.detail.path === path) soon(); });
   }
   document.addEventListener("chyme:reset", soon);
-  page.addEventListener("focusout", () => setTimeout(() => {
+  page.addEventListener("focusout", () => setTimeout(catchUp, 50));
+
+  function catchUp() {
     for (const [name, part] of waiting) {
       const old = [...page.querySelectorAll("[data-part]")].find((one) => one.dataset.part === name);
       if (!old || busy(old)) continue;
@@ -126,10 +151,17 @@
       replace(old, part);
       languages();
     }
-  }, 50));
+  }
 
   const LATEST = 3000; // milliseconds: what was told before we listened is asked for
   let asked = 0;
+  setInterval(() => { // a page is right even where nothing was told
+    const state = page.querySelector("[data-state]");
+    if (page.isConnected && !document.hidden && /^(processing|stale)$/.test(state.dataset.state) && Date.now() - asked > 3 * LATEST) {
+      asked = Date.now();
+      soon();
+    }
+  }, LATEST);
   document.addEventListener("chyme:status", (event) => {
     const state = page.querySelector("[data-state]");
     if (!asked || (/^(processing|stale)$/.test(state.dataset.state) && Date.now() - asked > LATEST)) {
@@ -168,26 +200,52 @@
 
   /* ---- editing in place ---- */
 
+  /** What went wrong, without the path: one knows where one is. */
+  const plain = (error) => (error.message.startsWith(`${path}: `) ? capital(error.message.slice(path.length + 2)) : error.message);
+  const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+  /** Say beneath a field why what stands in it was refused; it stays there to be mended. */
+  function refuse(form, input, error) {
+    let told = form.querySelector("[data-refused]");
+    if (!told) {
+      told = Object.assign(document.createElement("p"), { className: "refused small", id: `refused-${form.dataset.editing || "tag"}` });
+      told.dataset.refused = "";
+      told.setAttribute("role", "alert");
+      form.append(told);
+      input.addEventListener("input", () => {
+        told.remove();
+        input.removeAttribute("aria-invalid");
+        input.removeAttribute("aria-describedby");
+      }, { once: true });
+    }
+    told.textContent = plain(error);
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", told.id);
+    input.focus({ preventScroll: true });
+  }
+
   async function undo() {
+    for (const form of page.querySelectorAll("[data-editing]")) form.leave(); // what it would say is of before
     try {
       const told = await chyme.api("POST", `${here}/undo`);
       chyme.toast(`Undone: ${told.undone.slice(path.length + 2)}`);
     } catch (error) {
-      chyme.problem(error);
+      chyme.problem(Object.assign(new Error(plain(error)), { told: error.told }));
     }
     refresh();
   }
 
-  /** Show it at once, then ask; when the answer is no, show what was there. */
-  async function change(body, words, before) {
+  /** Ask for a change; `no` is called with the reason when it is refused. */
+  async function change(body, words, no) {
     try {
       await chyme.api("PATCH", here, body);
       chyme.toast(words, { label: "Undo", action: undo });
     } catch (error) {
-      if (before) before();
-      chyme.problem(error);
+      no(error);
+      return false;
     }
     refresh();
+    return true;
   }
 
   function edit(button) {
@@ -212,18 +270,29 @@
     const back = (focus) => {
       holder.replaceChildren(...kept);
       if (focus) button.focus({ preventScroll: true });
+      catchUp();
     };
+    form.leave = () => back(form.contains(document.activeElement));
     cancel.addEventListener("click", () => back(true));
     form.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); back(true); } });
-    form.addEventListener("submit", (event) => {
+    let sent = false;
+    form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const value = input.value.trim();
-      const shown = holder.isConnected && kept.find((one) => one instanceof Element && one.matches("[data-value]"));
-      const was = shown ? shown.textContent : "";
-      back(true);
-      if (value === (button.dataset.now || "")) return;
+      if (sent) return;
+      if (value === (button.dataset.now || "")) {
+        back(true);
+        return;
+      }
+      sent = true;
+      const words = value ? `The ${field} is “${value}” now` : `The ${field} is taken away`;
+      const taken = await change({ [field]: value || null }, words, (error) => (form.isConnected ? refuse(form, input, error) : chyme.problem(error)));
+      sent = false;
+      if (!taken || !form.isConnected) return;
+      const shown = kept.find((one) => one instanceof Element && one.matches("[data-value]"));
       if (shown) shown.textContent = value || (field === "title" ? path.split("/").pop() : "none");
-      change({ [field]: value || null }, value ? `The ${field} is “${value}” now` : `The ${field} is taken away`, () => { if (shown) shown.textContent = was; });
+      waiting.clear(); // it was made before the change, and a newer one comes
+      back(true);
     });
   }
 
@@ -234,7 +303,7 @@
     chip.hidden = true;
     const focus = next && next.querySelector(".tag-away");
     (focus || page.querySelector("#new-tag")).focus({ preventScroll: true });
-    change({ remove_tags: [tag] }, `Not tagged “${tag}” any more`, () => { chip.hidden = false; });
+    change({ remove_tags: [tag] }, `Not tagged “${tag}” any more`, (error) => { chip.hidden = false; chyme.problem(error); });
   }
 
   page.addEventListener("submit", (event) => {
@@ -246,9 +315,18 @@
     input.value = "";
     const chip = Object.assign(document.createElement("li"), { className: "chip tag", textContent: tag });
     const list = page.querySelector(".tag-list");
-    list.querySelector(".muted")?.remove();
+    const none = [...list.querySelectorAll(".muted")];
+    for (const one of none) one.remove();
     list.append(chip);
-    change({ add_tags: [tag] }, `Tagged “${tag}”`, () => chip.remove());
+    change({ add_tags: [tag] }, `Tagged “${tag}”`, (error) => {
+      chip.remove();
+      if (!list.children.length) list.append(...none);
+      if (!input.isConnected || input.value) chyme.problem(error);
+      else {
+        input.value = tag;
+        refuse(event.target, input, error);
+      }
+    });
   });
 
   page.addEventListener("focusin", async (event) => {
@@ -297,30 +375,83 @@
   }
 
   async function rename(back) {
+    leaving = true;
     try {
       const told = await chyme.api("POST", `${here}/rename${back ? "-back" : ""}`);
       sessionStorage.setItem("chyme-said", JSON.stringify({ text: `It is called “${told.path.split("/").pop()}” now`, back: back ? "" : told.path }));
-      location.assign(`${chyme.base}/file/${chyme.at(told.path)}`);
+      location.replace(`${chyme.base}/file/${chyme.at(told.path)}`); // under the old name there is nothing to go back to
     } catch (error) {
+      leaving = false;
       chyme.problem(error);
     }
   }
 
-  async function ask(button, method, address, body, words) {
-    button.disabled = true;
+  /* ---- trying again, and what became of it ---- */
+
+  const rerun = new Map(); // digester → what people call it
+  let retried = null; // {begun}: whether it was seen at work since
+
+  async function ask(button, address, words) {
+    button.setAttribute("aria-disabled", "true"); // a disabled one would lose the focus
+    let told = null;
     try {
-      const told = await chyme.api(method, address, body);
+      told = await chyme.api("POST", address);
       chyme.toast(told && told.skipped ? "Nobody here reads this kind of file; it is found by its name." : words);
     } catch (error) {
       chyme.problem(error);
     }
-    button.disabled = false;
+    button.removeAttribute("aria-disabled");
     refresh();
+    return Boolean(told && !told.skipped);
+  }
+
+  async function retry(button) {
+    retried = { begun: false };
+    if (!(await ask(button, `/api/documents/${chyme.at(path)}/reprocess`, "It is being tried again"))) retried = null;
+  }
+
+  async function makeAgain(button) {
+    const name = button.dataset.rerun;
+    rerun.set(name, button.closest("[data-part]").querySelector("h3").firstChild.textContent.trim());
+    const address = `/api/digest/${chyme.at(path)}?digester=${encodeURIComponent(name)}&wait=false`;
+    if (!(await ask(button, address, "It is being made again"))) rerun.delete(name);
+  }
+
+  const reason = (detail) => (detail ? `: ${detail.split("; ")[0].replace(`${path.split("/").pop()}: `, "")}` : "");
+
+  function outcome(state, detail) {
+    if (state === "failed") chyme.toast(`It failed again${reason(detail)}`, { red: true, seconds: 10 });
+    else if (state === "needs-classification") chyme.toast(`It could still not be classified${reason(detail)}`, { red: true, seconds: 10 });
+    else if (state === "completed") chyme.toast("It is ready now");
+    else return;
+    retried = null;
+  }
+
+  document.addEventListener("chyme:document", (event) => {
+    const { path: of, status, detail } = event.detail;
+    if (retried && of === path && status) {
+      if (status === "processing") retried.begun = true;
+      else outcome(status, detail);
+    }
+  });
+  document.addEventListener("chyme:digest", (event) => {
+    const { path: of, digester, status, detail } = event.detail;
+    if (of !== path || !rerun.has(digester) || !/^(completed|skipped|failed)$/.test(status)) return;
+    if (status === "failed") chyme.toast(`${rerun.get(digester)} failed again${reason(detail)}`, { red: true, seconds: 10 });
+    rerun.delete(digester);
+  });
+
+  /** The same for whoever missed the event. */
+  function settled() {
+    const state = page.querySelector("[data-state]").dataset.state;
+    if (!retried) return;
+    if (/^(processing|stale)$/.test(state)) retried.begun = true;
+    else if (retried.begun) outcome(state);
   }
 
   page.addEventListener("click", (event) => {
     const on = event.target.closest("button");
-    if (!on) return;
+    if (!on || on.getAttribute("aria-disabled") === "true") return;
     if (on.dataset.edit) edit(on);
     else if (on.dataset.untag) untag(on);
     else if (on.dataset.clear) {
@@ -328,8 +459,8 @@
         .then(() => chyme.toast(`What the machine said of the ${on.dataset.clear} counts again`, { label: "Undo", action: undo }))
         .catch(chyme.problem).finally(refresh);
     } else if ("undo" in on.dataset) undo();
-    else if ("reprocess" in on.dataset) ask(on, "POST", `/api/documents/${chyme.at(path)}/reprocess`, undefined, "It is tried again");
-    else if (on.dataset.rerun) ask(on, "POST", `/api/digest/${chyme.at(path)}?digester=${encodeURIComponent(on.dataset.rerun)}&wait=false`, undefined, "It is made again");
+    else if ("reprocess" in on.dataset) retry(on);
+    else if (on.dataset.rerun) makeAgain(on);
     else if ("rename" in on.dataset) rename(false);
     else if ("delete" in on.dataset) remove();
     else if (on.dataset.turn) turn(Number(on.dataset.turn));

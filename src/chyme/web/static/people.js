@@ -53,24 +53,54 @@
   /* ---- deciding ---- */
 
   let asking = false;
+  let again = false;
+  let aim = null; // who is looked at next, where what was pressed has nothing more to do
+  const MARKS = ["edit-name", "choose", "listen", "choose-voice", "move", "src", "forget", "split", "undo"];
+  const ROWS = "[data-person], [data-voice]";
+
+  /** Where the person is: on which button, and in which row. */
+  function place() {
+    const on = document.activeElement;
+    if (!page.querySelector("[data-list]").contains(on)) return null;
+    const mark = MARKS.find((name) => on.hasAttribute(`data-${name}`));
+    const rows = [...page.querySelectorAll(ROWS)];
+    return { same: mark && `[data-${mark}="${CSS.escape(on.getAttribute(`data-${mark}`))}"]`, row: rows.indexOf(on.closest(ROWS)), mark };
+  }
+
+  /** There again, or in the row that has taken its place. */
+  function stay(at) {
+    const rows = [...page.querySelectorAll(ROWS)];
+    const row = at.row >= 0 ? rows[Math.min(at.row, rows.length - 1)] : null;
+    const near = row && ((at.mark && row.querySelector(`[data-${at.mark}]`)) || row.querySelector("button, a"));
+    const next = (at.same && page.querySelector(at.same)) || near || document.getElementById("main");
+    next.focus({ preventScroll: true });
+  }
 
   async function show() {
-    if (asking || page.querySelector("[data-editing]")) return;
+    if (page.querySelector("[data-editing]")) return;
+    if (asking) {
+      again = true;
+      return;
+    }
     asking = true;
     try {
       const fresh = await chyme.fragment(one ? `/ui/people/${one}` : "/ui/people");
       const chosen = new Set([...page.querySelectorAll("input:checked")].map((each) => each.dataset.choose || each.dataset.chooseVoice));
-      const active = document.activeElement;
-      const label = active && page.contains(active) ? active.getAttribute("aria-label") : null;
+      const at = aim ? { same: aim, row: 0 } : place();
+      aim = null;
       quiet();
       page.querySelector("[data-list]").replaceWith(fresh);
       for (const box of page.querySelectorAll("[data-choose], [data-choose-voice]")) box.checked = chosen.has(box.dataset.choose || box.dataset.chooseVoice);
-      if (label) [...page.querySelectorAll("button, select, input")].find((each) => each.getAttribute("aria-label") === label)?.focus({ preventScroll: true });
       choose();
+      if (at) stay(at);
     } catch (error) {
-      if (one) location.assign(`${chyme.base}/people`); // they are somebody else now
+      if (one && error.status === 404) location.assign(`${chyme.base}/people`); // they are somebody else now
     } finally {
       asking = false;
+      if (again) {
+        again = false;
+        show();
+      }
     }
   }
 
@@ -84,9 +114,10 @@
     show();
   }
 
-  async function decide(method, path, body) {
+  async function decide(method, path, body, next) {
     try {
       const told = await chyme.api(method, path, body);
+      if (next) aim = next;
       chyme.toast(told.done[0].toUpperCase() + told.done.slice(1), { label: "Undo", action: undo });
       return told;
     } catch (error) {
@@ -114,7 +145,7 @@
   function merge() {
     const [first, ...others] = picked("choose");
     for (const box of page.querySelectorAll("input:checked")) box.checked = false;
-    decide("POST", `/api/people/${first}/merge`, { others });
+    decide("POST", `/api/people/${first}/merge`, { others }, `[data-edit-name="${first}"]`);
   }
 
   function rename(on) {

@@ -29,7 +29,7 @@
     const download = bar.querySelector("[data-download]");
     download.hidden = everything || chosen.size !== 1;
     if (!download.hidden) download.href = `${chyme.base}/api/raw/${chyme.at([...chosen][0])}?download=true`;
-    bar.querySelector("[data-delete]").hidden = everything;
+    bar.querySelector("[data-delete]").setAttribute("aria-disabled", String(everything));
     for (const box of boxes()) box.checked = everything || chosen.has(pathOf(box));
   }
 
@@ -73,11 +73,15 @@
   }, true);
   bar.querySelector("[data-clear]").addEventListener("click", clear);
   bar.querySelector("[data-select-all]").addEventListener("click", () => { everything = true; show(); });
-  addEventListener("popstate", clear);
+  document.addEventListener("chyme:asked", clear); // nobody deletes what they do not see
 
   /* ---- deleting ---- */
 
   bar.querySelector("[data-delete]").addEventListener("click", async () => {
+    if (everything) {
+      chyme.toast("All that a question finds cannot be deleted at once; select the files themselves.");
+      return;
+    }
     const paths = [...chosen];
     clear();
     const gone = [];
@@ -91,7 +95,7 @@
     }
     if (!gone.length) return;
     chyme.vault.renewSoon();
-    chyme.toast(gone.length === 1 ? "1 file is in the trash." : `${gone.length} files are in the trash.`, { label: "Undo", action: () => back(gone) });
+    chyme.toast(gone.length === 1 ? "1 file is in the trash." : `${gone.length} files are in the trash.`, { label: "Undo", action: () => back(gone), own: true });
   });
 
   async function back(gone) {

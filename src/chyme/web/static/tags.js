@@ -15,12 +15,35 @@
   async function show() {
     if (asked) asked.abort();
     asked = new AbortController();
+    let fresh;
     try {
-      list.replaceChildren(await chyme.fragment(address(0), asked.signal));
+      fresh = await chyme.fragment(address(0), asked.signal);
     } catch {
       return; // something newer is asked for, or the server is away
     }
+    const at = place();
+    list.replaceChildren(fresh);
     ready();
+    if (at) stay(at);
+  }
+
+  const DOES = ["[data-rename]", "[data-ban]", ".tag-check", ".tag-name"];
+  let aim = ""; // the tag that is looked at next: what another one has become
+
+  /** Where the person is: on which tag, and on which of its buttons. */
+  function place() {
+    const row = document.activeElement.closest("#tags-list .tag-row");
+    if (!row && !aim) return null;
+    const on = row && DOES.find((one) => document.activeElement.matches(one));
+    return { tag: aim || row.dataset.tag, index: row ? [...list.querySelectorAll(".tag-row")].indexOf(row) : 0, on: on || ".tag-name" };
+  }
+
+  /** There again, or on the tag that has taken its place. */
+  function stay(at) {
+    aim = "";
+    const rows = [...list.querySelectorAll(".tag-row")];
+    const row = rows.find((one) => one.dataset.tag === at.tag) || rows[Math.min(at.index, rows.length - 1)];
+    (row ? row.querySelector(at.on) || row.querySelector("a") : words).focus({ preventScroll: true });
   }
 
   function ready() {
@@ -112,7 +135,10 @@
     const found = await chyme.api("GET", `/api/tags?prefix=${encodeURIComponent(wanted)}&limit=100`).catch(() => null);
     const there = found && found.tags.find((one) => one.name === wanted.toLowerCase());
     if (there) merge(new Map([[there.name, there.files], [renaming, 0]]));
-    else decide("rename", { old: renaming, new: wanted });
+    else {
+      aim = wanted.toLowerCase();
+      if (!(await decide("rename", { old: renaming, new: wanted }))) aim = "";
+    }
   }
 
   let merging = [];
@@ -142,7 +168,9 @@
   async function merged() {
     const into = by("merge-into").querySelector(":checked").value;
     by("merge-dialog").close();
+    aim = into;
     if (await decide("merge", { into, others: merging.filter((one) => one !== into) })) clear();
+    else aim = "";
   }
 
   document.addEventListener("click", (event) => {

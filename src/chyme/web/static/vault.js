@@ -10,6 +10,7 @@
   const TYPING_MS = 120;
   const SETTLED_MS = 350;
   const AT_ONCE = 60;
+  const HITS_MS = 2000; // between one look at what a question finds and the next
   const results = () => document.getElementById("results");
   const searching = () => new URLSearchParams(location.search).has("q") || new URLSearchParams(location.search).has("similar");
   const cardOf = (path) => vault.querySelector(`[data-path="${CSS.escape(path)}"]`);
@@ -40,10 +41,12 @@
   async function go(query, history_ = "push") {
     const kept = focusName();
     const open = vault.querySelector("#filters:popover-open");
+    if (history_) keep();
     if (history_ === "push") history.pushState(null, "", `${chyme.base}/${query}`);
     else if (history_ === "replace") history.replaceState(null, "", `${chyme.base}/${query}`);
+    moved();
     const body = await ask(`/ui/vault${query}`);
-    if (!body) return;
+    if (!body) return false;
     vault.replaceChildren(body);
     const q = new URLSearchParams(query).get("q") || "";
     document.title = q ? `${q} · chyme` : "chyme";
@@ -53,16 +56,38 @@
     if (history_ === "push" && scrollY > 0) scrollTo(0, 0);
     dress(vault);
     watch();
-    count();
+    if (vault.querySelector("[data-count-later]")) count();
+    return true;
   }
 
-  /** In a large vault the counts come after the files. */
+  /** Whoever keeps something about the files that are shown hears when others are asked for; their order is no matter. */
+  function moved() {
+    const now = asked_();
+    if (now !== shownFor) document.dispatchEvent(new CustomEvent("chyme:asked"));
+    shownFor = now;
+  }
+
+  function asked_() {
+    const told = new URLSearchParams(location.search);
+    for (const name of ["sort", "dir", "view", "cursor"]) told.delete(name);
+    return told.toString();
+  }
+
+  let shownFor = asked_();
+  let counting = 0;
+
+  /** In a large vault the counts come after the files; and they change with them. */
+  function countSoon() {
+    const often = vault.querySelector("[data-count-later]") ? 10000 : 1500;
+    if (!counting) counting = setTimeout(() => { counting = 0; count(); }, often);
+  }
+
   async function count() {
-    const columns_ = vault.querySelector("[data-count-later]");
+    const columns_ = vault.querySelector("[data-choices]");
     if (!columns_) return;
     let found;
     try {
-      found = await chyme.fragment(columns_.dataset.countLater);
+      found = await chyme.fragment(columns_.dataset.choices);
     } catch (error) {
       return; // it can be done without
     }
@@ -74,7 +99,7 @@
       const fresh = found.querySelector(what);
       if (old && fresh && old.outerHTML !== fresh.outerHTML) old.replaceWith(fresh);
     }
-    if (open) vault.querySelector("#filters").showPopover();
+    if (open && !vault.querySelector("#filters:popover-open")) vault.querySelector("#filters").showPopover();
     if (!vault.contains(document.activeElement)) refocus(kept);
   }
 
@@ -117,14 +142,48 @@
     }
     const retry = event.target.closest("[data-retry]");
     if (retry) again(retry);
+    if (event.target.closest("[data-show-new]")) go(location.search, "");
   });
   vault.addEventListener("change", (event) => {
     if (event.target.matches("[data-sort]")) go(event.target.value === "?" ? "" : event.target.value);
   });
-  addEventListener("popstate", () => {
+  addEventListener("popstate", async (event) => {
     search.value = new URLSearchParams(location.search).get("q") || "";
-    go(location.search, "");
+    clearTimeout(keeping);
+    if (await go(location.search, "")) restore(event.state);
   });
+
+  /* ---- the place one was at: kept with the address, for going back and for a reload ---- */
+
+  const MOST_SHEETS = 40;
+  let keeping = 0;
+  history.scrollRestoration = "manual"; // the browser would scroll before the sheets are there
+
+  function keep() {
+    clearTimeout(keeping);
+    const bar = document.querySelector(".top").getBoundingClientRect().bottom;
+    const first = scrollY > 0 && [...vault.querySelectorAll("#results [data-path]")].find((one) => one.getBoundingClientRect().bottom > bar);
+    const place = first ? { path: first.dataset.path, top: first.getBoundingClientRect().top, y: scrollY, sheets: vault.querySelectorAll(".sheet").length } : null;
+    if (place || history.state) history.replaceState(place, "");
+  }
+
+  async function restore(place) {
+    if (!place) { scrollTo(0, 0); return; }
+    const wanted = Math.min(place.sheets, MOST_SHEETS);
+    for (let link; vault.querySelectorAll(".sheet").length < wanted && (link = vault.querySelector(".more"));) {
+      if (link.dataset.busy) await new Promise((later_) => setTimeout(later_, 50));
+      else if (!(await more(link))) break;
+    }
+    scrollTo(0, place.y);
+    for (let times = 0; times < 3; times += 1) { // heights are guessed until somebody looks
+      const card = cardOf(place.path);
+      if (card) scrollBy(0, card.getBoundingClientRect().top - place.top);
+      await new Promise(requestAnimationFrame);
+    }
+  }
+
+  addEventListener("scroll", () => { clearTimeout(keeping); keeping = setTimeout(keep, 200); }, { passive: true });
+  addEventListener("pagehide", keep);
 
   /* ---- search as you type ---- */
 
@@ -151,7 +210,11 @@
     soon = setTimeout(async () => {
       const query = withWords(words);
       if (searching()) history.replaceState(null, "", `${chyme.base}/${query}`);
-      else history.pushState(null, "", `${chyme.base}/${query}`);
+      else {
+        keep();
+        history.pushState(null, "", `${chyme.base}/${query}`);
+      }
+      moved();
       const hits = await ask(`/ui/hits${query}&typing=true`);
       if (!hits) return;
       const total = hits.querySelector("[data-found]")?.dataset.found;
@@ -188,6 +251,8 @@
     if (!shown || total === undefined) return;
     const text = Number(total).toLocaleString("en");
     if (shown.textContent !== text) shown.textContent = text;
+    vault.querySelector("[data-total-word]").textContent = total === "1" ? "file" : "files";
+    results().dataset.all = total;
   }
 
   /* ---- endless: sheets come when they are near, and go when they are far ---- */
@@ -233,12 +298,12 @@
   }
 
   async function more(link) {
-    if (link.dataset.busy) return;
+    if (link.dataset.busy) return false;
     link.dataset.busy = "1";
     coming.unobserve(link);
     try {
       const found = await chyme.fragment(link.dataset.src);
-      if (!link.isConnected) return;
+      if (!link.isConnected) return false;
       const sheet = found.querySelector(".sheet");
       const next = found.querySelector(".more");
       if (sheet) {
@@ -248,9 +313,11 @@
       if (next) link.replaceWith(next);
       else link.remove();
       watch();
+      return true;
     } catch (error) {
       delete link.dataset.busy; // a click on it tries again
       chyme.problem(error);
+      return false;
     }
   }
 
@@ -275,6 +342,7 @@
   /* ---- cards that live ---- */
 
   const made = new WeakMap(); // a card → the HTML it came as
+  const steps = JSON.parse(vault.dataset.steps); // what each digester is called
   const doing = new Map(); // path → {digester, fraction}
   const changed = new Set();
   let flushing = 0;
@@ -296,9 +364,9 @@
     const words = card.querySelector("[data-doing]");
     if (!bar || !words) return;
     const now = doing.get(card.dataset.path);
-    const name = now ? now.digester.replaceAll("-", " ") : "Waiting";
+    const name = now ? steps[now.digester] || now.digester : "Waiting";
     const part = now && now.fraction != null && now.fraction > 0 ? now.fraction : null;
-    words.textContent = name[0].toUpperCase() + name.slice(1) + (part === null ? "" : ` ${Math.round(part * 100)}%`);
+    words.textContent = name + (part === null ? "" : ` ${Math.round(part * 100)}%`);
     if (part === null) bar.removeAttribute("value");
     else bar.value = part;
   }
@@ -312,8 +380,14 @@
   async function flush() {
     const paths = [...changed];
     changed.clear();
-    const shown = searching() ? [] : paths.filter(cardOf);
-    if (!searching() && shown.length < paths.length) renewSoon();
+    if (searching()) {
+      await flushHits(paths);
+      flushing = changed.size ? setTimeout(flush, HITS_MS) : 0;
+      return;
+    }
+    countSoon();
+    const shown = paths.filter(cardOf);
+    if (shown.length < paths.length) renewSoon();
     const view = document.querySelector(".lines") ? "table" : "grid";
     try {
       for (let from = 0; from < shown.length; from += AT_ONCE) {
@@ -331,6 +405,44 @@
       /* the next event tries again */
     }
     flushing = changed.size ? setTimeout(flush, 400) : 0;
+  }
+
+  /** What was found is asked for again: hits change where they stand, and what is new waits until somebody wants it. */
+  async function flushHits(paths) {
+    const sheets = [...vault.querySelectorAll(".sheet.hits:not([data-empty])")];
+    const concerned = sheets.filter((sheet) => paths.some((path) => sheet.contains(cardOf(path))));
+    const unknown = paths.some((path) => !cardOf(path));
+    if (unknown && sheets.length && !concerned.includes(sheets[0])) concerned.unshift(sheets[0]);
+    const before = shownFor;
+    const src = `/ui/hits${location.search}&offset=0`;
+    for (const sheet of concerned.length || !unknown ? concerned : [null]) {
+      let found;
+      try {
+        found = await chyme.fragment(sheet ? sheet.dataset.src : src);
+      } catch (error) {
+        return; // the next event tries again
+      }
+      if (before !== shownFor || under) return; // something else was asked for meanwhile
+      const fresh = [...found.querySelectorAll(".hit")];
+      for (const path of paths) {
+        const old = cardOf(path);
+        const one = fresh.find((hit) => hit.dataset.path === path);
+        if (old && one) swap(old, one);
+        else if (old && sheet?.contains(old)) old.remove();
+      }
+      if (!sheet || sheet === sheets[0]) offer(fresh.filter((one) => paths.includes(one.dataset.path) && !cardOf(one.dataset.path)).length);
+    }
+  }
+
+  function offer(count) {
+    if (!count) return;
+    const button = results().querySelector("[data-show-new]") || document.createElement("button");
+    const sum = Number(button.dataset.showNew || 0) + count;
+    button.type = "button";
+    button.className = "btn btn-s show-new";
+    button.dataset.showNew = sum;
+    button.textContent = `${sum} new – show`;
+    if (!button.isConnected) results().prepend(button);
   }
 
   /** Put a card in the place of its older self, without a flicker and without taking the focus away. */
@@ -393,6 +505,7 @@
     const next = found.querySelector(".more");
     if (next) results().append(next);
     tell(sheet.dataset.total);
+    countSoon();
     watch();
   }
 
@@ -466,6 +579,7 @@
   chyme.vault = { go, note, cardOf, searching, renewSoon };
   dress(vault);
   watch();
-  count();
+  if (vault.querySelector("[data-count-later]")) count();
+  if (history.state?.path) restore(history.state);
   if (search.value && document.activeElement !== search && new URLSearchParams(location.search).get("q") !== search.value.trim()) settle();
 })();
