@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+
+from chyme.decide.tag_names import comparable
 
 Row = tuple[object, ...]
 
@@ -24,7 +27,17 @@ def outcomes(vault: Path) -> dict[Row, Row]:
               FROM digests
             """
         )
-        return {row[:2]: row[2:] for row in rows} | _people(db)
+        return {row[:2]: _whoever_came_first(*row[1:]) for row in rows} | _people(db)
+
+
+def _whoever_came_first(digester: str, status: str, content: str | None, content_hash: str | None, error: str) -> Row:
+    """Whichever file comes first decides whether a tag is "book" or "books", and kills change which that is."""
+    if digester not in ("tags", "search-keyword") or content is None:
+        return (status, content, content_hash, error)
+    told = json.loads(content)
+    told.pop("words", None)  # of an index in which the tags stand, too
+    told["tags"] = sorted({comparable(tag) for tag in told.get("tags", ())})
+    return (status, json.dumps(told, sort_keys=True), None, error)
 
 
 def _people(db: sqlite3.Connection) -> dict[Row, Row]:

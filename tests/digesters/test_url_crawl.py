@@ -16,6 +16,7 @@ from local_web import Listener, LocalWeb, Page
 from chyme.digesters.image_ocr import ImageOcr
 from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.url_crawl import UrlCrawl
+from chyme.engines.browser.browser import browser
 from chyme.engines.browser.program import browser_program
 from chyme.engines.browser.settings import BrowserSettings
 from chyme.engines.crawl.limits import CrawlLimits
@@ -36,6 +37,13 @@ from chyme.model import Kind, Lane, Output
 SAMPLES = Path(__file__).parents[1] / "samples"
 ALONE = BrowserSettings(program="off")
 needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ended() -> Iterator[None]:
+    """While a browser of this process runs, processes whose parent dies become ours: other tests must not find them."""
+    yield
+    browser(UrlCrawl().browser).close()
 
 
 @pytest.fixture
