@@ -38,6 +38,11 @@ class Ran:
     def cpu(self) -> float:
         return self.parent + self.children
 
+    def must_succeed(self) -> None:
+        """Figures of a digestion that failed tell nothing."""
+        if self.code != 0:
+            raise RuntimeError(f"chyme digest failed:\n{self.output}")
+
 
 def run(
     command: Sequence[str],

@@ -148,7 +148,7 @@ def examine(victim: Victim) -> list[str]:
     victim.run("digest", vault=twin, codes=(0, 1))
     found = list(crash_checks.damage(victim.vault))
     ours, theirs = crash_checks.outcomes(victim.vault), crash_checks.outcomes(twin)
-    found += crash_checks.differences(ours, theirs, "digest")
+    found += crash_checks.differences(crash_checks.in_one_spelling(ours, theirs), theirs, "digest")
     found += crash_checks.differences(crash_checks.pieces(victim.vault), crash_checks.pieces(twin), "piece")
     found += json.loads(victim.run("verify", "--json", codes=(0, 1)))["problems"]
     found += [f"process {pid} was left behind" for pid in marked.wait_until_gone(victim.mark, 5)]

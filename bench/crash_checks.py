@@ -27,17 +27,36 @@ def outcomes(vault: Path) -> dict[Row, Row]:
               FROM digests
             """
         )
-        return {row[:2]: _whoever_came_first(*row[1:]) for row in rows} | _people(db)
+        return {row[:2]: row[2:] for row in rows} | _people(db)
 
 
-def _whoever_came_first(digester: str, status: str, content: str | None, content_hash: str | None, error: str) -> Row:
-    """Whichever file comes first decides whether a tag is "book" or "books", and kills change which that is."""
-    if digester not in ("tags", "search-keyword") or content is None:
-        return (status, content, content_hash, error)
-    told = json.loads(content)
-    told.pop("words", None)  # of an index in which the tags stand, too
-    told["tags"] = sorted({comparable(tag) for tag in told.get("tags", ())})
-    return (status, json.dumps(told, sort_keys=True), None, error)
+def in_one_spelling(ours: dict[Row, Row], theirs: dict[Row, Row]) -> dict[Row, Row]:
+    """Our outcomes, with their spelling where a file's tags are the same in another one ("book", "books").
+
+    Whoever comes first decides how a tag is spelt, and kills change who that is. Its words stand in the index, so that
+    search-keyword counts others there. Nothing else is forgiven, and no other file.
+    """
+    told = dict(ours)
+    for path, digester in [key for key in ours if key[1:] == ("tags",)]:
+        mine, other = ours[path, digester], theirs.get((path, digester))
+        if other is None or mine == other or _but_for_spelling(mine) != _but_for_spelling(other):
+            continue
+        told[path, digester] = other
+        indexed = (path, "search-keyword")
+        if indexed in theirs and _but_for_words(ours[indexed]) == _but_for_words(theirs[indexed]):
+            told[indexed] = theirs[indexed]
+    return told
+
+
+def _but_for_spelling(row: Row) -> Row:
+    status, content, _hash, error = row
+    told = json.loads(str(content)) if content else {}
+    return (status, {**told, "tags": [comparable(tag) for tag in told.get("tags", ())]}, error)
+
+
+def _but_for_words(row: Row) -> Row:
+    status, content, _hash, error = row
+    return (status, {**(json.loads(str(content)) if content else {}), "words": None}, error)
 
 
 def _people(db: sqlite3.Connection) -> dict[Row, Row]:

@@ -29,8 +29,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     empty.mkdir()
     idle = digest(empty)
     ran = digest(vault)
-    if ran.code != 0:
-        raise RuntimeError(f"chyme digest failed:\n{ran.output}")
+    ran.must_succeed()
     forget(vault)
     scan = float(run((sys.executable, "-c", SCAN_ONLY, str(vault))).output)
     per = 1000 / sizes.notes

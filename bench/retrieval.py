@@ -30,9 +30,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
         return
     for row in _rows(source / "corpus.jsonl"):
         (folder / f"{row['_id']}.txt").write_text(f"{row['title']}\n\n{row['text']}\n", encoding="utf-8")
-    ran = digest(folder)
-    if ran.code != 0:
-        raise RuntimeError(f"chyme digest failed:\n{ran.output}")
+    digest(folder).must_succeed()
     judged: dict[str, dict[str, int]] = {}
     with (source / "qrels.tsv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):

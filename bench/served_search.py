@@ -37,9 +37,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     """Real notes, digested; many more passages of the same files straight into the store; then questions by HTTP."""
     vault, notes = folder / "vault", Notes()
     notes.write(vault, FILES)
-    ran = digest(vault)
-    if ran.code != 0:
-        raise RuntimeError(f"chyme digest failed:\n{ran.output}")
+    digest(vault).must_succeed()
     began = time.process_time()
     _fill(vault, notes, sizes.passages // FILES - 1)
     remark(f"{sizes.passages} passages filled in {time.process_time() - began:.0f} s CPU")

@@ -51,9 +51,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     """Notes embedded here, then served by a chyme that is to have them embedded by an endpoint, and asked all along."""
     vault, notes = folder / "vault", Notes()
     notes.write(vault, FILES)
-    ran = digest(vault)
-    if ran.code != 0:
-        raise RuntimeError(f"chyme digest failed:\n{ran.output}")
+    digest(vault).must_succeed()
     old = _serving(vault)
     with served(vault) as server:
         first = _answers_to(server, vault, _candidates(notes))
