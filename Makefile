@@ -4,6 +4,9 @@ PORT  ?= 8765
 VAULT ?=
 export PORT VAULT
 
+# chyme starts many processes, and each would compile everything anew where nothing may be kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 PY   := $(VENV)/bin/python
 
@@ -60,7 +63,7 @@ test: $(READY_TO_TEST) ## Run every check and every test
 	$(VENV)/bin/lint-imports --no-logo
 	$(PYTEST)
 
-check: $(READY_TO_TEST) ## The same without the slow tests, in under a minute
+check: $(READY_TO_TEST) ## The same without the slow tests, in a few minutes
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy

@@ -57,6 +57,14 @@ class Documents:
                 "purge_waits": marks.value_of(db, "purge-waits"),
             }
 
+    def states(self) -> dict[str, int]:
+        """How many documents are in each state; far quicker than the whole status."""
+        return documents.counts(self._database.read(), self._stale_before())
+
+    def outdated(self) -> int:
+        """How many digests were made by older rules or models."""
+        return outdated.count(self._database.read(), self._recipes())
+
     def show(self, path: str) -> dict[str, Any]:
         """Everything about one file."""
         with self._database.snapshot() as db:
@@ -126,6 +134,11 @@ class Documents:
         with self._database.snapshot() as db:
             wrong = projection.misdescribed(db)
         return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]
+
+    def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:
+        """Files that became stale since this was asked last; and what to ask with the next time."""
+        now = self._stale_before()
+        return now, documents.standing_still(self._database.read(), before, now, at_most) if before else []
 
     def _ordered(self, rows: dict[str, Digest]) -> list[str]:
         order = {name: at for at, (name, _) in enumerate(self._recipes())}

@@ -29,7 +29,12 @@ class Vault:
         changed = threading.Event()
         self.database = Database(folder, on_commit=changed.set)
         self.status: dict[str, Any] = {"todo": 0, "running": 0}
-        self.broadcast = Broadcast(self.database, changed, lambda: dict(self.status))
+        self.stale: list[str] = []
+        self.broadcast = Broadcast(self.database, changed, lambda: dict(self.status), self.stale_since)
+
+    def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:
+        found, self.stale = self.stale if before else [], []
+        return NOW, found[:at_most]
 
     def tell(self, *paths: str, detail: str | None = None) -> None:
         def write(db: sqlite3.Connection) -> None:
@@ -215,6 +220,23 @@ def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vaul
         stream = await heard_until(listener, paths_in)
         stream += await listener.heard(1.5)
         assert b"event: status" not in stream
+
+    in_loop(work)
+
+
+def test_what_stands_still_is_told_although_nothing_is_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broadcasting, "STALE_SECONDS", 0.2)
+
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        await heard_until(listener, lambda stream: b"event: status" in stream)
+        vault.stale = ["slow.pdf"]
+        told = said(await heard_until(listener, lambda stream: b"event: document" in stream))
+        assert [(id_, data["path"], data["status"]) for id_, event, data in told if event == "document"] == [
+            (None, "slow.pdf", "stale")
+        ]
+        vault.stale = [f"{number}.pdf" for number in range(1000)]
+        assert b"event: document" not in await heard_until(listener, lambda stream: b"event: reset" in stream)
 
     in_loop(work)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from local_web import LocalWeb
@@ -12,6 +13,9 @@ from model_server import ModelServer, blocks, says
 from playwright.sync_api import Locator, Page, expect
 from running_chyme import RunningChyme
 from visiting import House, check_a11y, served
+
+from chyme.decide.documents import STALE_SECONDS
+from chyme.model import iso
 
 LETTER = "Dear Ms Miller, the heating in the flat was repaired on 3 April 2026. The plumber replaced the pump."
 GOOD = {
@@ -78,18 +82,20 @@ def test_what_needs_classification_is_amber_and_completed_after_retry(tmp_path: 
 def test_what_stands_still_is_amber_and_completed_after_retry(tmp_path: Path, page: Page) -> None:
     with served(tmp_path / "still", lambda chyme: chyme.drop("letter.txt", LETTER)) as house:
         house.settled()
-        stop(house, "letter.txt")
         page.goto(house.base)
         amber = card(page, "letter.txt")
-        expect(amber).to_have_attribute("data-state", "stale")
+        expect(amber).to_have_attribute("data-state", "completed")
+        stop(house, "letter.txt", STALE_SECONDS - 3)
+        expect(amber).to_have_attribute("data-state", "stale", timeout=LONG)  # no reload: it is told
         expect(amber).to_contain_text(re.compile("standing still", re.IGNORECASE))
         check_a11y(page)
         amber.get_by_role("button", name=re.compile("^Retry")).click()
         expect(amber).to_have_attribute("data-state", "completed", timeout=LONG)
 
 
-def stop(house: House, path: str) -> None:
-    """As if it waited for somebody who never came, and nothing had moved for long."""
+def stop(house: House, path: str, seconds: float) -> None:
+    """As if it waited for somebody who never came, and nothing had moved for so long."""
+    moved_at = iso(datetime.now(UTC) - timedelta(seconds=seconds))
     with closing(sqlite3.connect(house.vault / ".chyme/vault.db", timeout=30)) as db, db:
         (file,) = db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         db.execute(
@@ -99,7 +105,4 @@ def stop(house: House, path: str) -> None:
             """,
             (file,),
         )
-        db.execute(
-            "UPDATE documents SET state = 'processing', moved_at = '2020-01-01T00:00:00.000000Z' WHERE file_id = ?",
-            (file,),
-        )
+        db.execute("UPDATE documents SET state = 'processing', moved_at = ? WHERE file_id = ?", (moved_at, file))

@@ -368,6 +368,7 @@ def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_sa
         page.get_by_label("Password").fill("a long enough password")
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("#vault [data-path]")).to_be_visible()
+        page.wait_for_load_state()  # before that, nobody hears a key
 
     page.expected_errors.append("401")  # type: ignore[attr-defined]
     with served(tmp_path, lock) as house:

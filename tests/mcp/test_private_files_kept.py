@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from chyme.library import SORTS, Library
 from chyme.mcp import answers, in_words
 from chyme.mcp.shapes import Hits, Listing
 from chyme.model import Passage, Place
-from chyme.store import passages
+from chyme.store import passages, people
 
+NOW = "2026-03-04T12:00:00.000000Z"
 PRIVATE = 30
 
 
@@ -112,6 +114,16 @@ def test_only_words_that_stand_in_a_hit_are_told_as_corrections(app: App) -> Non
     found = searched(app, "lighthuse")
     assert found.corrected == {"lighthuse": "lighthouse"}
     assert [hit.path for hit in found.hits] == ["a.txt"]
+
+
+def test_nobody_is_told_who_is_heard_in_files_that_are_not_shown(app: App) -> None:
+    def somebody(db: Connection) -> None:
+        people.rename(db, people.add(db, NOW), "Ada Falcon", NOW)
+
+    app.database.write(somebody)
+    assert "Ada Falcon" in app.search.search("person:Adda").notes[0]
+    assert searched(app, "person:Adda").notes == []
+    assert searched(app, "date:soon").notes == list(app.search.search("date:soon").notes) != []
 
 
 def test_what_is_new_is_found_behind_private_files_that_are_newer(app: App) -> None:

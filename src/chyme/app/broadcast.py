@@ -9,9 +9,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from chyme.errors import VaultError
+from chyme.model import iso
 from chyme.store import events
 from chyme.store.database import Database
 
@@ -26,6 +28,8 @@ GATHER_SECONDS = 0.1  # between two looks, so that a burst is told in few words
 GATHER_EACH = 0.004  # more for each listener: what a burst costs is how often it is told, times to how many
 POLL_SECONDS = 0.25  # for what other processes do
 STATUS_SECONDS = 1.0
+STALE_SECONDS = 5.0  # between two looks for what stands still: nothing is written then, so nobody else tells
+MOST_STALE = 100  # more at once are told by asking everybody to look anew
 LONGEST_DETAIL = 1000
 RETRY_MS = 2000
 
@@ -85,10 +89,17 @@ class Broadcast:
     `changed` is set with every commit of this process; commits of others are noticed by SQLite's data_version.
     """
 
-    def __init__(self, database: Database, changed: threading.Event, status: Callable[[], dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        changed: threading.Event,
+        status: Callable[[], dict[str, Any]],
+        stale_since: Callable[[str | None, int], tuple[str, list[str]]] = lambda before, at_most: ("", []),
+    ) -> None:
         self._database = database
         self._changed = changed
         self._status = status
+        self._stale_since = stale_since
         self._guard = threading.Lock()
         self._here: set[Listener] = set()  # from coming to leaving
         self._listeners: set[Listener] = set()
@@ -194,7 +205,7 @@ class Broadcast:
             alone = not self._listeners
         if alone:  # nobody was told of what came since the last one left
             self._last = events.span(db)[1]
-            watch.version = -1
+            watch.version, watch.stale_before = -1, None
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version != watch.version:
             watch.moved = True
@@ -203,6 +214,10 @@ class Broadcast:
         for listener in newcomers:
             self._welcome(db, listener)
         moment = time.monotonic()
+        if moment - watch.stale_at >= STALE_SECONDS:
+            watch.stale_before, stale = self._stale_since(watch.stale_before, MOST_STALE)
+            watch.stale_at = moment
+            self._tell_stale(stale)
         if newcomers or ((watch.moved or watch.busy) and moment - watch.told_at >= STATUS_SECONDS):
             status = self._status()
             fresh = status_of(status)
@@ -219,6 +234,12 @@ class Broadcast:
                 self._offer_all(b"".join(map(event_of, batch)))
             if len(batch) < BATCH:
                 return
+
+    def _tell_stale(self, paths: list[str]) -> None:
+        if len(paths) == MOST_STALE:
+            self._offer_all(reset(self._last))
+        elif paths:
+            self._offer_all(b"".join(map(stale_of, paths)))
 
     def _offer_all(self, told: bytes, to: list[Listener] | None = None) -> None:
         if to is None:
@@ -258,6 +279,8 @@ class _Watch:
         self.moved = True  # something happened since the status was told
         self.busy = False  # something is under way, so that time alone changes the status
         self.told_at = float("-inf")
+        self.stale_at = float("-inf")
+        self.stale_before: str | None = None
         self.status = b""
 
 
@@ -267,6 +290,12 @@ def event_of(event: events.Event) -> bytes:
     short = detail[:LONGEST_DETAIL] if detail else detail
     data = json.dumps({"at": at, "path": path, "digester": digester, "status": status, "detail": short})
     return f"id: {id_}\nevent: {type_}\ndata: {data}\n\n".encode()
+
+
+def stale_of(path: str) -> bytes:
+    """A document that nothing has happened to: no event is kept of it, so it has no number to resume from."""
+    data = {"at": iso(datetime.now(UTC)), "path": path, "digester": None, "status": "stale", "detail": None}
+    return f"event: document\ndata: {json.dumps(data)}\n\n".encode()
 
 
 def status_of(status: dict[str, Any]) -> bytes:

@@ -121,7 +121,9 @@ class App:
         self.measured = Measured()
         self.progress = HowFar(self)
         self.counting = Counting(self)
-        self.broadcast = Broadcast(self.database, changed, lambda: self.progress.told().shape())
+        self.broadcast = Broadcast(
+            self.database, changed, lambda: self.progress.told().shape(), self.documents.stale_since
+        )
         self._work: Work | None = None
         self._patient = threading.BoundedSemaphore(MOST_PATIENT)
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import joining, settling, tagging, transitions
 from chyme.coordinator.rules import Rules
-from chyme.decide.moves import BY_A_PERSON, Move, displaced, trashed
+from chyme.decide.moves import BY_A_PERSON, DISPLACED, TRASHED, Move, displaced, trashed
 from chyme.model import File, Seen, iso
 from chyme.store import (
     dictionary,
@@ -104,7 +104,8 @@ class Intake:
             names.write(db, moved, document.title, document.tags, document.summary)
             if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
                 settling.project(db, self._rules, moved, digests.of_file(db, moved.id), now)
-        events.tell(db, now, "file", file.id, seen.path, None, "moved")
+        was_at = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
+        events.tell(db, now, "file", file.id, seen.path, None, "moved", was_at)
 
     def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
         files.move(db, file.id, path, escaped, now)

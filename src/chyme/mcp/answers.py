@@ -9,6 +9,7 @@ from typing import Literal
 from chyme.app import App
 from chyme.app.clock import now
 from chyme.app.reading import Text, read_file
+from chyme.decide.query import parse
 from chyme.decide.snippet import to_plain
 from chyme.decide.spelling import words_of
 from chyme.errors import UsageError
@@ -48,8 +49,13 @@ def search(
         total=len(shown) if guarded else result.total,
         total_is_exact=result.total_is_exact and not guarded,
         corrected=_standing_in(shown, result.corrected) if guarded else dict(result.corrected),
-        notes=list(result.notes),
+        notes=[] if guarded and _by_name(asked) else list(result.notes),
     )
+
+
+def _by_name(asked: str) -> bool:
+    """Whether people or tags are asked for: what is noted then tells others, of whatever files."""
+    return any(filter_.field in ("person", "tag") for filter_ in parse(asked).filters)
 
 
 def _standing_in(hits: Iterable[Found], corrected: Mapping[str, str]) -> dict[str, str]:

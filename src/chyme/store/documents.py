@@ -130,6 +130,19 @@ def forget_findings(db: Connection, file_id: int, now: str) -> None:
     )
 
 
+def standing_still(db: Connection, since: str, until: str, at_most: int) -> list[str]:
+    """Files whose documents are being made and moved last between these moments."""
+    rows = db.execute(
+        """
+        SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE d.state = 'processing' AND d.moved_at >= ? AND d.moved_at < ? AND f.vanished_at IS NULL
+         ORDER BY d.moved_at LIMIT ?
+        """,
+        (since, until, at_most),
+    )
+    return [path for (path,) in rows]
+
+
 def counts(db: Connection, stale_before: str) -> dict[str, int]:
     """How many documents of files on disk are in each state; stale means that nothing moved for a while."""
     rows = db.execute(

@@ -25,7 +25,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     """Add these pages to the HTTP face of an opened vault."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"told": app.progress.told().shape()},
-        "states": lambda: {"counts": app.documents.status(), "states": STATES},
+        "states": lambda: {"counts": app.documents.states(), "states": STATES},
         "failures": lambda: {"groups": app.failures.groups()},
         "jobs": lambda: {"jobs": app.bulk.listed()[:JOBS]},
         "outdated": lambda: {"outdated": app.outdated([], [])},
@@ -37,7 +37,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/activity")
     def activity(request: Request) -> HTMLResponse:
         """The page; what takes long to count comes by itself."""
-        told: dict[str, Any] = {}
+        told: dict[str, Any] = {"older": app.documents.outdated()}
         for name, part in parts.items():
             if name != "outdated":
                 told |= part()

@@ -1,0 +1,88 @@
+/* The pages of a PDF: turning them, and drawing them larger. */
+(function () {
+  "use strict";
+
+  const { page, pressed } = chyme.file;
+  let sheet = null;
+
+  function pages() {
+    const viewer = page.querySelector("[data-viewer-pages]");
+    if (!viewer) return null;
+    return { viewer, last: Number(viewer.dataset.pages), now: Number(viewer.dataset.page) };
+  }
+
+  const address = (viewer, number) => `${viewer.dataset.src}?page=${number}&width=${viewer.hasAttribute("data-larger") ? 1600 : 1200}`;
+
+  function show(number) {
+    const { viewer, last, now } = pages();
+    const wanted = Math.min(Math.max(number, 1), last);
+    viewer.querySelector("#page-number").value = wanted;
+    if (wanted === now && sheet === null) return;
+    viewer.dataset.page = wanted;
+    viewer.dataset.waits = "";
+    const image = viewer.querySelector("[data-sheet]");
+    const next = new Image();
+    sheet = next;
+    next.src = address(viewer, wanted);
+    const done = () => {
+      if (sheet !== next) return;
+      if (next.naturalWidth) {
+        image.src = next.src;
+        image.width = next.naturalWidth;
+        image.height = next.naturalHeight;
+      }
+      image.alt = `Page ${wanted}`;
+      delete viewer.dataset.waits;
+      neighbours(viewer, wanted, last);
+    };
+    next.addEventListener("load", done);
+    next.addEventListener("error", () => { done(); if (sheet === next) chyme.toast(`Page ${wanted} cannot be drawn`, { red: true }); });
+    viewer.querySelector('[data-turn="-1"]').disabled = wanted <= 1;
+    viewer.querySelector('[data-turn="1"]').disabled = wanted >= last;
+    viewer.querySelector("[data-paper]").setAttribute("aria-label", `Page ${wanted} of ${last}; the arrow keys turn pages`);
+    const mark = viewer.querySelector("[data-found-on]");
+    if (mark) mark.toggleAttribute("hidden", mark.dataset.foundOn !== String(wanted));
+    const query = new URLSearchParams(location.search);
+    query.set("page", wanted);
+    history.replaceState(null, "", `?${query}`);
+  }
+
+  function neighbours(viewer, number, last) {
+    for (const near of [number + 1, number - 1]) if (near >= 1 && near <= last) new Image().src = address(viewer, near);
+  }
+
+  function turn(by) {
+    const viewing = pages();
+    if (viewing) show(viewing.now + by);
+  }
+
+  function zoom(button) {
+    const { viewer, now } = pages();
+    const larger = viewer.toggleAttribute("data-larger");
+    button.setAttribute("aria-pressed", String(larger));
+    sheet = sheet || new Image();
+    show(now);
+  }
+
+  page.addEventListener("submit", (event) => {
+    if (!event.target.matches("[data-goto]")) return;
+    event.preventDefault();
+    const wanted = Number.parseInt(event.target.querySelector("input").value, 10);
+    if (Number.isFinite(wanted)) show(wanted);
+    else event.target.querySelector("input").value = pages().now;
+  });
+
+  page.addEventListener("keydown", (event) => {
+    if (!event.target.closest("[data-paper]") || !pages()) return;
+    const by = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 }[event.key];
+    if (by) { event.preventDefault(); turn(by); }
+    else if (event.key === "Home") { event.preventDefault(); show(1); }
+    else if (event.key === "End") { event.preventDefault(); show(pages().last); }
+  });
+
+  pressed("[data-turn]", (button) => turn(Number(button.dataset.turn)));
+  pressed("[data-zoom]", zoom);
+
+  const viewing = pages();
+  if (viewing) neighbours(viewing.viewer, viewing.now, viewing.last);
+})();
