@@ -48,10 +48,15 @@
   function replace(old, fresh) {
     const open = new Set([...old.querySelectorAll("details[open]")].map((one) => one.dataset.key));
     const held = new Map([...old.querySelectorAll("[data-held]")].map((one) => [one.parentElement.dataset.key, one]));
+    const begun = [...old.querySelectorAll("input[data-key]")].filter((one) => one.value !== one.defaultValue);
     const inside = old.contains(document.activeElement);
     const key = inside ? document.activeElement.dataset.key : null;
     if (old.matches("details[open]")) fresh.setAttribute("open", "");
     old.replaceWith(fresh);
+    for (const one of begun) { // half a word is somebody's work
+      const again = [...fresh.querySelectorAll("input")].find((input) => input.dataset.key === one.dataset.key);
+      if (again) again.value = one.value;
+    }
     for (const one of fresh.querySelectorAll("details")) {
       if (!open.has(one.dataset.key)) continue;
       const before = held.get(one.dataset.key);
