@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,19 @@ def send(server: Server, name: str, pieces: Iterator[bytes]) -> Any:
 def left_behind(chyme: RunningChyme) -> list[str]:
     folder = chyme.vault / ".chyme/incoming"
     return [path.name for path in folder.rglob("*")] if folder.is_dir() else []
+
+
+@contextmanager
+def half_sent(server: Server) -> Iterator[None]:
+    """A connection that sends four megabytes of an upload of a hundred, and then nothing."""
+    host, port = server.http.base_url.host, server.http.base_url.port
+    head = (
+        f"POST /api/upload HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: multipart/form-data; boundary=abc\r\n"
+        "Content-Length: 100000000\r\n\r\n"
+    ).encode()
+    with socket.create_connection((host, port)) as connection:
+        connection.sendall(head + b"".join(body("a.txt", iter([b"x" * 5 * MB])))[: 4 * MB])
+        yield
 
 
 @pytest.mark.slow
@@ -101,13 +115,7 @@ def test_twenty_at_once_are_taken_in_and_digested(chyme: RunningChyme) -> None:
 @pytest.mark.slow
 def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: RunningChyme) -> None:
     server = chyme.serve()
-    host, port = server.http.base_url.host, server.http.base_url.port
-    head = (
-        f"POST /api/upload HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: multipart/form-data; boundary=abc\r\n"
-        "Content-Length: 100000000\r\n\r\n"
-    ).encode()
-    with socket.create_connection((host, port)) as connection:
-        connection.sendall(head + b"".join(body("a.txt", iter([b"x" * 5 * MB])))[: 4 * MB])
+    with half_sent(server):
         wait_until(lambda: left_behind(chyme))
     wait_until(lambda: not left_behind(chyme))
 
@@ -124,13 +132,7 @@ def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: Run
 @pytest.mark.slow
 def test_what_a_killed_server_had_half_of_is_gone_at_the_next_start(chyme: RunningChyme) -> None:
     server = chyme.serve()
-    host, port = server.http.base_url.host, server.http.base_url.port
-    head = (
-        f"POST /api/upload HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: multipart/form-data; boundary=abc\r\n"
-        "Content-Length: 100000000\r\n\r\n"
-    ).encode()
-    with socket.create_connection((host, port)) as connection:
-        connection.sendall(head + b"".join(body("a.txt", iter([b"x" * 5 * MB])))[: 4 * MB])
+    with half_sent(server):
         wait_until(lambda: left_behind(chyme))
         server.end(signal.SIGKILL)
     assert left_behind(chyme)

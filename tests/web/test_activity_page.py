@@ -33,12 +33,6 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
-
-
 def call(app: App, digester: str, cost: float | None, outcome: str = "answered", days_ago: int = 0) -> None:
     """A call of the model, as the ledger notes it."""
     asked = Question("llm", "127.0.0.1:9", "scripted", "hash")

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, answers_of, stranger, two_vaults
 
-from chyme.app import App, open_app
-from chyme.web.routes import create
+from chyme.app import App
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with open_app(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def test_a_link_is_created_once(app: App, http: TestClient) -> None:

@@ -11,7 +11,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from chyme.app import App, open_app
-from chyme.web.routes import create
 
 
 @pytest.fixture
@@ -24,12 +23,6 @@ def app(tmp_path: Path) -> Iterator[App]:
     with open_app(tmp_path) as opened:
         opened.scan_and_settle()
         yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def fail(app: App, name: str, error: str) -> None:

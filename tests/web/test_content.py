@@ -21,7 +21,7 @@ from described_vault import file_at, put
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from chyme.app import App, open_app
+from chyme.app import App
 from chyme.decide.served import asked_part, disposition, is_known
 from chyme.store import digests, sqlar
 from chyme.web.routes import create
@@ -52,12 +52,6 @@ ODD_NAMES = (
     "rtl\u202egnp.txt",
     b"latin\xe9.txt",
 )
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with open_app(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

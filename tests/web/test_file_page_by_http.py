@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from sqlite3 import Connection
 from urllib.parse import quote
 
@@ -15,24 +13,12 @@ import pytest
 from described_vault import classify, complete, named, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
+from chyme.app import App
 from chyme.model import Artifact, Place, Status
 from chyme.store import digests, places, sqlar
 from chyme.web.routes import create
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{7*7}}"
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with open_app(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 class Elements(HTMLParser):

@@ -11,7 +11,6 @@ from described_vault import classify, listed, put
 from fastapi.testclient import TestClient
 
 from chyme.app import App, open_app
-from chyme.web.routes import create
 
 
 @pytest.fixture
@@ -20,12 +19,6 @@ def app(tmp_path: Path) -> Iterator[App]:
         for number, name in enumerate(("b.txt", "in/a.txt", "in/deep/c.md")):
             classify(opened, put(opened, name), f"Title {number}", f"202{number}-01-02", "all", f"tag{number}")
         yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def test_files_are_leafed_through_by_cursor(http: TestClient) -> None:

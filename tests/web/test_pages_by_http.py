@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -16,24 +15,11 @@ from described_vault import file_at, put
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from chyme.app import App, drawing, open_app
+from chyme.app import App, drawing
 from chyme.app.drawing import Drawing
 from chyme.app.page_cache import PageCache
-from chyme.web.routes import create
 
 SAMPLES = Path(__file__).parents[1] / "samples"
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with open_app(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def page_at(path: str, page: int = 1, width: int = 400) -> str:

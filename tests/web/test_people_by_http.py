@@ -15,7 +15,6 @@ from chyme.coordinator.joining import content_of
 from chyme.decide import transcript
 from chyme.decide.people import SPEAKERS
 from chyme.model import Output, Segment, Transcript, Voice, Word
-from chyme.web.routes import create
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 WORDS = (Word("Good", 4.0, 4.4, 1.0), Word("<morning>.", 4.4, 5.0, 1.0))
@@ -36,12 +35,6 @@ def app(tmp_path: Path) -> Iterator[App]:
             )
             complete(opened, file, SPEAKERS, content)
         yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def everybody(http: TestClient) -> list[tuple[int, str, int]]:

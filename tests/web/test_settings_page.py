@@ -38,12 +38,6 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
-
-
 def told(http: TestClient) -> dict[str, Any]:
     return {one["name"]: one for one in http.get("/api/settings").json()["settings"]}
 

@@ -26,12 +26,6 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
-
-
 def names(http: TestClient, **asked: Any) -> list[str]:
     answer = http.get("/api/tags", params=asked)
     assert answer.status_code == 200, answer.text

@@ -18,7 +18,6 @@ from chyme.cli.ai import ai
 from chyme.cli.main import Chyme
 from chyme.settings import Settings
 from chyme.store import edits
-from chyme.web.routes import create
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
 
@@ -28,12 +27,6 @@ def app(tmp_path: Path) -> Iterator[App]:
     with open_app(tmp_path, MODEL) as opened:
         classify(opened, put(opened, "in/letter.txt"), "A letter", "2026-04-03", "letter", "dog")
         yield opened
-
-
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
 
 
 def edit(http: TestClient, body: object) -> tuple[int, Any]:

@@ -25,12 +25,6 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-@pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
-
-
 def send(http: TestClient, *files: tuple[str, bytes], folder: str = "") -> Any:
     return http.post("/api/upload", params={"folder": folder}, files=[("file", file) for file in files])
 

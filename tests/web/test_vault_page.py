@@ -33,12 +33,6 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 
 @pytest.fixture
-def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
-        yield client
-
-
-@pytest.fixture
 def reader(app: App) -> Iterator[TestClient]:
     """Somebody who may only read, as the door says it."""
     api: FastAPI = create(app)

@@ -101,11 +101,14 @@ def name_on_disk(path: str) -> str:
 
 
 @contextlib.contextmanager
-def opened_folder(app: App, folder: str) -> Iterator[int]:
+def opened_folder(app: App, folder: str, make: bool = False) -> Iterator[int]:
     """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
     handle = os.open(app.vault.root, _FOLDER)
     try:
         for part in folder.split("/") if folder else ():
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=handle)
             below = os.open(part, _FOLDER, dir_fd=handle)
             os.close(handle)
             handle = below

@@ -14,6 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from chyme.app.clock import now
+from chyme.app.file_names import opened_folder
 from chyme.decide.machine_names import without_extension
 from chyme.decide.slugs import numbered
 from chyme.engines.moved import move
@@ -110,7 +111,7 @@ class Trash:
         id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
         trashed = Trashed(id_, file.path, iso(at), file.size)
         try:
-            with self._opened() as trash, self._folder(folder) as here:
+            with self._opened() as trash, opened_folder(self._app, folder) as here:
                 _refuse_missing(here, name)
                 _write_note(trash, trashed, file.id)
                 try:
@@ -136,7 +137,7 @@ class Trash:
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
-            with _inside(trash, trashed.id) as there, self._folder(folder, make=True) as here:
+            with _inside(trash, trashed.id) as there, opened_folder(self._app, folder, make=True) as here:
                 kept = next(iter(os.listdir(there)))
                 for number in count(1):
                     free = numbered(name, number, extension)
@@ -187,22 +188,6 @@ class Trash:
         except OSError as error:
             raise VaultError(f"{folder}: the trash cannot be opened ({error.strerror})") from error
         try:
-            yield handle
-        finally:
-            os.close(handle)
-
-    @contextlib.contextmanager
-    def _folder(self, folder: str, make: bool = False) -> Iterator[int]:
-        """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
-        handle = os.open(self._app.vault.root, _FOLDER)
-        try:
-            for part in folder.split("/") if folder else ():
-                if make:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(part, 0o755, dir_fd=handle)
-                below = os.open(part, _FOLDER, dir_fd=handle)
-                os.close(handle)
-                handle = below
             yield handle
         finally:
             os.close(handle)

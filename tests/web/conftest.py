@@ -1,0 +1,24 @@
+"""An empty vault, and its HTTP face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from chyme.app import App, open_app
+from chyme.web.routes import create
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with open_app(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def http(app: App) -> Iterator[TestClient]:
+    with TestClient(create(app), base_url="http://localhost") as client:
+        yield client
