@@ -130,7 +130,7 @@ class Door:
                 return problem(403, "a browser must say which page sent this; this request does not")
             state.update(visitor=visitor, may_write=False)
             if visitor is None and not _open_to_all(scope["path"]):
-                return _asked_to_sign_in(scope, headers)
+                return _asked_to_sign_in(scope)
         elif any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers):
             return problem(403, "a proxy passed this on, and without accounts chyme is for this machine alone")
         state["vaults"] = tuple(name for name in self._house.vaults if self._readable(state, name))
@@ -170,14 +170,12 @@ def _open_to_all(path: str) -> bool:
     return path in OPEN or path.startswith("/static/")
 
 
-def _asked_to_sign_in(scope: Scope, headers: Headers) -> Response:
+def _asked_to_sign_in(scope: Scope) -> Response:
     path = scope["path"]
     inside = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
     query = scope.get("query_string", b"").decode("latin-1")
     here = quote(path, safe="/") + (f"?{query}" if query else "")
     sign_in = f"/login?next={quote(here, safe='')}"
-    if headers.get("hx-request"):
-        return problem(401, "you are not signed in any more", {"HX-Redirect": "/login"})
     if scope["method"] in ("GET", "HEAD") and not inside.startswith(FOR_PROGRAMS):
         return RedirectResponse(sign_in, 303)
     return problem(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import util
 from pathlib import Path
 
 from starlette.responses import Response
@@ -12,7 +11,6 @@ from starlette.types import Scope
 
 from chyme.web.pages.render import STATIC
 
-HTMX = "htmx.min.js"
 TYPES = {  # what the system's tables say differs from one machine to the next
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -31,9 +29,6 @@ class Static(StaticFiles):
         super().__init__(directory=STATIC)
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        if path == HTMX:
-            found = _htmx()
-            return os.fspath(found), found.stat()
         try:
             return super().lookup_path(path)
         except ValueError:  # a NUL in the name
@@ -48,11 +43,3 @@ class Static(StaticFiles):
         if kind is not None and answer.status_code == 200:
             answer.headers["Content-Type"] = kind
         return answer
-
-
-def _htmx() -> Path:
-    """Where the package that brings it lies; importing it would want Django."""
-    found = util.find_spec("js_lib_htmx")
-    if found is None or found.origin is None:
-        raise FileNotFoundError("the package django-js-lib-htmx is missing; install chyme's requirements again")
-    return Path(found.origin).parent / "static/htmx" / HTMX
