@@ -16,7 +16,6 @@ from described_vault import classify, complete, file_at, listed, named, propose,
 
 from chyme.app import App, open_app
 from chyme.app.clock import now
-from chyme.app.file_names import opened_folder
 from chyme.app.renaming import PERSON, TEXT, Proposal, Renamed, Renaming
 from chyme.decide.edits import Wanted
 from chyme.errors import UsageError
@@ -269,7 +268,7 @@ def test_a_linked_folder_is_not_entered(app: App, tmp_path: Path) -> None:
     (done,) = Renaming(app).accept()
     assert done.problem is not None
     assert os.listdir(tmp_path / "elsewhere") == ["scan0001.txt"]
-    with pytest.raises(NotADirectoryError), opened_folder(app, "in"):
+    with pytest.raises(NotADirectoryError), app.vault.opened_folder("in"):
         pass
 
 

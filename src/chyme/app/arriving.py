@@ -14,10 +14,10 @@ from itertools import groupby
 from pathlib import Path
 
 from chyme.app.opened import App
-from chyme.app.placing import FOLDER, MODE, NEW, held_open, hidden_name, is_taken, place
+from chyme.app.placing import MODE, NEW, held_open, hidden_name, is_taken, place
 from chyme.decide.machine_names import without_extension
 from chyme.decide.slugs import numbered
-from chyme.engines.vault import spell
+from chyme.engines.vault import FOLDER_ITSELF, spell
 from chyme.errors import UsageError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -52,7 +52,7 @@ class Uploaded:
 
 def name_all(app: App, aside: Path, files: Sequence[Arrived]) -> Generator[Uploaded]:
     """Each file, in order, as far as it could be named; what the folder held before is not touched."""
-    source = os.open(aside, FOLDER)
+    source = os.open(aside, FOLDER_ITSELF)
     try:
         for folder, some in groupby(files, lambda one: one.folder):
             yield from _in_folder(app, source, folder, list(some))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from chyme.app.opened import App
@@ -17,7 +17,6 @@ from chyme.engines.vault import spell, stamp_of, unspell
 from chyme.errors import UsageError
 from chyme.model import File, Seen
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_TRIES = 100
 
 
@@ -46,7 +45,7 @@ class FreeNames:
     def _in(self, folder: str) -> set[str]:
         if folder not in self._taken:
             try:
-                with opened_folder(self._app, folder) as handle:
+                with self._app.vault.opened_folder(folder) as handle:
                     self._taken[folder] = set(map(_alike, os.listdir(handle)))
             except OSError:
                 self._taken[folder] = set()  # whoever renames is told why that cannot be
@@ -60,7 +59,7 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
     """
     raw = _raw(file)
     try:
-        with opened_folder(app, _folder(raw)) as handle:
+        with app.vault.opened_folder(_folder(raw)) as handle:
             _refuse_changed(app, file, raw)
             for _ in range(_MOST_TRIES):
                 if app.scanner.passes_over(beside(raw, name)):
@@ -81,7 +80,7 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
 def sync_folders(app: App, moves: Iterable[Move]) -> None:
     """What was renamed must be so after a power cut too, before anybody writes it down."""
     for folder in {_folder(unspell(move.seen.path)) for move in moves}:
-        with contextlib.suppress(OSError), opened_folder(app, folder) as handle:
+        with contextlib.suppress(OSError), app.vault.opened_folder(folder) as handle:
             os.fsync(handle)
 
 
@@ -98,23 +97,6 @@ def beside(raw: str, name: str) -> str:
 def name_on_disk(path: str) -> str:
     """The last part of a path, as the disk spells it."""
     return _name(unspell(path))
-
-
-@contextlib.contextmanager
-def opened_folder(app: App, folder: str, make: bool = False) -> Iterator[int]:
-    """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
-    handle = os.open(app.vault.root, _FOLDER)
-    try:
-        for part in folder.split("/") if folder else ():
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, 0o755, dir_fd=handle)
-            below = os.open(part, _FOLDER, dir_fd=handle)
-            os.close(handle)
-            handle = below
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def _refuse_changed(app: App, file: File, raw: str) -> None:

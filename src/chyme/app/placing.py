@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from chyme.app.opened import App
 from chyme.decide.link_names import safe_name
-from chyme.engines.vault import unspell
+from chyme.engines.vault import FOLDER_ITSELF, unspell
 from chyme.errors import UsageError
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MODE = 0o666  # less what the umask of whoever runs chyme takes away
 DEEPEST = 1000  # bytes of a folder's path: no system opens a path of more than four thousand
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
@@ -40,7 +39,7 @@ def folder_parts(app: App, folder: str) -> list[str]:
 @contextlib.contextmanager
 def held_open(app: App, parts: Sequence[str]) -> Iterator[int]:
     """The folder, made where it is missing. Links are not followed, not even by one that appears just now."""
-    handle = os.open(app.vault.root, FOLDER)
+    handle = os.open(app.vault.root, FOLDER_ITSELF)
     try:
         for part in parts:
             below = _below(handle, part)
@@ -54,7 +53,7 @@ def held_open(app: App, parts: Sequence[str]) -> Iterator[int]:
 
 def _below(handle: int, part: str) -> int:
     try:
-        return os.open(part, FOLDER, dir_fd=handle)
+        return os.open(part, FOLDER_ITSELF, dir_fd=handle)
     except FileNotFoundError:
         if safe_name(part) != part:
             raise UsageError(f"{part!r}: is no name for a new folder; choose one without special characters") from None
@@ -62,7 +61,7 @@ def _below(handle: int, part: str) -> int:
         raise UsageError(f"{part}: is no folder, or a link to one; choose another") from None
     with contextlib.suppress(FileExistsError):
         os.mkdir(part, dir_fd=handle)
-    return os.open(part, FOLDER, dir_fd=handle)
+    return os.open(part, FOLDER_ITSELF, dir_fd=handle)
 
 
 def is_taken(handle: int, name: str) -> bool:

@@ -14,11 +14,10 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from chyme.app.clock import now
-from chyme.app.file_names import opened_folder
 from chyme.decide.machine_names import without_extension
 from chyme.decide.slugs import numbered
 from chyme.engines.moved import move
-from chyme.engines.vault import is_state, spell, unspell
+from chyme.engines.vault import FOLDER_ITSELF, is_state, spell, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
 from chyme.store import files
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 FOLDER = "trash"
 NOTE = ".json"
 NOTE_BYTES = 100_000
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")
 
@@ -111,7 +109,7 @@ class Trash:
         id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
         trashed = Trashed(id_, file.path, iso(at), file.size)
         try:
-            with self._opened() as trash, opened_folder(self._app, folder) as here:
+            with self._opened() as trash, self._app.vault.opened_folder(folder) as here:
                 _refuse_missing(here, name)
                 _write_note(trash, trashed, file.id)
                 try:
@@ -137,7 +135,7 @@ class Trash:
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
-            with _inside(trash, trashed.id) as there, opened_folder(self._app, folder, make=True) as here:
+            with _inside(trash, trashed.id) as there, self._app.vault.opened_folder(folder, make=True) as here:
                 kept = next(iter(os.listdir(there)))
                 for number in count(1):
                     free = numbered(name, number, extension)
@@ -184,7 +182,7 @@ class Trash:
         folder = self._app.state / FOLDER
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            handle = os.open(folder, _FOLDER)
+            handle = os.open(folder, FOLDER_ITSELF)
         except OSError as error:
             raise VaultError(f"{folder}: the trash cannot be opened ({error.strerror})") from error
         try:
@@ -199,7 +197,7 @@ class NotInTrash(UsageError):
 
 @contextlib.contextmanager
 def _inside(trash: int, id_: str) -> Iterator[int]:
-    handle = os.open(id_, _FOLDER, dir_fd=trash)
+    handle = os.open(id_, FOLDER_ITSELF, dir_fd=trash)
     try:
         yield handle
     finally:

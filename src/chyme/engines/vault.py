@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.errors import UsageError, VaultError
@@ -17,6 +19,8 @@ STATE = ".chyme"
 _FOREIGN = re.compile("[%\udc80-\udcff]")
 _ESCAPE = re.compile("%(?:25|[89A-F][0-9A-F])")
 _HEX = re.compile(rb"%([0-9A-F]{2})")
+
+FOLDER_ITSELF = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # never what a link leads to
 
 
 def is_state(name: str) -> bool:
@@ -69,6 +73,22 @@ class Vault:
             os.close(fd)
             raise
         return fd
+
+    @contextlib.contextmanager
+    def opened_folder(self, folder: str, make: bool = False) -> Iterator[int]:
+        """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
+        handle = os.open(self.root, FOLDER_ITSELF)
+        try:
+            for part in folder.split("/") if folder else ():
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o755, dir_fd=handle)
+                below = os.open(part, FOLDER_ITSELF, dir_fd=handle)
+                os.close(handle)
+                handle = below
+            yield handle
+        finally:
+            os.close(handle)
 
     def holds(self, real: str) -> bool:
         """Whether a real path lies inside the vault, outside chyme's own folder."""
