@@ -24,6 +24,7 @@ OTHERS = 70  # more than one sheet holds
 
 
 def furnish(chyme: RunningChyme) -> None:
+    chyme.settings |= {"CHYME_UPLOAD_BYTES": "2000000"}
     chyme.drop("letters/harbour.md", HARBOUR)
     chyme.drop("contracts/lease.md", LEASE)
     chyme.drop("broken.pdf", BROKEN)
@@ -114,6 +115,15 @@ def test_a_file_that_cannot_be_taken_says_why_beside_its_name(house: House, page
     page.set_input_files("#add-input", {"name": "x.txt", "mimeType": "text/plain", "buffer": b"x"})
     expect(page.locator(".upload-why")).to_be_visible()
     expect(page.get_by_text("Not added")).to_be_visible()
+
+
+def test_a_file_that_is_too_large_is_not_even_sent(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    page.keyboard.press("n")
+    page.set_input_files("#add-input", {"name": "film.mp4", "mimeType": "video/mp4", "buffer": bytes(2_000_001)})
+    expect(page.locator(".upload-why")).to_have_text("It is larger than 2.0 MB, the most that is taken (upload_bytes).")
+    page.set_input_files("#add-input", {"name": "small.txt", "mimeType": "text/plain", "buffer": b"It fits."})
+    expect(page.locator(card("small.txt"))).to_be_visible(timeout=30_000)
 
 
 def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: Page) -> None:

@@ -62,9 +62,9 @@ def create(app: App) -> FastAPI:
     """The HTTP face of an opened vault."""
 
     async def since(request: Request) -> None:
-        request.state.newest = (
-            app.broadcast.newest()
-        )  # before anything is looked at: what comes later is told by events
+        request.state.upload_bytes = app.settings.upload_bytes
+        # before anything is looked at: what comes later is told by events
+        request.state.newest = app.broadcast.newest()
 
     api = FastAPI(
         title="chyme",

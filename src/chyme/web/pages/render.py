@@ -31,6 +31,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "vaults": getattr(request.state, "vaults", ()),
         "may_write": getattr(request.state, "may_write", True),
         "newest": getattr(request.state, "newest", ""),
+        "upload_bytes": getattr(request.state, "upload_bytes", 0),
         **values,
     }
     return HTMLResponse(_templates.get_template(template).render(told), status)

@@ -90,6 +90,10 @@
   }
 
   function one({ file, into, line: { shown, part, bar } }) {
+    if (file.size > Number(dialog.dataset.most)) { // a server that refuses in the middle is not heard by browsers
+      fail(shown, part, bar, `It is larger than ${dialog.dataset.mostSaid}, the most that is taken (upload_bytes).`);
+      return Promise.resolve();
+    }
     return new Promise((done) => {
       const body = new FormData();
       body.append("file", file, file.name);
