@@ -68,23 +68,36 @@ def at(house: House, path: str) -> str:
     return f"{house.base}/file/{path}"
 
 
-def hit(house: House, question: str) -> str:
-    """The address that the search page gives to its first hit."""
-    from chyme.model import Place
-    from chyme.web.pages.hit_address import query
-
-    told = house.http.get("/api/search", params={"q": question}).json()["hits"][0]
-    best = told["passages"][0]
-    known = {key: value for key, value in best["place"].items() if key != "person"}
-    place = Place(**{**known, "box": tuple(known["box"]) if "box" in known else None})
-    return at(house, told["path"]) + query(place, best["source"], question)
+def find(house: House, page: Page, question: str) -> None:
+    """Ask for it in the vault and click where it was found."""
+    page.goto(f"{house.base}/?q={question}")
+    page.locator("#results .passage", has=page.locator("mark")).first.click()
+    page.wait_for_url(re.compile("/file/"))
+    page.wait_for_load_state()
 
 
 def test_a_hit_in_a_note_leads_to_the_marked_words(house: House, page: Page) -> None:
-    page.goto(hit(house, "frost"))
+    find(house, page, "frost")
     expect(page.locator("mark").first).to_have_text(re.compile("frost", re.IGNORECASE))
     expect(page.locator(".found").first).to_be_in_viewport()
     check_a11y(page)
+
+
+def test_a_hit_in_a_pdf_leads_to_its_page_and_one_stays_there_when_it_is_made_again(house: House, page: Page) -> None:
+    find(house, page, "deposit")
+    sheet = page.locator("[data-sheet]")
+    expect(sheet).to_have_attribute("alt", "Page 2")
+    page.get_by_role("button", name="Next page").click()
+    expect(sheet).to_have_attribute("alt", "Page 3")
+    sheet.evaluate(
+        """one => {
+            one.old = true;
+            one.closest("[data-part]").dataset.version = "older";
+            document.dispatchEvent(new CustomEvent("chyme:digest", {detail: {path: "contract.pdf"}}));
+        }"""
+    )
+    page.wait_for_function("() => !document.querySelector('[data-sheet]').old")  # its part came anew
+    expect(sheet).to_have_attribute("alt", "Page 3")
 
 
 def test_pages_are_turned_by_button_key_and_number(house: House, page: Page) -> None:
@@ -244,7 +257,7 @@ def test_a_file_is_watched_from_dropped_to_digested(house: House, page: Page) ->
 
 
 def test_a_hit_in_a_recording_leads_to_the_second_and_words_play(house: House, page: Page) -> None:
-    page.goto(hit(house, "telescope"))
+    find(house, page, "telescope")
     media = page.locator("[data-media]")
     eventually(lambda: media.evaluate("one => one.currentTime") > 0.5)
     expect(page.locator(".line.target")).to_contain_text("telescope")
@@ -276,7 +289,7 @@ def test_a_film_has_its_subtitles(house: House, page: Page) -> None:
 
 
 def test_boxes_are_shown_and_tell_what_they_hold(house: House, page: Page) -> None:
-    page.goto(hit(house, "stop"))
+    find(house, page, "stop")
     expect(page.locator("#found")).to_be_visible()
     page.locator("[data-show=objects]").click()
     thing = page.locator("[data-layer=objects] .box").first

@@ -126,6 +126,29 @@ def test_a_file_that_is_too_large_is_not_even_sent(house: House, page: Page) -> 
     expect(page.locator(card("small.txt"))).to_be_visible(timeout=30_000)
 
 
+def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, page: Page) -> None:
+    page.goto(house.base + "/?folder=many")
+    page.keyboard.press("n")
+    names = ["film.mp4", *(f"{number}.txt" for number in range(204))]
+    files = [{"name": name, "mimeType": "text/plain", "buffer": name.encode()} for name in names]
+    files[0]["buffer"] = bytes(2_000_001)
+    page.set_input_files("#add-input", files)  # type: ignore[arg-type]
+    eventually(lambda: len(list((house.vault / "many").glob("*.txt"))) == 204, 60)
+    expect(page.locator("[data-failed]")).to_have_count(1)
+    expect(page.locator(".upload-why")).to_contain_text("It is larger than 2.0 MB")
+
+
+def test_a_tab_that_nobody_sees_takes_no_connection(house: House, page: Page) -> None:
+    streams: list[str] = []
+    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => !window.looked, configurable: true})")
+    page.goto(house.base + "/")
+    page.wait_for_timeout(300)
+    assert not streams
+    page.evaluate("window.looked = true; document.dispatchEvent(new Event('visibilitychange'))")
+    eventually(lambda: page.evaluate("true") and streams)
+
+
 def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: Page) -> None:
     page.goto(house.base + "/")
     stay(page)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import httpx
-from running_chyme import SAMPLES, RunningChyme
+from running_chyme import SAMPLES, RunningChyme, wait_until
 
-# What is sent is drawn from the description, right and wrong.
-KNOWN = """
+# What is sent is drawn from the description, right and wrong; but a path drawn so is no file's, and 404 is all it gets.
+# What takes a file away asks for one that is not there, for the others need the real one until the end.
+REAL = "contract.pdf"
+KNOWN = f"""
 [parameters]
-"path.path" = ["notes/walk.md", "contract.pdf", "nowhere.txt"]
+"path.path" = "{REAL}"
+
+[[operations]]
+include-name = "DELETE /api/files/{{path}}"
+parameters = {{ "path.path" = "nowhere.txt" }}
+
+[[operations]]
+include-path-regex = "/rename(-back)?$"
+parameters = {{ "path.path" = "nowhere.txt" }}
 """
 SEED = "8"
 EXAMPLES = "12"
@@ -22,13 +33,35 @@ LEFT_OUT = (
     "unsupported_method",  # a path may hold slashes, so that an address may be a file's and another route's at once
     "allow_header_conformance",  # the same: all methods of both are allowed there
 )
+REACHED = {  # with a path that is no file's, not one of these
+    ("GET", f"/api/digest/{REAL}", 200),
+    ("POST", f"/api/digest/{REAL}", 200),
+    ("POST", f"/api/digest/{REAL}", 202),
+    ("POST", f"/api/documents/{REAL}/reprocess", 200),
+    ("GET", f"/api/files/{REAL}", 200),
+    ("PATCH", f"/api/files/{REAL}", 200),
+    ("POST", f"/api/files/{REAL}/clear", 200),
+    ("GET", f"/api/pages/{REAL}", 200),
+    ("GET", f"/api/raw/{REAL}", 200),
+    ("GET", f"/api/similar/{REAL}", 200),
+}
+
+
+def reached(sent: Path) -> set[tuple[str, str, int]]:
+    """What was asked and how it was answered: a run of nothing but 404s is green, too."""
+    return {
+        (one["request"]["method"], httpx.URL(one["request"]["url"]).path, one["response"]["status"])
+        for one in json.loads(sent.read_text())["log"]["entries"]
+    }
 
 
 def test_no_answer_contradicts_the_description_and_none_is_a_5xx(chyme: RunningChyme, tmp_path: Path) -> None:
-    chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
+    chyme.drop(REAL, (SAMPLES / "contract.pdf").read_bytes())
     chyme.drop("notes/walk.md", "# A walk\n\nAlong the shore, past the mill.\n")
     (tmp_path / "schemathesis.toml").write_text(KNOWN)
+    sent = tmp_path / "sent.har"
     server = chyme.serve()
+    wait_until(lambda: server.http.get(f"/api/digest/{REAL}").status_code == 200)
     address = str(server.http.base_url).rstrip("/")
     ended = subprocess.run(
         [
@@ -36,6 +69,7 @@ def test_no_answer_contradicts_the_description_and_none_is_a_5xx(chyme: RunningC
             *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES, "--seed", SEED),
             *("--exclude-checks", ",".join(LEFT_OUT), "--workers", "1", "--continue-on-failure"),
             *("--exclude-path", "/api/events", "--request-timeout", "60", "--no-color"),
+            *("--report", "har", "--report-har-path", os.fspath(sent)),
         ],
         cwd=tmp_path,
         env={"PATH": os.environ["PATH"], "HOME": os.fspath(tmp_path)},
@@ -46,5 +80,6 @@ def test_no_answer_contradicts_the_description_and_none_is_a_5xx(chyme: RunningC
     )
     said = ended.stdout + ended.stderr
     assert ended.returncode == 0, said[-12_000:]
+    assert reached(sent) >= REACHED, sorted(REACHED - reached(sent))
     assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
     server.http.close()

@@ -146,6 +146,28 @@ def test_a_table_is_shown_as_one_and_its_found_row_marked(app: App, http: TestCl
     assert html.index('<tr class="found">') < html.index("<td>Bob</td>")
 
 
+@pytest.mark.parametrize("more", ["", "," + "x" * 40])  # all within the first part of the text, and far beyond it
+def test_a_long_table_is_shown_in_part_and_where_it_was_found(app: App, http: TestClient, more: str) -> None:
+    text = "number,town\n" + "".join(f'{number},"York\nor Bath"{more}\n' for number in range(1, 5_001))
+    put(app, "long.csv", text)
+    begin = looked_at(http, "/file/long.csv")
+    assert "<td>1</td>" in begin and "<td>4500</td>" not in begin and "Show all" in begin
+    at = text.index("\n4500,") + 1
+    there = looked_at(http, f"/file/long.csv?start={at}&end={at + 4}&source=file")
+    assert '<tr class="found"><td>4500</td>' in there and there.count('<tr class="found">') == 1
+    assert '<th scope="col">number</th>' in there and "<td>4499</td>" in there and "<td>1</td>" not in there
+    assert "<td>5000</td>" in there and "The text goes on before this" in there and "Show all" not in there
+    whole = looked_at(http, "/file/long.csv?all=1")
+    assert "<td>1</td>" in whole and "<td>5000</td>" in whole and "The text goes on" not in whole
+
+
+def test_a_table_of_very_many_cells_is_bounded_and_says_so(app: App, http: TestClient) -> None:
+    put(app, "wide.csv", ("," * 60 + "\n") * 10_000)
+    assert looked_at(http, "/file/wide.csv").count("<tr>") <= 2_000
+    whole = looked_at(http, "/file/wide.csv?all=1")
+    assert whole.count("<td>") <= 100_000 and "download the file to have all of it" in whole
+
+
 @pytest.mark.parametrize(
     "query",
     ["?page=0", "?page=-1", "?page=99999999999999999999", "?t=nan", "?t=-5", "?t=1e999", "?box=1,2", "?box=0,0,0,0",

@@ -7,12 +7,23 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
 from chyme.app import App
 from chyme.web.not_found import known
 
 WAITERS = 8  # of all vaults together: they take threads that answer everybody else
 _waiters = threading.BoundedSemaphore(WAITERS)
+
+
+class Queued(BaseModel):
+    """A file that is processed later, for nobody waits for it."""
+
+    path: str
+    queued: bool = True
+
+
+QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description": "It is done in the background"}}
 
 
 def add_routes(api: FastAPI, app: App) -> None:
@@ -37,7 +48,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         known(app, path)
         return app.documents.show(path)
 
-    @api.post("/api/digest/{path:path}", response_model=None)
+    @api.post("/api/digest/{path:path}", response_model=None, responses=QUEUED)
     def digest(
         path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
     ) -> dict[str, Any] | JSONResponse:
@@ -45,7 +56,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         known(app, path)
         if not wait or not _waiters.acquire(blocking=False):
             app.request_again(path, digester or ())
-            return JSONResponse({"path": path, "queued": True}, 202)
+            return JSONResponse(Queued(path=path).model_dump(), 202)
         try:
             app.digest_again(path, digester or ())
         finally:

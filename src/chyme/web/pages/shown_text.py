@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -19,6 +20,8 @@ WHOLE = 2_000_000  # characters that are shown when asked for, as they are
 BEFORE = 4_000  # characters shown before the place that was found, when that is far into a long text
 LONGEST_LINE = 20_000  # a longer one is no prose, and is not read as markdown
 MOST_ROWS, MOST_CELLS = 2_000, 50
+ALL_CELLS = MOST_ROWS * MOST_CELLS  # of a table that is shown when asked for, however many rows they make
+ROWS_BEFORE = 100  # rows shown before the one that was found, when that is far into a long table
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def text_part(text: str, form: str, place: Asked, mine: bool) -> Text:
         html = rendered(shown, first, last) if last else rendered(shown)
         return replace(told, form=form, html=Markup(html))
     if form in TABLES.values():
-        return replace(told, form="table", rows=_rows(shown, form, first, last))
+        return _table(replace(told, form="table"), text[:PART], shown, form, (first, last), place.whole)
     return replace(told, before=shown[:first], found=shown[first:last], after=shown[last:])
 
 
@@ -61,18 +64,33 @@ def _prose(text: str) -> bool:
     return len(max(text.split("\n"), key=len)) <= LONGEST_LINE
 
 
-def _rows(text: str, delimiter: str, first: int, last: int) -> list[tuple[bool, list[str]]]:
-    """The cells of a table, as far as it is one; rows in which characters `first` to `last` stand are marked."""
-    lines = (text.count("\n", 0, first), text.count("\n", 0, last)) if last else (0, -1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def _table(told: Text, head: str, shown: str, delimiter: str, found: tuple[int, int], whole: bool) -> Text:
+    """As many rows as a page holds, the first ones or those around what was `found`, below the first row of all."""
+    first, last = found
+    marked = [n for n, (begin, end, _) in enumerate(_rows(shown, delimiter)) if begin < last and first < end]
+    skipped = max(marked[0] - ROWS_BEFORE, 0) if marked and marked[-1] >= MOST_ROWS else 0
     rows: list[tuple[bool, list[str]]] = []
-    before = 0
+    begins_at, cut, count = told.begins_at, told.cut, 0
+    for begin, end, cells in islice(_rows(shown, delimiter), skipped, None):
+        if not rows:
+            begins_at += begin
+            if begins_at:
+                rows = [(False, cells) for _, _, cells in islice(_rows(head, delimiter), 1)]
+        count += max(len(cells), 1)
+        if count > ALL_CELLS or (len(rows) >= MOST_ROWS and not whole):
+            cut = True
+            break
+        rows.append((begin < last and first < end, cells))
+    return replace(told, rows=rows, begins_at=begins_at, cut=cut)
+
+
+def _rows(text: str, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """The rows of a table, as far as it is one: at which characters each begins and ends, and its cells."""
+    source = io.StringIO(text, newline="")
+    begin = 0
     try:
-        for row in reader:
-            rows.append((before <= lines[1] and reader.line_num > lines[0], row[:MOST_CELLS]))
-            before = reader.line_num
-            if len(rows) >= MOST_ROWS:
-                break
+        for row in csv.reader(source, delimiter=delimiter):
+            yield begin, source.tell(), row[:MOST_CELLS]
+            begin = source.tell()
     except csv.Error:  # a cell beyond all bounds
-        rows.append((False, ["…"]))
-    return rows
+        yield begin, len(text), ["…"]

@@ -31,7 +31,7 @@
         row.dataset.key = key;
         const [link, step] = row.children;
         link.href = `${chyme.base}/file/${chyme.at(one.path)}`;
-        link.textContent = one.path;
+        link.textContent = chyme.printable(one.path);
         step.textContent = labels[one.digester] || one.digester;
         row.querySelector("progress").setAttribute("aria-label", step.textContent);
         list.append(row);

@@ -53,6 +53,9 @@
 
   /* ---- files ---- */
 
+  const MOST_LINES = 200; // of those that are done: what waits or was refused stays to be seen
+  let sum = { added: 0, fresh: 0, failed: 0 }; // since all was quiet
+
   function send(files, into = folder()) {
     const some = [...files];
     if (!some.length) return;
@@ -66,7 +69,7 @@
     shown.className = "upload";
     const label = document.createElement("span");
     label.className = "clip";
-    label.textContent = name;
+    label.textContent = chyme.printable(name);
     const part = document.createElement("span");
     part.className = "muted small";
     part.textContent = "Waiting";
@@ -77,7 +80,7 @@
     bar.setAttribute("aria-label", `How much of ${name} has arrived`);
     shown.append(label, part, bar);
     list.append(shown);
-    while (list.children.length > 200) list.firstElementChild.remove();
+    for (const old of [...list.querySelectorAll("[data-done]")].slice(0, Math.max(0, list.children.length - MOST_LINES))) old.remove();
     return { shown, part, bar };
   }
 
@@ -118,7 +121,8 @@
           shown.dataset.done = "1";
           part.className = "small upload-done";
           part.textContent = told.files.every((entry) => entry.created) ? "Added" : "There already";
-          shown.dataset.created = String(told.files.some((entry) => entry.created));
+          sum.added += 1;
+          if (told.files.some((entry) => entry.created)) sum.fresh += 1;
           bar.remove();
           for (const entry of told.files) chyme.vault?.note(entry.path);
         }
@@ -139,6 +143,7 @@
     words.textContent = why;
     shown.append(words);
     shown.dataset.failed = "1";
+    sum.failed += 1;
   }
 
   function float() {
@@ -147,9 +152,8 @@
   }
 
   function finished() {
-    const failed = list.querySelectorAll("[data-failed]").length;
-    const added = list.querySelectorAll("[data-done]").length;
-    const fresh = list.querySelectorAll("[data-created=true]").length;
+    const { failed, added, fresh } = sum;
+    sum = { added: 0, fresh: 0, failed: 0 };
     if (added && !failed) chyme.toast(!fresh ? "That was in the vault already." : fresh === 1 ? "1 file added." : `${fresh} files added.`);
     for (const done of list.querySelectorAll("[data-done]")) setTimeout(() => { done.remove(); }, failed ? 0 : 1500);
     if (added && !failed && dialog.open) dialog.close();
@@ -189,11 +193,11 @@
     const folders = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry?.isDirectory);
     const files = [...event.dataTransfer.files];
     if (folders.length) {
-      for (const entry of folders) await walk(entry, folder());
+      for (const entry of folders) await walk(entry, folder()).catch(chyme.problem);
       const inside = new Set(folders.map((entry) => entry.name));
       send(files.filter((file) => !inside.has(file.name)));
     } else if (files.length) send(files);
-    else if (address) link(address.trim());
+    else if (address) link(address.trim()).catch(chyme.problem);
   });
 
   /** The files of a dropped folder, each into the folder of the same name. */

@@ -4,7 +4,6 @@
 
   const page = document.querySelector("[data-file]");
   const path = page.dataset.path;
-  const found = new URLSearchParams(location.search);
 
   /** For the scripts that follow. Events tell them the rest: chyme:parts when the parts came, chyme:stage when the stage is new. */
   const file = {
@@ -120,7 +119,7 @@
       patch(fresh);
       document.dispatchEvent(new CustomEvent("chyme:parts"));
       if (changed.length) {
-        const stage = await chyme.fragment(`/ui/file/stage?path=${encodeURIComponent(path)}&${found}`).catch(() => null);
+        const stage = await chyme.fragment(`/ui/file/stage?path=${encodeURIComponent(path)}&${location.search.slice(1)}`).catch(() => null);
         if (!stage) return;
         for (const stub of changed) {
           const part = stage.querySelector(`[data-part="${stub.dataset.stub}"]`);
@@ -176,10 +175,13 @@
   document.addEventListener("chyme:reset", soon);
   page.addEventListener("focusout", () => setTimeout(catchUp, 50));
 
+  /** What people call a digester: its card says so. */
+  const called = (name) => document.getElementById(`digest-${name}`)?.firstChild.textContent.trim() || name;
+
   document.addEventListener("chyme:status", (event) => {
     const mine = (event.detail.work || []).filter((one) => one.path === path);
     const words = page.querySelector("[data-working]");
-    if (words && mine.length) words.textContent = ` · ${mine.map((one) => `${one.digester} ${Math.round((one.fraction || 0) * 100)} %`).join(", ")}`;
+    if (words && mine.length) words.textContent = ` · ${mine.map((one) => `${called(one.digester)} ${Math.round((one.fraction || 0) * 100)} %`).join(", ")}`;
     const whole = page.querySelector("[data-settled]");
     if (whole && mine.length) whole.value = Number(whole.dataset.settled) + mine.reduce((sum, one) => sum + (one.fraction || 0), 0);
     for (const one of mine) {

@@ -63,11 +63,13 @@
     }
   }
 
-  function place() {
+  function marked() {
     const spots = page.querySelectorAll("[data-text] .found, .found[data-text]");
-    for (const spot of spots) mark(spot);
-    const target = page.querySelector("#found") || spots[0];
-    if (target) target.scrollIntoView({ block: "center", behavior: "instant" });
+    for (const spot of spots) if (!spot.querySelector("mark")) mark(spot);
+    return spots;
   }
-  place();
+
+  const target = marked()[0];
+  (page.querySelector("#found") || target)?.scrollIntoView({ block: "center", behavior: "instant" });
+  document.addEventListener("chyme:stage", marked); // made again; nobody wants to be moved
 })();

@@ -5,7 +5,7 @@
   /* ---- events ---- */
 
   const KINDS = ["file", "digest", "document", "person", "vault", "progress", "status", "reset"];
-  const HIDDEN_MS = 30000; // browsers allow few connections for one server: a tab nobody looks at gives up its own
+  const HIDDEN_MS = 5000; // browsers allow few connections for one server: a tab nobody looks at gives up its own
   let source = null;
   let last = document.documentElement.dataset.after || null; // what happened before, this page shows already
   let hiding = 0;
@@ -15,7 +15,7 @@
   const away = () => mood("away", "No connection", "Away");
 
   function listen() {
-    if (source || !("EventSource" in window)) return;
+    if (source || document.hidden || !("EventSource" in window)) return;
     source = new EventSource(`${chyme.base}/api/events${last ? `?after=${encodeURIComponent(last)}` : ""}`);
     source.addEventListener("open", () => { waiting = 1000; clearTimeout(missed); missed = 0; });
     source.addEventListener("error", () => {
