@@ -225,7 +225,7 @@ def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vaul
 
 
 def test_what_stands_still_is_told_although_nothing_is_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broadcasting, "STALE_SECONDS", 0.2)
+    monkeypatch.setattr(broadcasting, "STALE_LOOK_SECONDS", 0.2)
 
     async def work() -> None:
         listener = vault.broadcast.listen()
@@ -335,7 +335,7 @@ class Failing:
 def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, sqlite3.OperationalError("disk I/O error"))
-        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0})) as broadcast:
+        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since)) as broadcast:
             listener = broadcast.listen(0)
             vault.tell("a.txt")
             assert paths_in(await heard_until(listener, paths_in)) == ["a.txt"]
@@ -346,7 +346,7 @@ def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Va
 def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, RuntimeError("who would have thought"))
-        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0})) as broadcast:
+        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since)) as broadcast:
             listener = broadcast.listen()
             async with asyncio.timeout(10):
                 await listener.over.wait()

@@ -13,6 +13,7 @@ from model_server import ModelServer, says
 from playwright.sync_api import Browser, Page, expect
 from plugin_package import install
 from running_chyme import RunningChyme
+from scripted_letter import GOOD, LETTER
 from visiting import DESKTOP, PHONE, House, check_a11y, eventually, layout_shift, served, visit
 
 GATED = '''
@@ -33,17 +34,6 @@ class Gated(Digester):
             raise UnreadableFile(f"{source.file.name}: the gate is closed; open it first")
         return [Output(self.name, "through")]
 '''
-LETTER = "Dear Ms Miller, the heating in the flat was repaired on 3 April 2026. The plumber replaced the pump."
-GOOD = {
-    "title": "Repair of the heating",
-    "summary": "A plumber replaced the pump.",
-    "date": "2026-04-03",
-    "date_text": "3 April 2026",
-    "language": "en",
-    "tags": ["heating", "repair"],
-    "confidence": {"title": 0.9, "summary": 0.9, "date": 0.9, "language": 0.9, "tags": 0.8},
-    "title_text": "the heating in the flat was repaired",
-}
 
 
 def furnish(chyme: RunningChyme) -> None:

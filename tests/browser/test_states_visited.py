@@ -12,22 +12,12 @@ from local_web import LocalWeb
 from model_server import ModelServer, blocks, says
 from playwright.sync_api import Locator, Page, expect
 from running_chyme import RunningChyme
+from scripted_letter import GOOD, LETTER
 from visiting import House, check_a11y, served
 
 from chyme.decide.documents import STALE_SECONDS
 from chyme.model import iso
 
-LETTER = "Dear Ms Miller, the heating in the flat was repaired on 3 April 2026. The plumber replaced the pump."
-GOOD = {
-    "title": "Repair of the heating",
-    "summary": "A plumber replaced the pump.",
-    "date": "2026-04-03",
-    "date_text": "3 April 2026",
-    "language": "en",
-    "tags": ["heating", "repair"],
-    "confidence": {"title": 0.9, "summary": 0.9, "date": 0.9, "language": 0.9, "tags": 0.8},
-    "title_text": "the heating in the flat was repaired",
-}
 ARTICLE = "<html><head><title>The mill</title></head><body><article><h1>The mill</h1>{}</article></body></html>".format(
     "<p>The old mill by the river grinds flour again, after forty years in which its wheel stood still.</p>" * 4
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 from running_chyme import RunningChyme
 from visiting import House, check_a11y, eventually, layout_shift, served
 
@@ -130,9 +130,9 @@ def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, p
     page.goto(house.base + "/?folder=many")
     page.keyboard.press("n")
     names = ["film.mp4", *(f"{number}.txt" for number in range(204))]
-    files = [{"name": name, "mimeType": "text/plain", "buffer": name.encode()} for name in names]
+    files = [FilePayload(name=name, mimeType="text/plain", buffer=name.encode()) for name in names]
     files[0]["buffer"] = bytes(2_000_001)
-    page.set_input_files("#add-input", files)  # type: ignore[arg-type]
+    page.set_input_files("#add-input", files)
     eventually(lambda: len(list((house.vault / "many").glob("*.txt"))) == 204, 60)
     expect(page.locator("[data-failed]")).to_have_count(1)
     expect(page.locator(".upload-why")).to_contain_text("It is larger than 2.0 MB")

@@ -28,7 +28,7 @@ GATHER_SECONDS = 0.1  # between two looks, so that a burst is told in few words
 GATHER_EACH = 0.004  # more for each listener: what a burst costs is how often it is told, times to how many
 POLL_SECONDS = 0.25  # for what other processes do
 STATUS_SECONDS = 1.0
-STALE_SECONDS = 5.0  # between two looks for what stands still: nothing is written then, so nobody else tells
+STALE_LOOK_SECONDS = 5.0  # between two looks for what stands still: nothing is written then, so nobody else tells
 MOST_STALE = 100  # more at once are told by asking everybody to look anew
 LONGEST_DETAIL = 1000
 RETRY_MS = 2000
@@ -94,7 +94,7 @@ class Broadcast:
         database: Database,
         changed: threading.Event,
         status: Callable[[], dict[str, Any]],
-        stale_since: Callable[[str | None, int], tuple[str, list[str]]] = lambda before, at_most: ("", []),
+        stale_since: Callable[[str | None, int], tuple[str, list[str]]],
     ) -> None:
         self._database = database
         self._changed = changed
@@ -214,7 +214,7 @@ class Broadcast:
         for listener in newcomers:
             self._welcome(db, listener)
         moment = time.monotonic()
-        if moment - watch.stale_at >= STALE_SECONDS:
+        if moment - watch.stale_at >= STALE_LOOK_SECONDS:
             watch.stale_before, stale = self._stale_since(watch.stale_before, MOST_STALE)
             watch.stale_at = moment
             self._tell_stale(stale)

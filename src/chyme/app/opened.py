@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 import threading
@@ -11,17 +10,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Any
 
 from chyme import digesters
 from chyme.app.broadcast import Broadcast
 from chyme.app.bulk import Bulk
 from chyme.app.clock import now
-from chyme.app.config import LOCAL, allowances_of, config_of, fingerprints_of, providers_of, without_secrets
+from chyme.app.config import LOCAL, allowances_of, config_of, providers_of, without_secrets
 from chyme.app.drawing import Drawing
 from chyme.app.figures import Counting
 from chyme.app.measured import Measured
+from chyme.app.preparing import prepare, wake_unavailable
 from chyme.app.progress import HowFar
 from chyme.app.searching import Searching
 from chyme.app.spending import Spending
@@ -30,10 +29,8 @@ from chyme.app.work import Work
 from chyme.coordinator import Intake, Rules
 from chyme.coordinator.asking import retry_failures
 from chyme.coordinator.ledger import Ledger
-from chyme.coordinator.leftovers import let_go, take_up
 from chyme.coordinator.outdated import OutdatedDigester, outdated, redo
 from chyme.coordinator.purging import PURGE_WAITS, purge_vanished
-from chyme.coordinator.recovery import recover
 from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
@@ -48,8 +45,7 @@ from chyme.library import Library
 from chyme.model import Digest, File, Wish, iso
 from chyme.people import People
 from chyme.settings import Settings, read_settings
-from chyme.store import files, marks, queue, requests
-from chyme.store import outdated as outdated_digests
+from chyme.store import files, marks, requests
 from chyme.store.database import FILE_NAME, Database
 from chyme.store.failures import Failure
 from chyme.tags import Tags
@@ -154,7 +150,7 @@ class App:
 
     def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
         """Begin to digest what is due; with `follow`, whatever happens in the folder as well."""
-        self._prepare()
+        prepare(self)
         self._work = Work(self, follow, among)
         self.searching.start(warm=follow)
         return self._work
@@ -167,55 +163,6 @@ class App:
         self.broadcast.close()
         self.database.close()
 
-    def _prepare(self) -> None:
-        """After an upgrade or a crash: rows for new digesters, another try where an engine has appeared.
-
-        Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
-        """
-        self.incoming.sweep()
-        recover(self.database, self.rules, now())
-        self._wake(self.rules.recipes())
-        self.intake.complete_rows()
-        take_up(self.database, self.rules, now())
-        self._change_lanes()
-        self.ledger.begin_anew(fingerprints_of(self.settings))
-        self._redo_disclosed()
-        self.searching.prepare()
-        let_go(self.database, self.rules, now())
-
-    def _change_lanes(self) -> None:
-        """Where digests wait follows from the settings, and these may have changed."""
-        lanes = self.rules.lanes()
-        told = json.dumps(lanes, sort_keys=True)
-        before = marks.value_of(self.database.read(), "lanes")
-        if before == told:
-            return
-        known = json.loads(before) if before else {}
-
-        def change(db: Connection) -> None:
-            for name, lane in lanes.items():
-                if known.get(name) != lane:
-                    queue.change_lane(db, name, lane)
-            marks.put(db, "lanes", told)
-
-        self.database.write(change)
-
-    def _redo_disclosed(self) -> None:
-        """What was made here because its file was private is made again once it is not."""
-        found: dict[int, list[str]] = {}
-        for digester in self.rules.registry:
-            for name in digester.outputs:
-                for file_id, path in outdated_digests.private_ones(self.database.read(), name):
-                    if not self.private(path):
-                        found.setdefault(file_id, []).append(name)
-
-        def redo_all(db: Connection) -> None:
-            for file_id, names in found.items():
-                outdated_digests.redo(db, file_id, names, iso(now()))
-
-        if found:
-            self.database.write(redo_all)
-
     @property
     def providers(self) -> dict[str, str]:
         """The models that are configured: how their settings begin → which model that is, in words."""
@@ -226,14 +173,8 @@ class App:
         before = set(self.rules.recipes())
         self.rules.look_again()
         appeared = [one for one in self.rules.recipes() if one not in before]
-        self._wake(appeared)
+        wake_unavailable(self, appeared)
         return bool(appeared)
-
-    def _wake(self, recipes: Sequence[tuple[str, str]]) -> None:
-        for name, recipe in recipes:
-            self.database.write(
-                lambda db, name=name, recipe=recipe: queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
-            )
 
     def config_of_children(self) -> Mapping[str, Any]:
         """What children are told: everything but secrets, which those without network have no use for."""

@@ -61,7 +61,7 @@ API = (
 def create(app: App) -> FastAPI:
     """The HTTP face of an opened vault."""
 
-    async def since(request: Request) -> None:
+    async def for_pages(request: Request) -> None:
         request.state.upload_bytes = app.settings.upload_bytes
         # before anything is looked at: what comes later is told by events
         request.state.newest = app.broadcast.newest()
@@ -72,7 +72,7 @@ def create(app: App) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         responses=RESPONSES,
-        dependencies=[Depends(since)],
+        dependencies=[Depends(for_pages)],
     )
 
     @api.exception_handler(ChymeError)

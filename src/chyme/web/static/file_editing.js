@@ -66,37 +66,23 @@
   function edit(button) {
     const field = button.dataset.edit;
     const holder = button.closest("[data-field]");
-    const kept = [...holder.childNodes];
-    const form = document.createElement("form");
-    form.className = "edit-form";
-    form.dataset.editing = field;
-    const input = document.createElement("input");
-    input.className = "input";
-    input.value = button.dataset.now || (field === "title" ? holder.querySelector("[data-value]").textContent : "");
-    input.setAttribute("aria-label", field === "title" ? "Title" : "Date, as in 2026-04-03, 2026-04 or 2026");
-    input.maxLength = field === "title" ? 200 : 10;
-    if (field === "date") input.placeholder = "2026-04-03";
-    const save = Object.assign(document.createElement("button"), { className: "btn btn-primary btn-s", type: "submit", textContent: "Save" });
-    const cancel = Object.assign(document.createElement("button"), { className: "btn btn-s", type: "button", textContent: "Cancel" });
-    form.append(input, save, cancel);
-    holder.replaceChildren(form);
-    input.focus();
-    input.select();
-    const back = (focus) => {
-      holder.replaceChildren(...kept);
-      if (focus) button.focus({ preventScroll: true });
-      catchUp();
-    };
+    const title = field === "title";
+    const { form, input, kept, back } = chyme.inPlace(holder, button, {
+      className: "edit-form",
+      editing: field,
+      value: button.dataset.now || (title ? holder.querySelector("[data-value]").textContent : ""),
+      label: title ? "Title" : "Date, as in 2026-04-03, 2026-04 or 2026",
+      maxLength: title ? 200 : 10,
+      placeholder: title ? "" : "2026-04-03",
+    }, catchUp);
     form.leave = () => back(form.contains(document.activeElement));
-    cancel.addEventListener("click", () => back(true));
-    form.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); back(true); } });
     let sent = false;
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const value = input.value.trim();
       if (sent) return;
       if (value === (button.dataset.now || "")) {
-        back(true);
+        back();
         return;
       }
       sent = true;
@@ -105,9 +91,9 @@
       sent = false;
       if (!taken || !form.isConnected) return;
       const shown = kept.find((one) => one instanceof Element && one.matches("[data-value]"));
-      if (shown) shown.textContent = value || (field === "title" ? path.split("/").pop() : "none");
+      if (shown) shown.textContent = value || (title ? path.split("/").pop() : "none");
       forgetWaiting(); // it was made before the change, and a newer one comes
-      back(true);
+      back();
     });
   }
 

@@ -151,25 +151,7 @@
   function rename(on) {
     const id = on.dataset.editName;
     const holder = page.querySelector(`[data-name-of="${id}"]`);
-    const kept = [...holder.childNodes];
-    const form = document.createElement("form");
-    form.className = "name-form";
-    form.dataset.editing = id;
-    const input = document.createElement("input");
-    input.className = "input";
-    input.value = on.dataset.now;
-    input.maxLength = 100;
-    input.setAttribute("aria-label", "Name");
-    input.placeholder = "Name";
-    const save = Object.assign(document.createElement("button"), { className: "btn btn-primary btn-s", type: "submit", textContent: "Save" });
-    const cancel = Object.assign(document.createElement("button"), { className: "btn btn-s", type: "button", textContent: "Cancel" });
-    form.append(input, save, cancel);
-    holder.replaceChildren(form);
-    input.focus();
-    input.select();
-    const back = () => { holder.replaceChildren(...kept); on.focus({ preventScroll: true }); };
-    cancel.addEventListener("click", back);
-    form.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); back(); } });
+    const { form, input, back } = chyme.inPlace(holder, on, { className: "name-form", editing: id, value: on.dataset.now, label: "Name", maxLength: 100, placeholder: "Name" });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const name = input.value.trim();
