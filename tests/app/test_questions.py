@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from embedding_server import embeds, texts_of, vector_of, with_first
 from model_server import ModelServer, fails, hangs, late, raw
+from waiting import AMPLE, wait_until
 
 from chyme.app.config import passages_of
 from chyme.app.questions import questions_for
@@ -37,14 +37,6 @@ HERE = Path(__file__).parent
 MINILM = PassageEmbedding()
 MODEL = MINILM.model_name
 LEASE = File(7, "lease.txt", "lease.txt", Kind.TEXT, "text/plain", Stamp("1", "2", 3, 4), "00", 1)
-AMPLE = 60.0  # seconds: other tests run beside this one
-
-
-def wait_until(true: Callable[[], object], seconds: float = AMPLE) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 Make = Callable[..., ByChild]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from described_vault import listed, put
+from waiting import AMPLE
 
 from chyme.app import App, open_app
 
@@ -32,7 +33,7 @@ def scanning(app: App) -> Iterator[threading.Event]:
 
     scan = threading.Thread(target=lambda: app.scan(progress=hold_on))
     scan.start()
-    assert under_way.wait(30)
+    assert under_way.wait(AMPLE)
     yield go_on
     go_on.set()
     scan.join()
@@ -43,7 +44,7 @@ def answers(question: Callable[[], object]) -> object:
     found: list[object] = []
     asking = threading.Thread(target=lambda: found.append(question()), daemon=True)
     asking.start()
-    asking.join(20)
+    asking.join(AMPLE)
     assert found, "it waits for the scan"
     return found[0]
 

@@ -133,7 +133,7 @@ def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, p
     files = [FilePayload(name=name, mimeType="text/plain", buffer=name.encode()) for name in names]
     files[0]["buffer"] = bytes(2_000_001)
     page.set_input_files("#add-input", files)
-    eventually(lambda: len(list((house.vault / "many").glob("*.txt"))) == 204, 60)
+    eventually(lambda: len(list((house.vault / "many").glob("*.txt"))) == 204)
     expect(page.locator("[data-failed]")).to_have_count(1)
     expect(page.locator(".upload-why")).to_contain_text("It is larger than 2.0 MB")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -131,9 +130,4 @@ def layout_shift(page: Page) -> float:
     )
 
 
-def eventually(true: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait for something that Playwright cannot wait for."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.1)
+eventually = wait_until  # for what Playwright cannot wait for

@@ -149,7 +149,7 @@ class Server:
             if process.poll() is not None:
                 raise RuntimeError(f"{self.name} ended with {process.returncode}:\n{self.said()}")
             try:
-                with urllib.request.urlopen(self.url + path, timeout=5):
+                with urllib.request.urlopen(self.url + path, timeout=60):
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)

@@ -58,7 +58,7 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     ballast.write_bytes(random.Random(1).randbytes(5 << 20))
 
     running = chyme.start("digest")
-    wait_until(lambda: "digestion is paused" in chyme.said(running), 40)
+    wait_until(lambda: "digestion is paused" in chyme.said(running))
 
     time.sleep(2)
     assert running.poll() is None, chyme.said(running)

@@ -86,7 +86,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         address = str(server.http.base_url).rstrip("/")
         server.http.close()
         here = Place(address, _bearer(writer), _bearer(reader), chyme)
-        wait_until(lambda: here.ask(here.writer, "/v/closed/api/search?q=heron").json()["total"] == 1, 60)
+        wait_until(lambda: here.ask(here.writer, "/v/closed/api/search?q=heron").json()["total"] == 1)
         yield here
     finally:
         chyme.close()

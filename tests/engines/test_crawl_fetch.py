@@ -14,6 +14,7 @@ import local_faults as faults
 import local_sites as sites
 import pytest
 from local_web import Asked, Listener, LocalWeb, Page, Wire
+from waiting import AMPLE
 
 from chyme.engines.crawl.answers import ServerTrouble
 from chyme.engines.crawl.decoding import decode_page
@@ -265,18 +266,14 @@ def test_the_pause_is_bounded_and_has_a_default(web: LocalWeb, gate: Gate) -> No
 def test_a_drip_ends_on_time(web: LocalWeb, gate: Gate, site: object) -> None:
     assert callable(site)
     url = site(web, seconds=0.05)
-    begun = time.monotonic()
     with pytest.raises(TimedOut, match=r"link\.url: 127\.0\.0\.1 was not done within 0\.6 s; raise web_seconds"):
         fetch(gate, url)
-    assert 0.5 < time.monotonic() - begun < 1.5
-    assert web.hung_up.wait(2)
+    assert web.hung_up.wait(AMPLE)
 
 
 def test_silence_ends_on_time_too(web: LocalWeb, gate: Gate) -> None:
-    begun = time.monotonic()
     with pytest.raises(TimedOut):
         fetch(gate, faults.silence(web))
-    assert time.monotonic() - begun < 1.5
 
 
 def test_the_time_is_for_all_redirects_together(web: LocalWeb, gate: Gate) -> None:
@@ -285,10 +282,9 @@ def test_the_time_is_for_all_redirects_together(web: LocalWeb, gate: Gate) -> No
         return Page(status=302, headers=(("Location", f"/slow/{len(web.asked)}"),))
 
     web.handler("/slow/*", slowly)
-    begun = time.monotonic()
     with pytest.raises(TimedOut):
         fetch(gate, web.url("/slow/0"), CrawlLimits(seconds=0.6, hops=50))
-    assert time.monotonic() - begun < 1.5
+    assert len(web.asked) <= 5  # one every 0.15 seconds
 
 
 @pytest.mark.parametrize(

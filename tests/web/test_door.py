@@ -13,6 +13,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, two_vaults
+from waiting import AMPLE
 
 from chyme.app.house import House
 from chyme.doors import Right
@@ -328,11 +329,11 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: House) -> None:
             "headers": [(b"host", b"localhost"), (b"cookie", f"chyme_session={session.secret}".encode())],
         }
         task = asyncio.ensure_future(answers(scope, receive, send))  # type: ignore[arg-type]
-        await asyncio.wait_for(hearing.wait(), 20)
+        await asyncio.wait_for(hearing.wait(), AMPLE)
         house.doors.accounts.revoke("bob", (house.identities["photos"], "photos"))
         await asyncio.to_thread((house.vaults["photos"].vault.root / "new.txt").write_text, "new")
         await asyncio.to_thread(house.vaults["photos"].scan_and_settle)
-        await asyncio.wait_for(task, 30)
+        await asyncio.wait_for(task, AMPLE)
 
     asyncio.run(listen())
     assert sent[0]["status"] == 200

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import waiting
 
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.children.task import Task
 from chyme.model import File, Kind, Limits, Stamp, Upstream
+
+wait_until = waiting.wait_until
 
 HERE = Path(__file__).parent
 MEGABYTE = 1 << 20
@@ -20,13 +22,6 @@ FAMILY = Family(count=2, memory_bytes=1024 * MEGABYTE)
 
 MakeTask = Callable[..., Task]
 MakeRunner = Callable[..., Runner]
-
-
-def wait_until(true: Callable[[], object], seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 def gone(pid: int) -> bool:
