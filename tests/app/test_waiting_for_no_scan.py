@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from described_vault import listed, put
-from waiting import AMPLE
+from waiting import AMPLE, wait_until
 
 from chyme.app import App, open_app
 
@@ -62,8 +62,4 @@ def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning:
     answers(lambda: app.trash.bring_back([trashed.id]))
     assert (app.vault.root / "known.txt").exists()
     scanning.set()
-    for _ in range(300):
-        if listed(app) == ["known.txt"]:
-            return
-        threading.Event().wait(0.1)
-    raise AssertionError("nobody looked at it")
+    wait_until(lambda: listed(app) == ["known.txt"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from plugin_package import install
 from running_chyme import RunningChyme, wait_until
+from waiting import AMPLE
 
 BULKY = """
 import random
@@ -68,7 +69,7 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     ballast.unlink()
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
 
-    assert running.wait(60) == 0, chyme.said(running)
+    assert running.wait(AMPLE) == 0, chyme.said(running)
     assert chyme.rows("SELECT status, max(attempts), count(*) FROM digests WHERE digester = 'bulky' GROUP BY 1") == [
         ("completed", 1, FILES)
     ]

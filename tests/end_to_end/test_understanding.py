@@ -57,9 +57,12 @@ class Outcome:
     delays: tuple[float, ...]  # seconds between calls
 
 
-def digested(chyme: RunningChyme, server: ModelServer, text: str = LETTER, *arguments: str) -> Outcome:
+def digested(
+    chyme: RunningChyme, server: ModelServer, text: str = LETTER, *arguments: str, seconds: float = AMPLE
+) -> Outcome:
+    """What comes of a letter. Faults that take for ever need few `seconds`, others would time out under load."""
     chyme.drop("letter.txt", text)
-    chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": "2"}
+    chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": f"{seconds:g}"}
     ended = chyme.run("digest", *arguments, "--json")
     assert ended.code == 0, ended.err
     ((text, recipe, attempts, retry_at),) = chyme.rows(
@@ -141,7 +144,7 @@ def test_what_may_pass_is_tried_again_by_itself(
     chyme: RunningChyme, fault: str, answers: list[Answer], category: str
 ) -> None:
     with ModelServer(answers) as server:
-        outcome = digested(chyme, server, LETTER, "--no-wait")
+        outcome = digested(chyme, server, LETTER, "--no-wait", seconds=2 if category == "timeout" else AMPLE)
         told(fault, outcome)
         assert (outcome.category, outcome.calls, outcome.state) == (category, 1, "needs-classification")
         assert outcome.waits

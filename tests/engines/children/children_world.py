@@ -7,21 +7,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import waiting
 
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.children.task import Task
 from chyme.model import File, Kind, Limits, Stamp, Upstream
 
-wait_until = waiting.wait_until
-
 HERE = Path(__file__).parent
 MEGABYTE = 1 << 20
-AMPLE = Limits(wall_seconds=30, cpu_seconds=30, memory_bytes=512 * MEGABYTE)
+AMPLE = Limits(wall_seconds=120, cpu_seconds=30, memory_bytes=512 * MEGABYTE)
 FAMILY = Family(count=2, memory_bytes=1024 * MEGABYTE)
 
 MakeTask = Callable[..., Task]
 MakeRunner = Callable[..., Runner]
+
+
+def wait_until(true: Callable[[], object]) -> None:
+    import waiting  # here: children import this module, too, and do not find that one
+
+    waiting.wait_until(true)
 
 
 def gone(pid: int) -> bool:

@@ -139,8 +139,8 @@ def test_many_threads_share_few_children(make_runner: MakeRunner, make_task: Mak
 def test_waiting_for_a_free_child_costs_no_time_of_the_limit(make_runner: MakeRunner, make_task: MakeTask) -> None:
     runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE))
     runner.run(make_task("pid"), "parsers", AMPLE)
-    limits = Limits(wall_seconds=0.9, cpu_seconds=10, memory_bytes=512 * MEGABYTE)
-    tasks = [make_task("slow", name="0.4") for _ in range(4)]
+    limits = Limits(wall_seconds=3.0, cpu_seconds=10, memory_bytes=512 * MEGABYTE)
+    tasks = [make_task("slow", name="1.0") for _ in range(4)]
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda task: runner.run(task, "parsers", limits), tasks))
