@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chyme.decide.judge import NOT_APPLICABLE
 from chyme.errors import Category
 from chyme.model import Digest, Kind, Output, Status
 
@@ -68,6 +69,25 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     if classified and not titled and kind is not Kind.OTHER:
         return Standing("needs-classification", NO_TITLE, bool(without))
     return Standing("completed", without[0].error if without else None, bool(without))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many digests a file has, and how many of them are settled."""
+
+    settled: int
+    total: int
+
+
+def steps_of(rows: Iterable[Digest]) -> Steps:
+    """Count the digests that this file has. Those that its kind of file never has are no steps."""
+    settled = [row.settled for row in rows if not is_not_applicable(row.status, row.error)]
+    return Steps(sum(map(bool, settled)), len(settled))
+
+
+def is_not_applicable(status: str, error: str | None) -> bool:
+    """Whether a digest was skipped because this kind of file never has it."""
+    return status == Status.SKIPPED and error == NOT_APPLICABLE
 
 
 def unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:

@@ -35,7 +35,7 @@ class SpeechRecognitionSummary(Digester):
     """
 
     name = "speech-recognition-summary"
-    label = "Summary"
+    label = "Transcript summary"
     description = "What was said, in short: the takeaway, topics, actions and questions."
     reads = ("speech-recognition",)
     reads_artifacts = False

@@ -37,7 +37,7 @@ class UrlCrawlSummary(Digester):
     """
 
     name = "url-crawl-summary"
-    label = "Summary"
+    label = "Page summary"
     description = "What the page says, in three to five points."
     reads = (CONTENT,)
     reads_artifacts = False

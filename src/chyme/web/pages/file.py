@@ -99,7 +99,6 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
     path = told["file"]["path"]
     shown = app.edits.shown(path)
     digests, apart = cards(app, told)
-    settled = [row["settled"] for row in told["digests"]]
     proposal = None
     with contextlib.suppress(ChymeError):
         proposal = next(iter(Renaming(app).proposals([path])), None)
@@ -110,8 +109,7 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
         "edited": [field for field in FIELDS if field in shown.edits],
         "digests": digests,
         "apart": apart,
-        "settled": sum(map(bool, settled)),
-        "steps": len(settled),
+        "steps": told["steps"],
         "why": _why(told),
         "unread": _unread(told),
         "proposal": proposal,
