@@ -21,12 +21,13 @@ PRIMARY: dict[Kind, tuple[str, ...]] = {
     Kind.OTHER: (),
 }
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
+STATE_RULES = 2  # raise it when `standing` decides otherwise than before: documents in doubt are then decided again
 STALE_SECONDS = 600
 PROCESSING_STATUS = {
     "processing": "pending",
     "stale": "pending",
     "completed": "completed",
-    "needs-classification": "completed",  # it can be opened, downloaded and found by its name
+    "needs-classification": "completed",  # its text is there: it can be read, and found by its words
     "failed": "failed",
 }
 STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
@@ -57,8 +58,7 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
     broken = unreadable(kind, counted)
     if broken is not None:
-        # A picture that nobody here can draw can still be opened by whoever sent it.
-        return Standing("needs-classification" if kind is Kind.IMAGE else "failed", broken.error, bool(without))
+        return Standing("failed", broken.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
         return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
