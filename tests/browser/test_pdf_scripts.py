@@ -34,7 +34,9 @@ def scripted_pdf() -> bytes:
         out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     ends = (len(objects) + 1, table, len(objects) + 1, len(out))
-    return out + b"xref\n0 %d\n0000000000 65535 f \n%btrailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % ends
+    return (
+        out + b"xref\n0 %d\n0000000000 65535 f \n%btrailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % ends
+    )
 
 
 @pytest.fixture(scope="module")
