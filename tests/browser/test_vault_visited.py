@@ -228,12 +228,22 @@ def test_the_list_goes_on_by_itself(house: House, page: Page) -> None:
     expect(page.locator(".more")).to_have_count(0)
 
 
-def test_what_went_wrong_is_amber_or_red_with_the_reason_and_a_way_on(house: House, page: Page) -> None:
+def test_a_picture_that_cannot_be_read_is_red_on_its_card_and_on_its_page(house: House, page: Page) -> None:
     page.goto(house.base + "/?kind=image")
-    amber = page.locator(card("torn.png"))
-    expect(amber).to_have_attribute("data-state", "needs-classification")
-    expect(amber.get_by_role("button", name="Retry classification")).to_be_visible()
-    expect(amber.locator(".tile-title")).to_have_text("torn.png")
+    torn = page.locator(card("torn.png"))
+    expect(torn).to_have_attribute("data-state", "failed")
+    expect(torn.locator(".badge-red")).to_have_text("Failed")
+    expect(torn.get_by_role("button", name="Retry processing")).to_be_visible()
+    expect(torn.locator(".tile-title")).to_have_text("torn.png")
+    why = torn.locator(".tile-why").inner_text()
+    torn.locator(".tile-link").click()
+    notice = page.locator("[data-part=state] .notice-red")
+    expect(notice).to_contain_text(why.split(";")[0])
+    expect(notice.get_by_role("button", name="Retry processing")).to_be_visible()
+    expect(page.locator(".notice-amber")).to_have_count(0)
+
+
+def test_what_went_wrong_is_red_with_the_reason_and_a_way_on(house: House, page: Page) -> None:
     page.goto(house.base + "/?kind=document")
     red = page.locator(card("broken.pdf"))
     expect(red).to_have_attribute("data-state", "failed")

@@ -10,7 +10,8 @@ from growth import NOISE_SECONDS, cpu_seconds, grows_linearly
 
 from chyme.decide.classification import SUMMARY_LENGTH, TITLE_LENGTH, Candidate, Classification, as_json, from_json
 from chyme.decide.language_codes import code_of
-from chyme.decide.model_classification import Asked, Check, Told, merged, plain_line, quoted, stands, title_fault
+from chyme.decide.model_classification import Asked, Check, Told, merged, quoted, stands, title_fault
+from chyme.decide.model_text import plain_line
 
 TEXT = (
     "Lease of the boat house\nWhitby, 3 April 2026\nThe harbour office of Whitby lets the boat house at the old pier to"
@@ -109,6 +110,9 @@ TOOTH = Asked("scan0002.pdf", DENTIST, "doc-to-markdown", date(2026, 11, 16), RU
         Told("Kündigung des Stromvertrags", "Dear Mr Miller", tags=("kündigung", "stromvertrag")),
         Told("Cancelled electricity", tags=("electricity",)),
         Told("Electricity", tags=("electricity", "cancellation")),
+        Told("Electricity"),
+        Told("Cancelled electricity", "your next appointment with the dentist", tags=("power",)),
+        Told("About us", tags=("power",)),
         Told("电力合同终止通知", tags=("合同",)),
     ],
 )
@@ -126,14 +130,35 @@ def test_a_title_for_which_nothing_in_the_text_speaks_is_refused_and_its_tags_wi
         Told("Dental checkup", tags=("health",)),
         Told("Reminder for Tuesday", tags=("health",)),
         Told("Checkup", tags=("dentist", "health")),
-        Told("Medical checkup", "your next appointment with the dentist"),
-        Told("Checkup"),
+        Told("Lease"),
+        Told("Your next", tags=("health",)),
     ],
 )
 def test_a_short_title_stands_when_a_word_a_quote_or_a_tag_speaks_for_it(answer: Told) -> None:
     assert title_fault(answer.title, TOOTH) is None
     assert Check(TOOTH)(answer) is None
     assert merged(answer, TOOTH, "wordy").title == answer.title
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title", "stands"),
+    [
+        ("scan0003.pdf", "東京の会議は四月三日に開かれる。議題は予算である。", "東京の会議", True),
+        ("scan0003.pdf", "東京の会議は四月三日に開かれる。議題は予算である。", "電力契約の解約", False),
+        ("scan0003.pdf", "東京の会議は四月三日に開かれる。議題は予算である。", "Budget meeting in Tokyo", False),
+        ("scan0003.pdf", "家賃は月に二百ポンド。", "家賃", True),
+        ("Budget_Tokyo.pdf", "東京の会議は四月三日に開かれる。", "Tokyo meeting", True),  # whoever named it says so
+        ("scan0003.pdf", "Договор аренды лодочного сарая в Уитби.", "Dogovor arendy", False),
+    ],
+)
+def test_a_title_shares_something_with_the_text_or_the_name_in_any_script(
+    name: str, text: str, title: str, stands: bool
+) -> None:
+    rules = Classification("What the rules found")
+    asked = Asked(name, text, "doc-to-markdown", date(2026, 11, 16), rules)
+    answer = Told(title, tags=("nothing of it",))
+    assert (Check(asked)(answer) is None) == stands
+    assert merged(answer, asked, "wordy").title == (title if stands else rules.title)
 
 
 def test_a_million_tags_are_not_looked_for() -> None:

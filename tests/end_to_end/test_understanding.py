@@ -95,6 +95,7 @@ def told(name: str, outcome: Outcome) -> None:
 MODEL, LOCAL = "scripted", "local"
 BACK = says(good())
 # fault → the provider's answers; then: category, attempts, calls, state, engine
+ELSEWHERE = "Submarine warranty"  # two words, and a quote that says nothing: no word of it is in the letter
 FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = {
     "none": ([BACK], (None, 1, 1, "completed", MODEL)),
     "429 with Retry-After, then back": (
@@ -115,6 +116,14 @@ FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = 
     "schema misfit twice": ([says({"titel": "x"})], ("validation", 1, 2, "needs-classification", LOCAL)),
     "null title, then good": ([says(good(title=None)), BACK], (None, 1, 2, "completed", MODEL)),
     "null title twice": ([says(good(title=None))], ("validation", 1, 2, "needs-classification", LOCAL)),
+    "a title of something else, then good": (
+        [says(good(title=ELSEWHERE, title_text="Dear")), BACK],
+        (None, 1, 2, "completed", MODEL),
+    ),
+    "a title of something else twice": (
+        [says(good(title=ELSEWHERE, title_text="Dear", tags=["submarine"]))],
+        ("validation", 1, 2, "needs-classification", LOCAL),
+    ),
     "the key is refused": ([fails(401, "invalid_api_key")], ("unavailable", 0, 1, "needs-classification", LOCAL)),
     "no completion at all": ([raw(b"<html>", "text/html")], ("unavailable", 0, 1, "needs-classification", LOCAL)),
 }

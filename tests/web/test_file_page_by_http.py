@@ -271,24 +271,6 @@ def test_text_read_in_a_picture_labels_its_boxes_and_no_more(app: App, http: Tes
     assert {float(str(one["x"])) for one in boxes} == {100.0}
 
 
-def test_a_picture_that_cannot_be_read_is_red_and_is_read_again(app: App, http: TestClient) -> None:
-    file = put(app, "bad.jpg", b"\xff\xd8\xff\xe0broken")
-    reason = "bad.jpg: cannot be decoded; open it elsewhere"
-
-    def fail(db: Connection) -> None:
-        db.execute("UPDATE documents SET state = 'needs-classification', reason = ?", (reason,))
-        db.execute(
-            "UPDATE digests SET status = 'failed', settled = 1, error = ?, error_category = 'validation' "
-            "WHERE file_id = ? AND digester = 'image-preview'",
-            (reason, file.id),
-        )
-
-    app.database.write(fail)
-    told = looked_at(http, "/file/bad.jpg").split('data-part="state"')[1].split('class="file-columns"')[0]
-    assert "notice-red" in told and "This file cannot be read.</strong> Cannot be decoded." in told
-    assert "Retry processing<" in told
-
-
 def test_whoever_looks_at_a_file_that_goes_is_told_where_its_content_is(app: App, http: TestClient) -> None:
     file = put(app, "here.txt", "the same words")
     asked = {"path": "gone.txt", "hash": file.hash}
