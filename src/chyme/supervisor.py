@@ -31,6 +31,11 @@ BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes ne
 FEW = 8  # files that are not worth a second bundle
 GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
 AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
+# What a pass over a file that was picked from a lane may begin. While it waits for a model nothing else can take the
+# file, so a pass that asks one embeds the file first.
+_LANES_OF_PASS = {
+    lane: frozenset({Lane.ORDINARY, lane, *({Lane.MEANING} if lane is Lane.MODEL else ())}) for lane in Lane
+}
 
 
 class Supervisor:
@@ -138,7 +143,7 @@ class Supervisor:
                 return
             with self._guard:
                 self._in_flight.update(dict.fromkeys(chosen, lane))
-            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], frozenset({Lane.ORDINARY, lane}))
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], _LANES_OF_PASS[lane])
         except BaseException:
             with self._guard:
                 for file_id in chosen:
@@ -159,7 +164,9 @@ class Supervisor:
                     self._bundles += 1
                 self._pool.submit(self._carry_bundle, claims)
             elif claims:
-                for shared in _together(claims, self._cores):
+                # A file whose model hangs must not share a thread: others would wait behind it.
+                alone = [[claim] for claim in claims]
+                for shared in _together(claims, self._cores) if lane is Lane.ORDINARY else alone:
                     self._pool.submit(self._carry, shared)
 
     def _choose_all(self, lane: Lane, busy: Mapping[int, Lane]) -> list[list[int]]:

@@ -250,8 +250,7 @@ class Coordinator:
         self.at_work.begin(file, digester.name)
         try:
             with opened(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
-                inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
-                task = Task(digester.name, file, fd, inputs, scratch)
+                task = Task(digester.name, file, fd, inputs_of(self._database.read(), attempt), scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
