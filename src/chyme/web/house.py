@@ -15,6 +15,7 @@ from chyme.app.house import House
 from chyme.decide.addressed import networks
 from chyme.errors import ChymeError, UsageError
 from chyme.settings import Settings
+from chyme.web.bodies import HeldBodies
 from chyme.web.door import Addresses, Door
 from chyme.web.metrics import add_metrics
 from chyme.web.pages import account, entrance
@@ -79,9 +80,10 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
     entrance.add_routes(api, house, hashing)
     account.add_routes(api, house, hashing)
     api.mount("/static", Static())
-    api.mount("/v", Vaults(house, faces))
+    bodies = HeldBodies()
+    api.mount("/v", Vaults(house, faces, bodies))
     if len(faces) == 1:
-        api.mount("", Vaults(house, faces, only=next(iter(faces))))
+        api.mount("", Vaults(house, faces, bodies, only=next(iter(faces))))
     return api
 
 
