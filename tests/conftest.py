@@ -76,7 +76,15 @@ UNHURRIED = (
 )
 
 
+# Files that take minutes each. They come first, so that no worker begins one when all the others are done.
+LONGEST = (
+    *("engines/test_browser", "end_to_end/", "browser/", "engines/test_speech", "engines/test_libreoffice"),
+    *("engines/test_ocr", "engines/test_crawl_snapshot", "engines/children/", "contract/"),
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in UNHURRIED):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not any(f"tests/{part}" in item.path.as_posix() for part in LONGEST))

@@ -404,7 +404,7 @@ def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_sa
             "ada",
             "--password-stdin",
         ]
-        subprocess.run(command, input=b"a long enough password\n", env=chyme.environment(), check=True, timeout=60)
+        subprocess.run(command, input=b"a long enough password\n", env=chyme.environment(), check=True, timeout=300)
 
     def sign_in() -> None:
         page.get_by_label("Name").fill("ada")

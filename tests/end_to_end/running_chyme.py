@@ -125,7 +125,7 @@ class RunningChyme:
         address = next(
             json.loads(line)["address"] for line in self.said(process).splitlines() if line.startswith('{"address"')
         )
-        server = Server(process, httpx.Client(base_url=address, timeout=60, trust_env=False))
+        server = Server(process, httpx.Client(base_url=address, timeout=300, trust_env=False))
         wait_until(server.answers)
         return server
 

@@ -70,7 +70,7 @@ def server(team: tuple[Team, Server, dict[str, str]]) -> Server:
 
 @contextmanager
 def somebody(server: Server, name: str | None = None) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.http.base_url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=server.http.base_url, timeout=300, trust_env=False) as client:
         client.headers["Origin"] = str(server.http.base_url).rstrip("/")
         if name is not None:
             answer = client.post("/login", data={"name": name, "password": PASSWORD})

@@ -31,7 +31,7 @@ class Ear:
     over: bool = False
 
     def __post_init__(self) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         headers = {} if self.after is None else {"Last-Event-ID": str(self.after)}
         self._connection.request("GET", "/api/events", headers=headers)
         self._socket = self._connection.sock

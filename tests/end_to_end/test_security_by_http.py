@@ -56,7 +56,7 @@ class Place:
 
     def ask(self, who: dict[str, str] | None, path: str, method: str = "GET", **more: Any) -> httpx.Response:
         headers = {**(who or {}), **more.pop("headers", {})}
-        return httpx.request(method, self.address + path, headers=headers, timeout=60, trust_env=False, **more)
+        return httpx.request(method, self.address + path, headers=headers, timeout=300, trust_env=False, **more)
 
 
 @pytest.fixture(scope="module")

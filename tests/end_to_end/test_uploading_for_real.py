@@ -35,7 +35,7 @@ def body(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def send(server: Server, name: str, pieces: Iterator[bytes]) -> Any:
     headers = {"Content-Type": "multipart/form-data; boundary=abc"}
-    with httpx.Client(base_url=server.http.base_url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=server.http.base_url, timeout=300, trust_env=False) as client:
         return client.post("/api/upload", content=body(name, pieces), headers=headers)
 
 

@@ -25,7 +25,7 @@ from chyme.engines.speech.remote import transcribe
 from chyme.errors import ChymeError, DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
 
-PATIENCE = 600.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
+PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
 
 
 class Found(BaseModel):

@@ -146,5 +146,5 @@ def test_the_model_is_unpacked_without_writing_anything() -> None:
     asked = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); " + (
         f"from chyme.engines.language import language_of; print(language_of({SENTENCES['de']!r})[0])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=60)
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=300)
     assert (told.stdout, told.returncode) == ("de\n", 0), told.stderr

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from waiting import AMPLE
 
 from chyme.app.house import House
 from chyme.doors import Right
+from chyme.doors.doors import WRONG_PASSWORDS, WRONG_TOKENS
+from chyme.doors.waits import Waits
 from chyme.settings import Settings
 from chyme.web.door import Addresses, Door
 from chyme.web.house import house_api
@@ -216,7 +219,13 @@ def test_a_token_opens_what_it_was_made_for(house: House) -> None:
         assert http.get("/api/vaults", headers=[(b"Authorization", odd.encode("latin-1"))]).status_code == 401, odd
 
 
+def stopped() -> datetime:
+    """A clock by which no wait passes while the machine is slow."""
+    return datetime(2026, 4, 3, tzinfo=UTC)
+
+
 def test_who_guesses_tokens_has_to_wait(house: House) -> None:
+    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
     house.doors.keys.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
@@ -229,6 +238,7 @@ def test_who_guesses_tokens_has_to_wait(house: House) -> None:
 
 
 def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) -> None:
+    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
     right = house.doors.keys.add("ci", Right.READ).secret
     http = stranger(answers_of(house))
     for number in range(25):
@@ -241,6 +251,7 @@ def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) ->
 def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="chyme.example", trusted_proxies="10.0.0.1")) as house:
         add_people(house)
+        house.doors.wrong_passwords = Waits(WRONG_PASSWORDS, stopped)
         answers = answers_of(house)
         stranger_ = stranger(answers, "http://chyme.example", peer="203.0.113.9")
         proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
