@@ -63,21 +63,21 @@ def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme:
     assert send(server, "small.bin", iter([b"x"])).status_code == 201
     before = memory_of(server.process.pid)
     piece = bytes(range(256)) * 4096
-    slowest = 0.0
+    answered = 0
     ended = threading.Event()
 
     def ask() -> None:
-        nonlocal slowest
+        nonlocal answered
         while not ended.is_set():
-            began = time.monotonic()
             assert server.http.get("/healthz").status_code == 200
-            slowest = max(slowest, time.monotonic() - began)
+            answered += 1
             time.sleep(0.02)
 
     asking = threading.Thread(target=ask)
     asking.start()
     try:
         answer = send(server, "large.bin", (piece for _ in range(300)))
+        meanwhile = answered
     finally:
         ended.set()
         asking.join()
@@ -86,7 +86,7 @@ def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme:
     with (chyme.vault / "large.bin").open("rb") as stream:
         assert hashlib.file_digest(stream, "sha256").digest() == hashlib.sha256(piece * 300).digest()
     assert memory_of(server.process.pid) - before < 100 * MB
-    assert slowest < 5
+    assert meanwhile >= 3
     assert left_behind(chyme) == []
     assert server.end(signal.SIGTERM) == 0
 
