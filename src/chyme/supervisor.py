@@ -31,10 +31,11 @@ BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes ne
 FEW = 8  # files that are not worth a second bundle
 GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
 AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
-# What a pass over a file that was picked from a lane may begin. While it waits for a model nothing else can take the
-# file, so a pass that asks one embeds the file first.
+# What a pass over a file that was picked from a lane may begin. While it waits for a model or for strangers nothing
+# else can take the file, so such a pass embeds the file first.
 _LANES_OF_PASS = {
-    lane: frozenset({Lane.ORDINARY, lane, *({Lane.MEANING} if lane is Lane.MODEL else ())}) for lane in Lane
+    lane: frozenset({Lane.ORDINARY}) if lane is Lane.ORDINARY else frozenset({Lane.ORDINARY, lane, Lane.MEANING})
+    for lane in Lane
 }
 
 
