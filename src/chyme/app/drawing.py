@@ -7,26 +7,31 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 from chyme.app.page_cache import PageCache
+from chyme.decide.boxes import mended
+from chyme.decide.query import parse
+from chyme.decide.snippet import find
 from chyme.engines.children.runner import NOBODY, Family, Runner
 from chyme.engines.children.task import Task
 from chyme.engines.extensions import PDF
 from chyme.engines.pages.one_page import ENTRY, NAME, PICTURE, WANTED
+from chyme.engines.pages.word_boxes import MOST as MOST_BOXES
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, UsageError
-from chyme.model import File, Limits, Output, Upstream
-from chyme.store import documents, files
+from chyme.model import Box, File, Limits, Output, Upstream
+from chyme.store import digests, documents, files, places
 from chyme.store.database import Database
 
 WIDTHS = (400, 800, 1200, 1600)
 LAST_PAGE = 1_000_000
 FOLDER = "pages"
 FAMILY = "drawing"
+TEXT = "doc-to-markdown"  # whose lines have boxes where a page was read from its picture
 SECONDS = 30.0
 IDLE = 60.0
 WAITING = 8  # people who may wait for a page at the same time, in all vaults of a server together
@@ -107,6 +112,37 @@ class Drawing:
             return Drawn(self._cache.known(*key) or self._in_turn(key, file, opened), True)
         finally:
             os.close(opened)
+
+    def word_boxes(self, path: str, page: int, question: str) -> list[Box]:
+        """Where the words of a question stand on a page, line by line; empty when that cannot be told.
+
+        By the text layer of the PDF, else by the lines that were read from the picture of the page.
+        """
+        file = self._pdf(path, page)
+        try:
+            opened = self._vault.open(file)
+        except (OSError, ValueError) as error:
+            raise NoSuchPage(f"{path}: is not there any more") from error
+        try:
+            if not _places.acquire(blocking=False):
+                raise TooBusy("many pages are being drawn already; ask again in a moment")
+            try:
+                outputs = self._run(file, opened, {"page": page, "question": question})
+            finally:
+                _places.release()
+        except DigestError:
+            return []
+        finally:
+            os.close(opened)
+        return _read_boxes(outputs) or self._recognised(file, page, question)
+
+    def _recognised(self, file: File, page: int, question: str) -> list[Box]:
+        """Lines of a scanned page that have the words."""
+        db = self._database.read()
+        lines = [one for one in places.of_digest(db, file.id, TEXT) if one.page == page and one.box is not None]
+        text = digests.content(db, file.id, TEXT) if lines else None
+        terms = parse(question).terms
+        return [line.box for line in lines if line.box and text and find(text[line.start : line.end], terms)]
 
     def forget_gone(self) -> None:
         """Pages of files that were purged leave nothing behind."""
@@ -189,12 +225,13 @@ class Drawing:
 
     def _asked(self, key: _Key, file: File, opened: int) -> bytes:
         _, page, width = key
-        runner, scratch = self._started()
-        wanted = Upstream(WANTED, json.dumps({"page": page, "width": width}))
-        task = Task(NAME, file, opened, (wanted,), Path(scratch))
-        limits = Limits(self._seconds, self._seconds, self._memory_bytes)
         self.drawings += 1
-        return _read(file.path, page, runner.run(task, FAMILY, limits))
+        return _read(file.path, page, self._run(file, opened, {"page": page, "width": width}))
+
+    def _run(self, file: File, opened: int, wanted: Mapping[str, object]) -> Sequence[Output]:
+        runner, scratch = self._started()
+        task = Task(NAME, file, opened, (Upstream(WANTED, json.dumps(wanted)),), Path(scratch))
+        return runner.run(task, FAMILY, Limits(self._seconds, self._seconds, self._memory_bytes))
 
     def _started(self) -> tuple[Runner, str]:
         with self._guard:
@@ -221,6 +258,16 @@ def _read(path: str, page: int, outputs: Sequence[Output]) -> bytes:
     if not found[0].startswith(JPEG):
         raise ChildCrashed("the child gave something that is no picture")
     return found[0]
+
+
+def _read_boxes(outputs: Sequence[Output]) -> list[Box]:
+    """What the child told. It may have become anything, so it is looked at."""
+    try:
+        told = json.loads((outputs[0].content if outputs else None) or "{}")
+        found = [mended([float(edge) for edge in box]) for box in told.get("boxes", ())[:MOST_BOXES]]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ChildCrashed("the child gave something that is no list of boxes") from error
+    return [box for box in found if box is not None]
 
 
 def _beyond(path: str, page: int, pages: int | None) -> NoSuchPage:
