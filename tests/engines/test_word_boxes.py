@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pypdfium2
+import pypdfium2  # type: ignore[import-untyped]
 import pytest
 
-from chyme.decide.query import parse
+from chyme.decide.page_words import spans_of
 from chyme.engines.pages.pdf_page import opened_pdf
-from chyme.engines.pages.word_boxes import MOST, word_boxes
+from chyme.engines.pages.word_boxes import MOST, boxes_of, characters_of
 from chyme.model import Box
 
 LINE = "BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
@@ -25,14 +25,21 @@ def pdf(*lines: tuple[int, int, int, str], page: str = "/MediaBox [0 0 400 200]"
         b"<< /Type /Page /Parent 2 0 R %s /Contents 4 0 R /Resources << /Font %s >> >>" % (page.encode(), font),
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(text), text),
     ]
-    return b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, 1)) + (
-        b"trailer << /Size 5 /Root 1 0 R >>\n%%EOF\n"
+    return (
+        b"%PDF-1.7\n"
+        + b"".join(b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, 1))
+        + (b"trailer << /Size 5 /Root 1 0 R >>\n%%EOF\n")
     )
 
 
 def boxes(data: bytes, question: str) -> list[Box]:
     with opened_pdf("a.pdf", data) as document:
-        return word_boxes(document, 1, parse(question).terms)
+        page = document[0]
+        textpage = page.get_textpage()
+        found = boxes_of(page, textpage, spans_of(characters_of(textpage), question))
+        textpage.close()
+        page.close()
+    return found
 
 
 def ink(data: bytes) -> Box:
@@ -70,6 +77,12 @@ def test_only_the_words_of_the_question_are_found_in_every_form_and_line() -> No
     assert len(boxes(data, "key oar kind:document")) == 3
     assert len(boxes(data, '"an oar"')) == 1
     assert boxes(data, "elsewhere") == boxes(data, "kind:document") == boxes(data, "") == []
+
+
+def test_a_word_that_is_broken_at_the_end_of_a_line_is_found_in_both_lines() -> None:
+    for broken in ("har\ufffe\r\nbour", "har\x02bour", "har\u00ad\nbour"):
+        assert spans_of(f"the {broken} wall", "harbour") == [(4, 4 + len(broken))]
+    assert spans_of("har\r\nbour", "harbour") == []
 
 
 def test_a_word_on_every_spot_gives_no_more_boxes_than_are_shown() -> None:

@@ -35,8 +35,7 @@ def test_words_of_a_scanned_page_are_found_by_the_lines_that_were_read(app: App,
         places.replace(db, file.id, "doc-to-markdown", lines)
 
     app.database.write(keep)
-    asked = {"page": 1, "q": "oars"}
-    assert http.get("/api/page-words/scan.pdf", params=asked).json()["boxes"] == [[0.1, 0.3, 0.5, 0.4]]
+    assert http.get("/api/page-words/scan.pdf?page=1&q=oars").json()["boxes"] == [[0.1, 0.3, 0.5, 0.4]]
 
 
 def test_what_has_no_pages_is_told(app: App, http: TestClient) -> None:

@@ -6,14 +6,14 @@ It is in no registry: no file ever has its output.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from chyme.decide.query import parse
 from chyme.digester import Digester, Source
 from chyme.engines.pages.pdf_page import Undrawable, drawn, opened_pdf
-from chyme.engines.pages.word_boxes import word_boxes
+from chyme.engines.pages.word_boxes import boxes_of, characters_of
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, File, Output
 
@@ -51,8 +51,8 @@ class DrawPage(Digester):
             told = json.dumps({"pages": len(document)})
             if not 1 <= number <= len(document):
                 return [Output(NAME, told)]
-            if "question" in wanted:
-                return [Output(NAME, _boxes_told(document, number, str(wanted["question"])))]
+            if "spans" in wanted:
+                return [Output(NAME, _words(document, number, wanted["spans"]))]
             width = int(wanted["width"])
             try:
                 image = drawn(
@@ -67,15 +67,18 @@ class DrawPage(Digester):
         return [Output(NAME, told, (Artifact(PICTURE, out.getvalue()),))]
 
 
-def _boxes_told(document: pypdfium2.PdfDocument, number: int, question: str) -> str:
-    """Where the words stand; nowhere on a page that PDFium cannot read."""
+def _words(document: pypdfium2.PdfDocument, number: int, spans: list[tuple[int, int]]) -> str:
+    """The characters of the page, and where these spans of them are drawn; none of a page that PDFium cannot read."""
     import pypdfium2
 
-    try:
-        boxes = word_boxes(document, number, parse(question).terms)
-    except pypdfium2.PdfiumError:
-        boxes = []
-    return json.dumps({"pages": len(document), "boxes": boxes})
+    told: dict[str, object] = {"pages": len(document), "text": "", "boxes": []}
+    with contextlib.suppress(pypdfium2.PdfiumError):
+        page = document[number - 1]
+        textpage = page.get_textpage()
+        told |= {"boxes": boxes_of(page, textpage, spans)} if spans else {"text": characters_of(textpage)}
+        textpage.close()
+        page.close()
+    return json.dumps(told)
 
 
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:
