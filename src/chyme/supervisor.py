@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from types import MappingProxyType
 
 from chyme.coordinator import Claim, Coordinator, Handled
-from chyme.errors import ChymeError, DiskFull
+from chyme.errors import ChymeError, DiskFull, VaultGone
 from chyme.model import Lane, iso
 from chyme.store import queue, requests, unembedded
 from chyme.store.database import Database
@@ -100,6 +100,7 @@ class Supervisor:
         while not self._stop.is_set():
             self._woken.clear()
             try:
+                self._database.presence.require()
                 if time.monotonic() - swept >= SWEEP_SECONDS:
                     swept = time.monotonic()
                     self._coordinator.recover()
@@ -108,6 +109,9 @@ class Supervisor:
                     self._coordinator.wake(self._among)
                 self._fill()
                 self.paused = None
+            except VaultGone:  # told of and logged by whoever found out
+                self._stop.wait(WAKE_SECONDS)
+                continue
             except DiskFull as error:
                 self._pause(str(error))
                 continue
@@ -232,6 +236,8 @@ class Supervisor:
 
         try:
             self._coordinator.carry(claims, done)
+        except VaultGone:
+            pass
         except ChymeError as error:
             log.warning("a file could not be worked on: %s", error)
         except Exception:

@@ -17,7 +17,7 @@ from chyme.coordinator import Rules
 from chyme.coordinator.asking import ask_again
 from chyme.decide.plan import with_siblings
 from chyme.digester import Digester
-from chyme.errors import ChymeError, UsageError
+from chyme.errors import ChymeError, UsageError, VaultGone
 from chyme.model import Lane, iso
 from chyme.search.search import Search
 from chyme.store import bulk, events, files
@@ -355,6 +355,8 @@ class Pump:
             busy = False
             try:
                 busy = self._jobs.pump()
+            except VaultGone:
+                pass
             except ChymeError as error:
                 log.warning("jobs are put off: %s", error)
             except Exception:  # without this thread no job ever ends, and nobody would be told

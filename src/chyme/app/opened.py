@@ -84,7 +84,7 @@ class App:
             loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
         )
         changed = threading.Event()
-        self.database = Database(state, on_commit=changed.set)
+        self.database = Database(state, on_commit=changed.set, root=self.vault.root)
         if state != inside:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)

@@ -37,7 +37,7 @@ from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
-from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
 from chyme.store import dictionary, digests, files, locks, passages, requests
 from chyme.store.database import Database
@@ -270,14 +270,14 @@ class Coordinator:
         except ChymeError:
             return Interrupted(), Handled.STOPPED
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in (errno.ENOSPC, errno.EDQUOT) or self._database.presence.problem():
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.at_work.end(file)
 
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
-        if self._out_of_room():  # a child that died on a full disk is not the file's fault
+        if self._out_of_room() or self._database.presence.problem():  # neither is the file's fault
             return Interrupted(), Handled.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
         tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
@@ -347,8 +347,8 @@ class Coordinator:
             try:
                 following = written.result()
                 break
-            except DiskFull as error:
-                self._pause(recording.attempt, str(error))
+            except (DiskFull, VaultGone) as error:
+                self._pause(recording.attempt, error)
                 written = self._database.submit(recording.write)
         self.paused = None
         tell(self._vault.root.name, recording.finished)
@@ -371,12 +371,13 @@ class Coordinator:
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
 
-    def _pause(self, attempt: Attempt, reason: str) -> None:
+    def _pause(self, attempt: Attempt, error: DiskFull | VaultGone) -> None:
         if self._stop.is_set():
-            raise VaultError(reason)
-        if self.paused is None:
-            log.error("digestion is paused: %s", reason)
-        self.paused = reason
+            raise error
+        if isinstance(error, DiskFull):  # the other is told of and logged by whoever found out
+            if self.paused is None:
+                log.error("digestion is paused: %s", error)
+            self.paused = str(error)
         self._leases.keep(attempt.lease, self._clock() + LEASE)
         self._stop.wait(FULL_DISK_PAUSE)
 

@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from chyme.errors import VaultError
+from chyme.store.presence import Presence
 from chyme.store.writer import Writer
 
 T = TypeVar("T")
@@ -45,7 +47,9 @@ class Database:
         *,
         file_name: str = FILE_NAME,
         schema: str = SCHEMA,
+        root: Path | None = None,
     ) -> None:
+        """`root`: the vault's folder; nothing is written while it is not there."""
         self.path = folder / file_name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
         refuse_network_file_system(folder)
@@ -53,13 +57,15 @@ class Database:
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
-        self._writer = Writer(lambda: _writing(self.path), on_commit)
+        self.presence = Presence(self.path, root)
+        self._writer = Writer(lambda: _writing(self.path), on_commit, self.presence.require)
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            db = connect(self.path)
+            self.presence.require()  # else we would make an empty database where this one was
+            db = connect(self.path, create=False)
             db.execute("PRAGMA query_only = ON")
             db.execute("PRAGMA wal_autocheckpoint = 0")
             self._local.db = db
@@ -103,9 +109,10 @@ class Database:
             self._readers.clear()
 
 
-def connect(path: Path, cache_kb: int = READER_CACHE_KB) -> sqlite3.Connection:
+def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True) -> sqlite3.Connection:
     """A connection as every part of chyme expects it."""
-    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
+    db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")

@@ -83,6 +83,10 @@ class Scanner:
         """From now on, large files are hashed beside; without a hasher, at the end of each round."""
         self._landing.hasher = hasher
 
+    def problem(self) -> str | None:
+        """Why nothing that is seen now proves anything: the vault or its database is not at its path."""
+        return self._database.presence.problem()
+
     def passes_over(self, raw: str) -> bool:
         """Whether a folder (as the disk spells it) is none of our business."""
         return self._ignore.hides(raw, True)

@@ -24,6 +24,7 @@ from chyme.watcher.turns import Priority
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
+RETURN_SECONDS = 1.0
 
 
 class Watcher:
@@ -184,20 +185,32 @@ class Watcher:
 
     def _act(self, look: Callable[[], Report]) -> bool:
         """Whether it worked. Nothing that one look comes upon may end the watch."""
+        if self._scanner.problem():
+            self._wait_for_return()
+            return False
         try:
             report = look()
         except Stopped:
             return True
         except ChymeError as error:
-            log.warning("could not look at what changed: %s", error)
+            if not self._scanner.problem():
+                log.warning("could not look at what changed: %s", error)
         except Exception:
-            log.exception("could not look at what changed")
+            if not self._scanner.problem():
+                log.exception("could not look at what changed")
         else:
             if report.anything:
                 self._noticed()
             return True
         self._stop.wait(STILL_SECONDS)
         return False
+
+    def _wait_for_return(self) -> None:
+        """Wait until the vault is back, and then look at all of it: nobody has told what happened meanwhile."""
+        while self._scanner.problem():
+            if self._stop.wait(RETURN_SECONDS):
+                return
+        self._look_later({ignore.FILE_NAME})
 
     def _listen(self) -> None:
         ears = self._ears

@@ -72,8 +72,9 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
-        """The server answers."""
-        return {"status": "ok"}
+        """The server answers; `paused` while a vault is not at its path."""
+        gone = any(app.database.presence.problem() for app in house.vaults.values())
+        return {"status": "paused" if gone else "ok"}
 
     add_metrics(api, house)
     hashing = entrance.Hashing()
