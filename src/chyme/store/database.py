@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
+from chyme.engines.private_modes import FILE_MODE, make_private_state, tighten_file
 from chyme.errors import VaultError
 from chyme.store.writer import Writer
 
@@ -47,7 +48,7 @@ class Database:
         schema: str = SCHEMA,
     ) -> None:
         self.path = folder / file_name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
+        make_private_state(folder)  # it holds the text of every file
         refuse_network_file_system(folder)
         _migrate(self.path, migrations(schema))
         self._local = threading.local()
@@ -106,6 +107,7 @@ class Database:
 def connect(path: Path, cache_kb: int = READER_CACHE_KB) -> sqlite3.Connection:
     """A connection as every part of chyme expects it."""
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    tighten_file(path)  # before its journal is made, which gets the same mode
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
@@ -193,7 +195,7 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int,
 def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
-    copy.touch(mode=path.stat().st_mode & 0o777)  # whoever may not read the database may not read its copy
+    copy.touch(mode=FILE_MODE)
     db.execute("VACUUM INTO ?", (os.fspath(copy),))
 
 

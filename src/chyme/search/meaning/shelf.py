@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from chyme.decide.spans import Span, cover
 from chyme.engines.plain_files import open_lock, open_plain
+from chyme.engines.private_modes import make_private_folder
 from chyme.search.meaning.segment import Damaged, Label, Piece, Segment, open_segment, write
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Shelf:
         self, span: Span, parts: Sequence[tuple[Piece, Whole]], interrupted: Callable[[], bool] = lambda: False
     ) -> None:
         """Put a new file on the shelf, durably."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         path = self._path(span)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}{os.urandom(4).hex()}{_UNFINISHED}")
         with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "wb") as stream:
@@ -107,7 +108,7 @@ class Shelf:
     @contextlib.contextmanager
     def alone(self) -> Iterator[bool]:
         """Whether no other process tidies up here; none does until the end of the block."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         with open_lock(self._folder / _LOCK) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
