@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
+from chyme.engines.private_modes import FILE_MODE, make_private_state, tighten_file
 from chyme.errors import VaultError
 from chyme.store.presence import Presence
 from chyme.store.writer import Writer
@@ -51,7 +52,7 @@ class Database:
     ) -> None:
         """`root`: the vault's folder; nothing is written while it is not there."""
         self.path = folder / file_name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
+        make_private_state(folder)  # it holds the text of every file
         refuse_network_file_system(folder)
         _migrate(self.path, migrations(schema))
         self._local = threading.local()
@@ -113,6 +114,7 @@ def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True)
     """A connection as every part of chyme expects it."""
     address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
     db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
+    tighten_file(path)  # before its journal is made, which gets the same mode
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
@@ -200,7 +202,7 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int,
 def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
-    copy.touch(mode=path.stat().st_mode & 0o777)  # whoever may not read the database may not read its copy
+    copy.touch(mode=FILE_MODE)
     db.execute("VACUUM INTO ?", (os.fspath(copy),))
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from chyme.decide.spans import Span, cover
 from chyme.engines.plain_files import open_lock, open_plain
+from chyme.engines.private_modes import make_private_folder
 from chyme.search.meaning.segment import Damaged, Label, Piece, Segment, open_segment, write
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Shelf:
     def _make_folder(self) -> None:
         """Two levels at most: where the vault's own folder is gone, none is made in its place."""
         self._folder.parent.mkdir(mode=0o700, exist_ok=True)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
 
     def segments(self, known: Mapping[Path, Segment]) -> list[Segment]:
         """Those that together reach farthest without a gap, in order; the ones known are not opened again."""
