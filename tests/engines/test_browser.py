@@ -15,7 +15,7 @@ import local_sites
 import pytest
 from local_web import Asked, LocalWeb, Page, Wire
 from PIL import Image
-from waiting import wait_until
+from waiting import AMPLE, wait_until
 
 from chyme.engines.browser.browser import Browser
 from chyme.engines.browser.processes import family_of
@@ -44,7 +44,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    made = Browser(BrowserSettings(seconds=30))
+    made = Browser(BrowserSettings(seconds=AMPLE))
     yield made
     made.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("browser-")]
@@ -313,7 +313,7 @@ def test_a_server_that_never_answers_costs_no_more_than_the_pages_time(
     ],
 )
 def test_a_page_that_takes_all_memory_is_given_up(web: LocalWeb, guard: Guard, script: str) -> None:
-    browser = Browser(BrowserSettings(seconds=30, memory_mb=400))
+    browser = Browser(BrowserSettings(seconds=AMPLE, memory_mb=400))
     try:
         url = web.page("/hog", f"<h1>x</h1><script>{script}</script>")
         with pytest.raises(LimitReached, match="more than 400 MB in Chromium; raise browser_memory_mb"):
@@ -331,7 +331,7 @@ def test_what_a_page_loads_is_bounded(web: LocalWeb, guard: Guard) -> None:
         return None
 
     web.handler("/endless.css", stream)
-    browser = Browser(BrowserSettings(seconds=30, load_bytes=8 << 20, requests=20))
+    browser = Browser(BrowserSettings(seconds=AMPLE, load_bytes=8 << 20, requests=20))
     try:
         visited = browser.visit(web.page("/a", "<p>text</p><link rel=stylesheet href='/endless.css'>"), guard, "a.url")
         assert visited.notes == ("only the first 8 MB were loaded",)
@@ -376,7 +376,7 @@ def test_a_chromium_that_was_killed_is_replaced(browser: Browser, web: LocalWeb,
 
 
 def test_a_fresh_chromium_takes_over_after_so_many_pages(web: LocalWeb, guard: Guard) -> None:
-    browser = Browser(BrowserSettings(seconds=30, pages=2))
+    browser = Browser(BrowserSettings(seconds=AMPLE, pages=2))
     try:
         pids = []
         for _ in range(3):

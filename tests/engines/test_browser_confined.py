@@ -40,7 +40,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes the user, or 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    made = Browser(BrowserSettings(seconds=30, settle=3))
+    made = Browser(BrowserSettings(seconds=AMPLE, settle=3))
     yield made
     made.close()
 

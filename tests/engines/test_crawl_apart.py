@@ -1,0 +1,28 @@
+"""Work done apart is bounded by what it costs, not by how busy the machine is."""
+
+from __future__ import annotations
+
+import time
+
+from chyme.engines.crawl.apart import apart
+
+
+def test_work_that_had_to_wait_is_not_lost() -> None:
+    def wait() -> bytes:
+        time.sleep(2.0)  # as on a machine that does something else meanwhile
+        return b"done"
+
+    assert apart(wait, 1.0, 100) == b"done"
+
+
+def test_work_without_end_is_ended() -> None:
+    def burn() -> bytes:
+        while True:
+            pass
+
+    assert apart(burn, 1.0, 100) is None
+
+
+def test_more_than_allowed_is_not_taken() -> None:
+    assert apart(lambda: b"x" * 100, 60.0, 100) == b"x" * 100
+    assert apart(lambda: b"x" * 101, 60.0, 100) is None
