@@ -155,8 +155,9 @@ def test_what_may_pass_is_tried_again_by_itself(
     with ModelServer(answers) as server:
         outcome = digested(chyme, server, LETTER, "--no-wait", seconds=2 if category == "timeout" else AMPLE)
         told(fault, outcome)
-        assert (outcome.category, outcome.calls, outcome.state) == (category, 1, "needs-classification")
-        assert outcome.waits
+        assert (outcome.category, outcome.state) == (category, "needs-classification")
+        assert outcome.calls >= 1  # more, where the rest took so long that the next attempt was due meanwhile
+        assert outcome.waits or outcome.calls > 1
         if category == "timeout":
             assert server.requests[0].hung_up.wait(AMPLE), "the call that took too long goes on"
         server.script([BACK])
