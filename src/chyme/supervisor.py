@@ -241,7 +241,8 @@ class Supervisor:
         except ChymeError as error:
             log.warning("a file could not be worked on: %s", error)
         except Exception:
-            log.exception("a file could not be worked on")
+            if not self._database.presence.problem():  # else its scratch went with the vault
+                log.exception("a file could not be worked on")
         finally:
             for file_id in list(left):
                 self._done(file_id, Handled.STOPPED)

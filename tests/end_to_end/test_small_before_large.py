@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from running_chyme import RunningChyme, Server, wait_until
@@ -41,15 +42,16 @@ def test_a_note_is_found_while_large_files_are_hashed(chyme: RunningChyme) -> No
     put_endless(chyme.vault / "before.bin")
     chyme.drop("first.md", "a walrus in the first scan")
     server = chyme.serve()
-    wait_until(lambda: found(server, "walrus") == ["first.md"], LONG)
-    put_endless(chyme.vault / "dropped.bin")
-    os.makedirs(chyme.vault / "/".join(["d"] * 300))
-    chyme.drop("second.md", "a heron behind it", still=False)
-    wait_until(lambda: found(server, "heron") == ["second.md"], LONG)
-    status = server.http.get("/api/status").json()
+    with closing(server.http):
+        wait_until(lambda: found(server, "walrus") == ["first.md"], LONG)
+        put_endless(chyme.vault / "dropped.bin")
+        os.makedirs(chyme.vault / "/".join(["d"] * 300))
+        chyme.drop("second.md", "a heron behind it", still=False)
+        wait_until(lambda: found(server, "heron") == ["second.md"], LONG)
+        status = server.http.get("/api/status").json()
 
-    assert status["moving"] >= 2
-    assert chyme.rows("SELECT count(*) FROM files WHERE name LIKE '%.bin'") == [(0,)]
+        assert status["moving"] >= 2
+        assert chyme.rows("SELECT count(*) FROM files WHERE name LIKE '%.bin'") == [(0,)]
 
 
 def test_one_digestion_does_small_files_while_it_hashes_a_large_one(chyme: RunningChyme) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,16 @@ def bring_vault_back(vault: Path, aside: Path) -> None:
     aside.rename(vault)
 
 
-def serve(chyme: RunningChyme) -> Server:
+@pytest.fixture
+def server(chyme: RunningChyme) -> Iterator[Server]:
     """A server that has digested all there is."""
     for number in range(FILES):
         chyme.drop(f"{number}.md", f"a walrus, number {number}")
     server = chyme.serve()
-    wait_until(lambda: len(found(server, "walrus")) == FILES, LONG)
-    wait_until(lambda: not status(server)["work"] and not status(server)["digests"].get("todo"), LONG)
-    return server
+    with closing(server.http):
+        wait_until(lambda: len(found(server, "walrus")) == FILES, LONG)
+        wait_until(lambda: not status(server)["work"] and not status(server)["digests"].get("todo"), LONG)
+        yield server
 
 
 def found(server: Server, word: str) -> list[str]:
@@ -86,9 +89,10 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_is_acknowledged_until_it_is_back_and_then_work_goes_on(chyme: RunningChyme, change: str) -> None:
+def test_nothing_is_acknowledged_until_it_is_back_and_then_work_goes_on(
+    chyme: RunningChyme, server: Server, change: str
+) -> None:
     go, come_back, reason = CHANGES[change]
-    server = serve(chyme)
     aside = chyme.folder / "aside"
     go(chyme.vault, aside)
 
@@ -111,8 +115,7 @@ def test_nothing_is_acknowledged_until_it_is_back_and_then_work_goes_on(chyme: R
 
 
 @pytest.mark.parametrize("folder", ["state", "vault"])
-def test_nothing_is_made_anew_where_a_folder_was_deleted(chyme: RunningChyme, folder: str) -> None:
-    server = serve(chyme)
+def test_nothing_is_made_anew_where_a_folder_was_deleted(chyme: RunningChyme, server: Server, folder: str) -> None:
     deleted = chyme.vault / ".chyme" if folder == "state" else chyme.vault
     shutil.rmtree(deleted)
 
