@@ -2,7 +2,8 @@
 
 ChymeError
 ├── VaultError             the vault cannot be opened or used; the command ends with this sentence
-│   └── DiskFull           digestion pauses until there is room; burns no attempt
+│   ├── DiskFull           digestion pauses until there is room; burns no attempt
+│   └── DatabaseDamaged    digestion stops until the database is restored or rescued; burns no attempt
 ├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
 └── DigestError            one attempt at one digest failed; `category` decides what follows
     ├── UnreadableFile     validation: broken or locked; trying again cannot help
@@ -56,6 +57,10 @@ class VaultError(ChymeError):
 
 class DiskFull(VaultError):
     """There is no room left where the vault's database lives."""
+
+
+class DatabaseDamaged(VaultError):
+    """The database is damaged, or is not one of chyme's. The message says what is wrong and the ways out."""
 
 
 class UsageError(ChymeError):

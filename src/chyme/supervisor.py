@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from types import MappingProxyType
 
 from chyme.coordinator import Claim, Coordinator, Handled
-from chyme.errors import ChymeError, DiskFull
+from chyme.errors import DiskFull
 from chyme.model import Lane, iso
 from chyme.store import queue, requests, unembedded
 from chyme.store.database import Database
@@ -93,6 +93,10 @@ class Supervisor:
         swept = asked = time.monotonic()
         while not self._stop.is_set():
             self._woken.clear()
+            if self._database.damaged is not None:  # until it is restored or rescued, which needs us to end
+                self.paused = str(self._database.damaged)
+                self._stop.wait(WAKE_SECONDS)
+                continue
             try:
                 if time.monotonic() - swept >= SWEEP_SECONDS:
                     swept = time.monotonic()
@@ -105,10 +109,8 @@ class Supervisor:
             except DiskFull as error:
                 self._pause(str(error))
                 continue
-            except ChymeError as error:
-                log.warning("the queue could not be read: %s", error)
-            except Exception:  # without this thread nothing is ever digested again, and nobody would be told
-                log.exception("the queue could not be worked on")
+            except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
+                self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
 
@@ -224,10 +226,8 @@ class Supervisor:
 
         try:
             self._coordinator.carry(claims, done)
-        except ChymeError as error:
-            log.warning("a file could not be worked on: %s", error)
-        except Exception:
-            log.exception("a file could not be worked on")
+        except Exception as error:
+            self._database.log_failure(log, "a file could not be worked on", error)
         finally:
             for file_id in list(left):
                 self._done(file_id, Handled.STOPPED)

@@ -178,7 +178,7 @@ class Broadcast:
             try:
                 self._look(watch, newcomers)
             except (sqlite3.Error, VaultError) as error:
-                log.warning("what happens in the vault cannot be told: %s", error)
+                self._database.log_failure(log, "what happens in the vault cannot be told", error)
                 self._wait_again(newcomers)
                 time.sleep(POLL_SECONDS)
             except Exception:  # listeners would wait in silence; they come back and start it anew

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chyme.app.clock import now
 from chyme.app.recounted import Recounted
 from chyme.decide.eta import Heap, UnderWay, left_of, seconds_left, steady
+from chyme.errors import DatabaseDamaged
 from chyme.model import iso
 from chyme.store import events, files, queue, remaining
 
@@ -83,7 +85,13 @@ class HowFar:
             return self._told[0]
 
     def _tell(self, moment: float) -> Told:
-        counted, work = self._counted(), self._work()
+        try:
+            counted, work = self._counted(), self._work()
+        except sqlite3.DatabaseError as error:
+            damaged = self._app.database.explain(error)
+            if not isinstance(damaged, DatabaseDamaged):
+                raise
+            return Told(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
         running = max(counted.running, len(work))
         todo = sum(counted.todo.values()) + self._wished()
         paused = self._paused() or (counted.waits_for if not (todo or running) else None)
@@ -119,6 +127,8 @@ class HowFar:
         return None
 
     def _paused(self) -> str | None:
+        if self._app.database.damaged is not None:
+            return str(self._app.database.damaged)
         if not self._app.digesting:
             return None
         return self._app.work.supervisor.paused or self._app.work.coordinator.paused

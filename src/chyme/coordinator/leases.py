@@ -69,4 +69,4 @@ class Leases:
             try:
                 self.renew()
             except VaultError as error:
-                log.warning("leases could not be renewed: %s", error)
+                self._database.log_failure(log, "leases could not be renewed", error)

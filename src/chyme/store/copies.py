@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.errors import DiskFull, VaultError
+from chyme.store import damage
 from chyme.store.database import connect
 
 ALONE_SECONDS = 2.0  # for somebody who is just closing
@@ -16,7 +17,7 @@ ALONE_SECONDS = 2.0  # for somebody who is just closing
 
 def copy_into(source: Path, target: Path) -> None:
     """A copy of one moment, whoever writes meanwhile; compact, and in one file. `target` must not be there."""
-    with _explained(target), contextlib.closing(connect(source)) as db:
+    with _explained(target), damage.explained(source), contextlib.closing(connect(source)) as db:
         db.execute("VACUUM INTO ?", (os.fspath(target),))
 
 

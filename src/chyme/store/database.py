@@ -15,8 +15,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.errors import VaultError
-from chyme.store.writer import Writer
+from chyme.errors import ChymeError, DatabaseDamaged, VaultError
+from chyme.store import damage
+from chyme.store.writer import Writer, explain_disk
 
 T = TypeVar("T")
 
@@ -49,11 +50,13 @@ class Database:
         self.path = folder / file_name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
         refuse_network_file_system(folder)
-        _migrate(self.path, migrations(schema))
+        damage.refuse_lost(self.path)
+        _migrate(self.path, schema)
+        self.damaged: DatabaseDamaged | None = None  # once it was found to be
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
-        self._writer = Writer(lambda: _writing(self.path), on_commit)
+        self._writer = Writer(lambda: _writing(self.path), on_commit, self.explain)
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
@@ -81,15 +84,54 @@ class Database:
 
     def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
         """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
-        return self._writer.write(work, size)
+        return self.submit(work, size).result()
 
     def submit(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> Future[T]:
-        """The same without waiting for it."""
+        """The same without waiting for it. Nothing more is written to a database that is known to be damaged."""
+        if self.damaged is not None:
+            raise self.damaged
         return self._writer.submit(work, size)
 
     def checkpoint(self) -> None:
         """Move everything from the write-ahead log into the database and empty the log."""
         self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def explain(self, error: BaseException) -> BaseException:
+        """An error as people should read it. Damage is remembered, and logged the first time it is met."""
+        if not damage.is_damage(error):
+            return explain_disk(error)
+        found = damage.damaged(self.path, damage.describe(self.path, error))
+        found.__cause__ = error
+        return self._note_damage(found)
+
+    def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
+        """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
+        told = self.explain(error)
+        if isinstance(told, DatabaseDamaged):
+            return
+        if isinstance(told, ChymeError):
+            where.warning("%s: %s", what, told)
+        else:
+            where.error(what, exc_info=error)
+
+    def look_over(self, seconds: float) -> DatabaseDamaged | None:
+        """Look for damage for at most so many seconds. What is found is remembered."""
+        if self.damaged is None:
+            found = damage.look_over(self.read(), seconds)
+            if found is not None:
+                self.note_damage(found)
+        return self.damaged
+
+    def note_damage(self, found: str) -> DatabaseDamaged:
+        """Remember that the database is damaged in this way."""
+        return self._note_damage(damage.damaged(self.path, f"is damaged ({found})"))
+
+    def _note_damage(self, found: DatabaseDamaged) -> DatabaseDamaged:
+        with self._guard:
+            first, self.damaged = self.damaged is None, self.damaged or found
+        if first:
+            damage.log.error("%s", found)
+        return found
 
     @property
     def commits(self) -> int:
@@ -106,12 +148,16 @@ class Database:
 def connect(path: Path, cache_kb: int = READER_CACHE_KB) -> sqlite3.Connection:
     """A connection as every part of chyme expects it."""
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
-    db.execute("PRAGMA temp_store = MEMORY")
-    db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -162,16 +208,15 @@ def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
     return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
 
 
-def _migrate(path: Path, steps: list[tuple[int, str, str]]) -> None:
+def _migrate(path: Path, schema: str) -> None:
     """Bring the database to today's schema, with a dated copy of an existing vault before."""
     try:
-        db = connect(path)
-    except sqlite3.DatabaseError as error:
+        with damage.explained(path):
+            damage.refuse_foreign(path, schema)
+            with contextlib.closing(connect(path)) as db:
+                _bring_up_to_date(db, path, migrations(schema))
+    except sqlite3.Error as error:
         raise VaultError(f"{path} cannot be opened as a database of chyme's: {error}") from error
-    try:
-        _bring_up_to_date(db, path, steps)
-    finally:
-        db.close()
 
 
 def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int, str, str]]) -> None:

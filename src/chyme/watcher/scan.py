@@ -72,6 +72,10 @@ class Scanner:
         """How many files are still being written."""
         return len(self._landing.moving)
 
+    def log_failure(self, error: Exception) -> None:
+        """Log why a look at the folder came to nothing."""
+        self._database.log_failure(log, "could not look at what changed", error)
+
     def passes_over(self, raw: str) -> bool:
         """Whether a folder (as the disk spells it) is none of our business."""
         return self._ignore.hides(raw, True)

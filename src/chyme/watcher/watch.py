@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from chyme.errors import ChymeError
 from chyme.watcher import ignore
 from chyme.watcher.inotify import Ears
 from chyme.watcher.landing import STILL_SECONDS, Report, Stopped
@@ -123,10 +122,8 @@ class Watcher:
             report = look()
         except Stopped:
             return True
-        except ChymeError as error:
-            log.warning("could not look at what changed: %s", error)
-        except Exception:
-            log.exception("could not look at what changed")
+        except Exception as error:
+            self._scanner.log_failure(error)
         else:
             if report.anything:
                 self._noticed()
