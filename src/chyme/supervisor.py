@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
-FULL_DISK_SECONDS = 5.0
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # places that are filled together: one transaction for all
@@ -66,7 +65,7 @@ class Supervisor:
         self._woken = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-supervisor", daemon=True)
-        self.paused: str | None = None
+        self.paused: str | None = None  # why nothing is begun; a full disk is told by the coordinator's room
         self.passes = 0
 
     def start(self) -> None:
@@ -97,6 +96,9 @@ class Supervisor:
                 self.paused = str(self._database.damaged)
                 self._stop.wait(WAKE_SECONDS)
                 continue
+            if not self._coordinator.room.may_go_on():
+                self._stop.wait(WAKE_SECONDS)
+                continue
             try:
                 if time.monotonic() - swept >= SWEEP_SECONDS:
                     swept = time.monotonic()
@@ -105,20 +107,12 @@ class Supervisor:
                     asked = time.monotonic()
                     self._coordinator.wake(self._among)
                 self._fill()
-                self.paused = None
             except DiskFull as error:
-                self._pause(str(error))
-                continue
+                self._coordinator.room.pause(str(error))
             except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
                 self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
-
-    def _pause(self, reason: str) -> None:
-        if self.paused is None:
-            log.error("digestion is paused: %s", reason)
-        self.paused = reason
-        self._stop.wait(FULL_DISK_SECONDS)
 
     def _fill(self) -> None:
         """Take the next files: a recording must not keep a note from being read, nor ten of them."""
