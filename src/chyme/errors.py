@@ -62,6 +62,10 @@ class DiskFull(VaultError):
 class DatabaseDamaged(VaultError):
     """The database is damaged, or is not one of chyme's. The message says what is wrong and the ways out."""
 
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or message  # what is wrong, without the ways out
+
 
 class UsageError(ChymeError):
     """What was asked for makes no sense; the message says what would."""

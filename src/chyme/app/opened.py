@@ -50,6 +50,7 @@ from chyme.settings import Settings, read_settings
 from chyme.store import files, marks, requests
 from chyme.store.database import FILE_NAME, Database
 from chyme.store.failures import Failure
+from chyme.store.read_only import refusal
 from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
 
@@ -154,7 +155,7 @@ class App:
                 f"{self.state} holds the state of the vault {before}; give {here} a state_dir of its own "
                 f"(in {self.vault.root / STATE}/settings.toml)"
             )
-        if before != here:
+        if before != here and not self.database.read_only:
             self.database.write(lambda db: marks.put(db, "root", here))
 
     @property
@@ -174,6 +175,8 @@ class App:
 
         DatabaseDamaged before anything is written, where damage can be seen at once.
         """
+        if self.database.read_only:
+            raise refusal(self.database.path)
         damaged = self.database.look_over(LOOK_SECONDS)
         if damaged is not None:
             raise damaged

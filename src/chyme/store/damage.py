@@ -15,7 +15,6 @@ log = logging.getLogger(__name__)  # commands tell damage otherwise, and hush it
 
 SERVER_FILE = "server.db"
 CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-BUSY_SECONDS = 30.0
 HEADER = b"SQLite format 3\0"
 STEPS = 10_000  # instructions of SQLite between two looks at the clock
 # Tables of the first migration, without which a database is not one of ours; by the folder of its migrations.
@@ -46,7 +45,7 @@ def is_damage(error: BaseException) -> bool:
 def damaged(path: Path, cause: str) -> DatabaseDamaged:
     """The sentence for people: the file, the cause, the ways out."""
     ways_out = SERVER_WAYS_OUT if path.name == SERVER_FILE else WAYS_OUT
-    return DatabaseDamaged(f"the database {path} {cause}; {ways_out}")
+    return DatabaseDamaged(f"the database {path} {cause}; {ways_out}", cause)
 
 
 def describe(path: Path, error: BaseException) -> str:
@@ -101,11 +100,10 @@ def refuse_lost(path: Path) -> None:
         raise damaged(path, f"{what}, though there was one here: {left[0]} is still beside it")
 
 
-def refuse_foreign(path: Path, schema: str) -> None:
+def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
     """Another application's database is left as it is, down to its journal mode; ours has its tables."""
-    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     own = {name for name in tables if not name.startswith("sqlite_")}
     missing = NEEDED[schema] - own
     if (version == 0 and not own) or (version > 0 and not missing):
@@ -114,6 +112,20 @@ def refuse_foreign(path: Path, schema: str) -> None:
         named = ", ".join(sorted(own)[:3]) or "none"
         raise damaged(path, f"belongs to another application (its tables: {named[:100]})")
     raise damaged(path, f"is damaged (tables are missing: {', '.join(sorted(missing))})")
+
+
+def diagnose(path: Path, schema: str) -> str | None:
+    """What is wrong with a database that nobody has open, looked at as a whole; None when nothing is."""
+    try:
+        refuse_lost(path)
+        if not path.stat().st_size:
+            return "is empty (0 bytes)"
+        with explained(path), contextlib.closing(sqlite3.connect(path)) as db:
+            refuse_foreign(db, path, schema)
+            found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except DatabaseDamaged as error:
+        return error.cause
+    return None if found == "ok" else f"is damaged ({found.splitlines()[-1]})"
 
 
 def look_over(db: sqlite3.Connection, seconds: float) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -15,8 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.errors import ChymeError, DatabaseDamaged, VaultError
-from chyme.store import damage
+from chyme.errors import ChymeError, DatabaseDamaged, DiskFull, VaultError
+from chyme.store import damage, read_only
 from chyme.store.writer import Writer, explain_disk
 
 T = TypeVar("T")
@@ -29,6 +31,7 @@ BUSY_SECONDS = 30.0
 READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
 CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
+FULL_NEWS_SECONDS = 60.0  # between two lines about a full disk
 LARGE = 100 << 20  # bytes from which whoever waits for a new schema is told why
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
@@ -48,28 +51,39 @@ class Database:
         schema: str = SCHEMA,
     ) -> None:
         self.path = folder / file_name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
+        _make_folder(folder, self.path)
         refuse_network_file_system(folder)
         damage.refuse_lost(self.path)
-        _migrate(self.path, schema)
+        self.read_only = not read_only.is_writable(self.path)  # what is there can be read, and nothing changed
+        if self.read_only:
+            _check_unchanged(self.path, schema)
+        else:
+            _migrate(self.path, schema)
+        self._full_logged = -FULL_NEWS_SECONDS
         self.damaged: DatabaseDamaged | None = None  # once it was found to be
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
-        self._writer = Writer(lambda: _writing(self.path), on_commit, self.explain)
+        self._writer = None if self.read_only else Writer(lambda: _writing(self.path), on_commit, self.explain)
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            db = connect(self.path)
-            db.execute("PRAGMA query_only = ON")
-            db.execute("PRAGMA wal_autocheckpoint = 0")
+            db = self._reader()
             self._local.db = db
             with self._guard:
                 for ended in [thread for thread in self._readers if not thread.is_alive()]:
                     self._readers.pop(ended).close()  # servers have threads come and go
                 self._readers[threading.current_thread()] = db
+        return db
+
+    def _reader(self) -> sqlite3.Connection:
+        if self.read_only:
+            return read_only.connect_read_only(self.path)
+        db = connect(self.path)
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
         return db
 
     @contextlib.contextmanager
@@ -90,10 +104,14 @@ class Database:
         """The same without waiting for it. Nothing more is written to a database that is known to be damaged."""
         if self.damaged is not None:
             raise self.damaged
+        if self._writer is None:
+            raise read_only.refusal(self.path)
         return self._writer.submit(work, size)
 
     def checkpoint(self) -> None:
         """Move everything from the write-ahead log into the database and empty the log."""
+        if self._writer is None:
+            raise read_only.refusal(self.path)
         self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def explain(self, error: BaseException) -> BaseException:
@@ -107,12 +125,20 @@ class Database:
     def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
         """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
         told = self.explain(error)
-        if isinstance(told, DatabaseDamaged):
+        if isinstance(told, DatabaseDamaged) or (isinstance(told, DiskFull) and not self._full_is_news()):
             return
         if isinstance(told, ChymeError):
             where.warning("%s: %s", what, told)
         else:
             where.error(what, exc_info=error)
+
+    def _full_is_news(self) -> bool:
+        """Whether a full disk was not logged for a minute."""
+        before, moment = self._full_logged, time.monotonic()
+        if moment - before < FULL_NEWS_SECONDS:
+            return False
+        self._full_logged = moment
+        return True
 
     def look_over(self, seconds: float) -> DatabaseDamaged | None:
         """Look for damage for at most so many seconds. What is found is remembered."""
@@ -135,10 +161,11 @@ class Database:
 
     @property
     def commits(self) -> int:
-        return self._writer.commits
+        return self._writer.commits if self._writer is not None else 0
 
     def close(self) -> None:
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
         with self._guard:
             for db in self._readers.values():
                 db.close()
@@ -208,11 +235,35 @@ def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
     return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
 
 
+def _make_folder(folder: Path, path: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise read_only.refusal(path) from error
+        raise VaultError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
+def _check_unchanged(path: Path, schema: str) -> None:
+    """A database that cannot be brought up to date must be of today's schema."""
+    if not path.exists():
+        raise read_only.refusal(path)
+    with damage.explained(path), contextlib.closing(read_only.connect_read_only(path)) as db:
+        damage.refuse_foreign(db, path, schema)
+        version, newest = int(db.execute("PRAGMA user_version").fetchone()[0]), migrations(schema)[-1][0]
+    if version != newest:
+        raise VaultError(
+            f"{path} is read-only, and of another version (schema {version}, this chyme needs {newest}); "
+            "open the vault once where it can be written"
+        )
+
+
 def _migrate(path: Path, schema: str) -> None:
     """Bring the database to today's schema, with a dated copy of an existing vault before."""
     try:
         with damage.explained(path):
-            damage.refuse_foreign(path, schema)
+            with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
+                damage.refuse_foreign(db, path, schema)
             with contextlib.closing(connect(path)) as db:
                 _bring_up_to_date(db, path, migrations(schema))
     except sqlite3.Error as error:
