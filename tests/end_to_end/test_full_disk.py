@@ -104,6 +104,7 @@ def test_a_full_disk_pauses_once_until_there_is_clearly_room(chyme: RunningChyme
         ),
         120,
     )
+    server.http.close()
     said = chyme.said(server.process)
     assert (said.count("digestion is paused"), said.count("there is room on the disk again")) == (1, 1), said
     assert len(said.splitlines()) < 10, said
