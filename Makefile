@@ -25,9 +25,10 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 	CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 
-# Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together.
+# Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together, in the
+# order of tests/conftest.py: by itself pytest-xdist begins with the files of most tests, and the longest have few.
 JOBS ?= $(shell expr $$(nproc) + 1)
-PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # What is missing is fetched, what cannot be fetched is told; chyme works without it.
 WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true

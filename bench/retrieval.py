@@ -28,14 +28,11 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     if not source.is_dir():
         warn(f"{source} is absent; skipped")
         return
-    for row in _rows(source / "corpus.jsonl"):
+    for row in rows_of(source / "corpus.jsonl"):
         (folder / f"{row['_id']}.txt").write_text(f"{row['title']}\n\n{row['text']}\n", encoding="utf-8")
     digest(folder).must_succeed()
-    judged: dict[str, dict[str, int]] = {}
-    with (source / "qrels.tsv").open(encoding="utf-8") as stream:
-        for row in csv.DictReader(stream, delimiter="\t"):
-            judged.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
-    questions = [(row["_id"], row["text"]) for row in _rows(source / "queries.jsonl") if judged.get(row["_id"])]
+    judged = judgements(source)
+    questions = [(row["_id"], row["text"]) for row in rows_of(source / "queries.jsonl") if judged.get(row["_id"])]
     with open_app(folder) as app:
         for mode in MODES:
             scores: dict[str, float] = {}
@@ -72,5 +69,15 @@ def ndcg(hits: list[str], wanted: dict[str, int]) -> float:
     return gained / best if best else 0.0
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def judgements(source: Path) -> dict[str, dict[str, int]]:
+    """By question: how well each document answers it, as people judged it."""
+    judged: dict[str, dict[str, int]] = {}
+    with (source / "qrels.tsv").open(encoding="utf-8") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            judged.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+    return judged
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The documents or questions of a collection."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]

@@ -6,6 +6,7 @@ import atexit
 import ipaddress
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,11 @@ os.environ["CHYME_CRAWL"] = "false"
 # Nor does any test look at the accounts of whoever runs it.
 os.environ["CHYME_SERVER_DIR"] = tempfile.mkdtemp(prefix="chyme-tests-server-")
 atexit.register(shutil.rmtree, os.environ["CHYME_SERVER_DIR"], ignore_errors=True)
+
+
+# A shell starts jobs in the background with SIGINT ignored, and children inherit that; tests of Ctrl-C need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def stay_here(event: str, arguments: tuple[object, ...]) -> None:
@@ -70,7 +76,15 @@ UNHURRIED = (
 )
 
 
+# Files that take minutes each. They come first, so that no worker begins one when all the others are done.
+LONGEST = (
+    *("engines/test_browser", "end_to_end/", "browser/", "engines/test_speech", "engines/test_libreoffice"),
+    *("engines/test_ocr", "engines/test_crawl_snapshot", "engines/children/", "contract/"),
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in UNHURRIED):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not any(f"tests/{part}" in item.path.as_posix() for part in LONGEST))

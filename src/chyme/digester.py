@@ -99,6 +99,7 @@ class Digester(ABC):
     description: ClassVar[str]
     outputs: ClassVar[tuple[str, ...]] = ()  # defaults to (name,)
     reads: ClassVar[tuple[str, ...]] = ()  # upstream outputs; the only declaration of dependency
+    optional_reads: ClassVar[frozenset[str]] = frozenset()  # those of `reads` not waited for while a model makes them
     reads_artifacts: ClassVar[bool] = True  # False: it looks at texts alone, so pictures need not travel to it
     version: ClassVar[int] = 1  # raise it: older digests are out of date
     family: ClassVar[str] = "parsers"  # which group of child processes runs it

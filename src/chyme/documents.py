@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.decide.documents import PROCESSING_STATUS, STALE_SECONDS, shown_state
+from chyme.decide.documents import PROCESSING_STATUS, STALE_SECONDS, shown_state, steps_of
 from chyme.decide.transcript import from_json
 from chyme.errors import DatabaseDamaged, UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
@@ -73,6 +73,7 @@ class Documents:
             return {
                 "file": self._file(file),
                 "document": self._document(db, file),
+                "steps": asdict(steps_of(rows.values())),
                 "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
                 "people": {
                     speaker: {"person_id": person.id, "name": person.name}

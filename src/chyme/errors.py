@@ -3,6 +3,7 @@
 ChymeError
 ├── VaultError             the vault cannot be opened or used; the command ends with this sentence
 │   ├── DiskFull           digestion pauses until there is room; burns no attempt
+│   ├── VaultGone          the vault or its database is not at its path; everything pauses until it is back
 │   └── DatabaseDamaged    digestion stops until the database is restored or rescued; burns no attempt
 ├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
 └── DigestError            one attempt at one digest failed; `category` decides what follows
@@ -57,6 +58,10 @@ class VaultError(ChymeError):
 
 class DiskFull(VaultError):
     """There is no room left where the vault's database lives."""
+
+
+class VaultGone(VaultError):
+    """The vault's folder or its database was deleted, renamed or replaced under us."""
 
 
 class DatabaseDamaged(VaultError):

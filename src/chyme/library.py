@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
 from chyme.decide.documents import PROCESSING_STATUS, STALE_SECONDS, shown_state
+from chyme.decide.first_lines import first_lines
 from chyme.decide.people import numbered
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
@@ -23,6 +24,7 @@ from chyme.store.matches import Condition
 SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)
+MARKDOWN = "text/markdown"
 MOST = 500  # cards of one page
 LOOKED_AT = 100_000  # files of one page, at most, where some are hidden: two or three seconds
 _AT_ONCE = 5_000
@@ -55,6 +57,7 @@ class Card:
     thumbnail: str | None  # the artifact's name
     added_at: str
     modified_at: str
+    excerpt: str | None = None  # the first lines of a text file, once it is indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,7 @@ def _card(row: listing.Row, state: str) -> Card:
         *(row.path, row.name, row.kind, row.mime, row.size, row.title or row.name, row.summary, row.date),
         *(row.language, row.tags, state, PROCESSING_STATUS[state], row.reason, row.degraded, row.pages),
         *(row.thumbnail, row.created_at, _moment(row.mtime_ns)),
+        excerpt=first_lines(row.begins, row.mime == MARKDOWN) if row.begins else None,
     )
 
 

@@ -183,6 +183,7 @@ class Embedded:
     model: str  # its name with all that changes its vectors: those of different models cannot be compared
     dimension: int
     vectors: bytes  # float32, little-endian, one after the other
+    reused: tuple[int, ...] = ()  # passages without one here, because the vault has it from before
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,18 @@ class Settings:
         "", "Where accounts and tokens are kept; empty means `chyme` in the user's folder for data (XDG_DATA_HOME)."
     )
     port: int = _setting(8765, "The port `serve` listens on.")
+    connections: int = _setting(
+        0, "How many HTTP connections may be open at once; 0 means 1000, or fewer where descriptors are scarce."
+    )
+    connections_per_address: int = _setting(
+        0, "How many of them one address may have; 0 means half. Those of trusted_proxies may have all."
+    )
+    head_seconds: float = _setting(10.0, "How long a client may take to send the head of a request.")
+    stall_seconds: float = _setting(
+        60.0,
+        "A client that sends less than 100 bytes a second of a body for this long, or reads nothing of a response, "
+        "is cut off.",
+    )
     concurrency: int = _setting(10, "How many files are in flight at once.")
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")
     text_children: int = _setting(0, "How many child processes cut and index text; 0 means one per core.")
@@ -211,6 +223,12 @@ class Settings:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UsageError(f"setting {name} must be at least 1, not {getattr(self, name)}")
+        for name in ("connections", "connections_per_address"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"setting {name} must be 0 or more, not {getattr(self, name)}")
+        for name in ("head_seconds", "stall_seconds"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"setting {name} must be more than 0, not {getattr(self, name)}")
         if self.log_format not in ("text", "json"):
             raise UsageError(f"setting log_format must be text or json, not {self.log_format!r}")
 

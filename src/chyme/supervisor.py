@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from types import MappingProxyType
 
 from chyme.coordinator import Claim, Coordinator, Handled
-from chyme.errors import DiskFull
+from chyme.errors import DiskFull, VaultGone
 from chyme.model import Lane, iso
 from chyme.store import queue, requests, unembedded
 from chyme.store.database import Database
@@ -30,6 +30,12 @@ BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes ne
 FEW = 8  # files that are not worth a second bundle
 GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
 AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
+# What a pass over a file that was picked from a lane may begin. While it waits for a model or for strangers nothing
+# else can take the file, so such a pass embeds the file first.
+_LANES_OF_PASS = {
+    lane: frozenset({Lane.ORDINARY}) if lane is Lane.ORDINARY else frozenset({Lane.ORDINARY, lane, Lane.MEANING})
+    for lane in Lane
+}
 
 
 class Supervisor:
@@ -100,6 +106,7 @@ class Supervisor:
                 self._stop.wait(WAKE_SECONDS)
                 continue
             try:
+                self._database.presence.require()
                 if time.monotonic() - swept >= SWEEP_SECONDS:
                     swept = time.monotonic()
                     self._coordinator.recover()
@@ -107,6 +114,9 @@ class Supervisor:
                     asked = time.monotonic()
                     self._coordinator.wake(self._among)
                 self._fill()
+            except VaultGone:  # told of and logged by whoever found out
+                self._stop.wait(WAKE_SECONDS)
+                continue
             except DiskFull as error:
                 self._coordinator.room.pause(str(error))
             except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
@@ -134,7 +144,7 @@ class Supervisor:
                 return
             with self._guard:
                 self._in_flight.update(dict.fromkeys(chosen, lane))
-            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], frozenset({Lane.ORDINARY, lane}))
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], _LANES_OF_PASS[lane])
         except BaseException:
             with self._guard:
                 for file_id in chosen:
@@ -155,7 +165,9 @@ class Supervisor:
                     self._bundles += 1
                 self._pool.submit(self._carry_bundle, claims)
             elif claims:
-                for shared in _together(claims, self._cores):
+                # A file whose model hangs must not share a thread: others would wait behind it.
+                alone = [[claim] for claim in claims]
+                for shared in _together(claims, self._cores) if lane is Lane.ORDINARY else alone:
                     self._pool.submit(self._carry, shared)
 
     def _choose_all(self, lane: Lane, busy: Mapping[int, Lane]) -> list[list[int]]:

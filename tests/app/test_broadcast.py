@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import AMPLE
 
 from chyme.app import broadcast as broadcasting
 from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE, MOST_PENDING, Broadcast, Listener
@@ -254,7 +255,7 @@ def test_the_thread_lives_as_long_as_somebody_listens(vault: Vault) -> None:
         assert thread is not None
         vault.broadcast.leave(one)
         vault.broadcast.leave(two)
-        thread.join(5)
+        thread.join(AMPLE)
         assert not thread.is_alive()
         assert vault.broadcast.listeners == 0
         vault.tell("while-nobody-listened.txt")

@@ -11,6 +11,7 @@ from sqlite3 import Connection
 
 import pytest
 from described_vault import file_at, put
+from waiting import AMPLE, wait_until
 
 from chyme.app import App, open_app
 from chyme.app.bulk import Selection
@@ -121,7 +122,7 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
         assert first.todo > 40
         assert first.eta_seconds is None  # nobody digests
         app.start(follow=False)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + AMPLE
         while (app.progress.told().todo or app.progress.told().running) and time.monotonic() < deadline:
             seen.append(app.progress.told())
             time.sleep(0.2)
@@ -171,7 +172,7 @@ class SlowCount:
 
     def __call__(self) -> int:
         self.begun.set()
-        assert self.may_end.wait(10)
+        assert self.may_end.wait(AMPLE)
         self.counted += 1
         self.now += self.takes
         return self.counted
@@ -196,13 +197,10 @@ def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
     count.begun.clear()
     count.may_end.clear()
     assert figure() == 1
-    assert count.begun.wait(10)
+    assert count.begun.wait(AMPLE)
     assert figure() == 1  # while it is being counted
     count.may_end.set()
-    deadline = time.monotonic() + 10
-    while figure() != 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: figure() == 2)
 
 
 def test_a_figure_nobody_asked_for_in_a_long_time_is_counted_before_it_is_told() -> None:

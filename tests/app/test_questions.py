@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from embedding_server import embeds, texts_of, vector_of, with_first
 from model_server import ModelServer, fails, hangs, late, raw
+from waiting import AMPLE, wait_until
 
 from chyme.app.config import passages_of
 from chyme.app.questions import questions_for
@@ -37,14 +37,6 @@ HERE = Path(__file__).parent
 MINILM = PassageEmbedding()
 MODEL = MINILM.model_name
 LEASE = File(7, "lease.txt", "lease.txt", Kind.TEXT, "text/plain", Stamp("1", "2", 3, 4), "00", 1)
-AMPLE = 60.0  # seconds: other tests run beside this one
-
-
-def wait_until(true: Callable[[], object], seconds: float = AMPLE) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 Make = Callable[..., ByChild]
@@ -325,9 +317,9 @@ def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for
     for _ in range(2):
         ledger.failed("embedding", TimedOut("a.txt: slow"), False, LEASE)
     with ModelServer([hangs()]) as server:
-        questions = ByEndpoint(at(server.url), ledger, seconds=0.2, rest=AMPLE)
+        questions = ByEndpoint(at(server.url), ledger, seconds=2, rest=AMPLE)
         told = [questions.meant(f"question {number}", questions.model) for number in range(5)]
-    assert {one.why_not for one in told} == {f"{questions.model} does not answer within 0.2 seconds"}
+    assert {one.why_not for one in told} == {f"{questions.model} does not answer within 2 seconds"}
     assert server.count == 1
     assert state(ledger) == "ready"
     assert ledger.accounts("digester", "2026")[0].failed == 1
@@ -335,7 +327,7 @@ def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for
 
 def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: Ledger, clock: Clock) -> None:
     with ModelServer([fails(503), hangs()]) as server:
-        questions = ByEndpoint(at(server.url), ledger, seconds=0.2, rest=0.0)
+        questions = ByEndpoint(at(server.url), ledger, seconds=2, rest=0.0)
         assert "HTTP 503" in str(questions.meant("rent", questions.model).why_not)
         clock.now += timedelta(seconds=6)
         assert "does not answer" in str(questions.meant("rent", questions.model).why_not)

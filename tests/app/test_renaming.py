@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from described_vault import classify, complete, file_at, listed, named, propose, put
+from waiting import AMPLE, wait_until
 
 from chyme.app import App, open_app
 from chyme.app.clock import now
@@ -329,7 +330,7 @@ with open_app(Path(sys.argv[1])) as app:
 
 def kill_during(app: App, what: str) -> None:
     """Another process is killed between the disk and the database."""
-    ended = subprocess.run([sys.executable, "-c", KILLED, os.fspath(app.vault.root), what], check=False, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", KILLED, os.fspath(app.vault.root), what], check=False, timeout=AMPLE)
     assert ended.returncode == -signal.SIGKILL
 
 
@@ -388,7 +389,7 @@ def test_whoever_watches_the_vault_sees_a_move(app: App) -> None:
     with open_app(app.vault.root) as watching:
         watching.start(follow=True)
         Renaming(app).accept()
-        until(lambda: len(known(watching)) == 3 and "scan0001.txt" not in known(watching))
+        wait_until(lambda: len(known(watching)) == 3 and "scan0001.txt" not in known(watching))
         Renaming(app).undo()
         Renaming(app).accept()
         time.sleep(1.0)  # long enough for a file to count as still
@@ -396,10 +397,3 @@ def test_whoever_watches_the_vault_sees_a_move(app: App) -> None:
         assert file_at(app, f"page-{number}-of-the-contract.txt").id == file.id
     assert known(app) == [f"page-{number}-of-the-contract.txt" for number in range(3)]
     assert app.documents.status()["vanished"] == 0
-
-
-def until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from described_vault import listed, put
+from waiting import AMPLE, wait_until
 
 from chyme.app import App, open_app
 
@@ -32,7 +33,7 @@ def scanning(app: App) -> Iterator[threading.Event]:
 
     scan = threading.Thread(target=lambda: app.scan(progress=hold_on))
     scan.start()
-    assert under_way.wait(30)
+    assert under_way.wait(AMPLE)
     yield go_on
     go_on.set()
     scan.join()
@@ -43,7 +44,7 @@ def answers(question: Callable[[], object]) -> object:
     found: list[object] = []
     asking = threading.Thread(target=lambda: found.append(question()), daemon=True)
     asking.start()
-    asking.join(20)
+    asking.join(AMPLE)
     assert found, "it waits for the scan"
     return found[0]
 
@@ -61,8 +62,4 @@ def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning:
     answers(lambda: app.trash.bring_back([trashed.id]))
     assert (app.vault.root / "known.txt").exists()
     scanning.set()
-    for _ in range(300):
-        if listed(app) == ["known.txt"]:
-            return
-        threading.Event().wait(0.1)
-    raise AssertionError("nobody looked at it")
+    wait_until(lambda: listed(app) == ["known.txt"])

@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from visiting import DESKTOP, PHONE, visit
+from waiting import AMPLE
 
 from chyme.engines.browser.program import browser_program
+
+expect.set_options(timeout=AMPLE * 1000)  # milliseconds; by itself Playwright fails after 5 seconds
 
 
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running, and other files of tests want their own

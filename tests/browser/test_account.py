@@ -15,7 +15,7 @@ PASSWORD = "correct horse battery"
 
 def furnish(chyme: RunningChyme) -> None:
     command = [sys.executable, "-m", "chyme", "users", "add", "ada", "--password-stdin", "--vault", str(chyme.vault)]
-    subprocess.run(command, input=PASSWORD + "\n", text=True, env=chyme.environment(None), check=True, timeout=60)
+    subprocess.run(command, input=PASSWORD + "\n", text=True, env=chyme.environment(None), check=True, timeout=300)
 
 
 def test_a_token_is_copied_and_a_reload_makes_no_second_one(tmp_path: Path, page: Page) -> None:

@@ -153,7 +153,7 @@ def test_what_models_cost_is_shown_and_paused_and_goes_on(tmp_path: Path, page: 
             expect(provider).to_contain_text("ready")
             expect(provider).to_contain_text("of 50 calls a day")
             expect(page.locator(".chart-bar")).to_have_count(1)
-            expect(page.get_by_role("row", name=re.compile("^Classification"))).to_have_count(1)
+            expect(page.get_by_role("row", name=re.compile("^Document classification"))).to_have_count(1)
             check_a11y(page)
             provider.get_by_role("button", name=re.compile("^Pause")).click()
             expect(provider).to_contain_text("paused")

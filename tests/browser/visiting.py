@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, ConsoleMessage, Page
 from running_chyme import RunningChyme, Server, wait_until
+from waiting import AMPLE
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 SERIOUS = ("serious", "critical")
@@ -82,7 +82,7 @@ def visit(browser: Browser, **how: Any) -> Iterator[Page]:
     """A page that complains, at its end, of every error it told on its console and everything it asked elsewhere."""
     context = browser.new_context(**how)
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(AMPLE * 1000)  # milliseconds
     wrong: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
@@ -131,9 +131,4 @@ def layout_shift(page: Page) -> float:
     )
 
 
-def eventually(true: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait for something that Playwright cannot wait for."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.1)
+eventually = wait_until  # for what Playwright cannot wait for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -106,4 +107,6 @@ class ContractVault:
 
 
 def _cut(texts: Sequence[str]) -> list[Passage]:
-    return [Passage("file", at, text, Place(0, len(text)), segment(text)) for at, text in enumerate(texts)]
+    """Passages that follow each other in their file."""
+    begin = list(accumulate(map(len, texts), initial=0))
+    return [Passage("file", at, text, Place(begin[at], begin[at + 1]), segment(text)) for at, text in enumerate(texts)]

@@ -100,7 +100,7 @@ class Server:
     def ask(self, path: str) -> bytes:
         """Its answer to a question by GET, with the key."""
         headers = {"authorization": f"Bearer {KEY}", "api-key": KEY}
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers), timeout=300) as answer:
             body: bytes = answer.read()
             return body
 
@@ -149,7 +149,7 @@ class Server:
             if process.poll() is not None:
                 raise RuntimeError(f"{self.name} ended with {process.returncode}:\n{self.said()}")
             try:
-                with urllib.request.urlopen(self.url + path, timeout=5):
+                with urllib.request.urlopen(self.url + path, timeout=300):
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)

@@ -11,6 +11,8 @@ from contract_vault import ContractVault, Vector
 
 from chyme.model import Kind
 from chyme.search.index import Index
+from chyme.search.questions import Meant
+from chyme.search.search import Search
 from chyme.store import embedders, passages, vectors
 
 pytestmark = pytest.mark.slow
@@ -233,6 +235,33 @@ def test_cosines_are_told(vault: ContractVault, index: IndexOf) -> None:
 
     assert match.score == pytest.approx(math.sqrt(0.5), abs=1e-3)
     assert match.passage_id == vectors.of_file(db, match.file_id, embedder.id)[0][0]
+
+
+class AlwaysMeans:
+    """Tells that every question means the same."""
+
+    def __init__(self, vector: Vector) -> None:
+        self._vector = vector
+
+    def meant(self, text: str, model: str) -> Meant:
+        return Meant(self._vector)
+
+
+def test_a_passage_with_the_word_comes_before_one_that_is_nearer_in_meaning(
+    vault: ContractVault, index: IndexOf
+) -> None:
+    embedder = vault.embedder("tiny", 2)
+    near, worded = "blubbers.", "a walrus."  # as long as what `embed` cuts
+    vault.embed(vault.put("long.txt", near, worded), embedder, [unit(1, 0), unit(0, 1)])
+    for number in range(8):
+        vault.put(f"{number}.txt", f"walrus walrus {number}")  # so that the word says little for a file
+
+    hits = Search(vault.database.read, index(), AlwaysMeans(unit(1, 0))).search("ocean walrus").hits
+
+    (hit,) = [hit for hit in hits if hit.path == "long.txt"]
+    assert hit.why == ("words", "meaning")
+    assert [piece.place.start for piece in hit.passages] == [len(near), 0]
+    assert hit.snippet.text == worded
 
 
 def unit(*numbers: float) -> Vector:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import threading
-import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
 from contract_vault import ContractVault
 from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
+from waiting import wait_until
 
 from chyme.engines.meilisearch import Meilisearch
 from chyme.engines.qdrant import Qdrant
@@ -21,13 +21,6 @@ from chyme.search.pusher import AnotherPushes
 from chyme.store import outbox
 
 pytestmark = pytest.mark.slow
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until, "never came"
-        time.sleep(0.02)
 
 
 def test_it_pushes_by_itself_and_goes_on_after_an_outage(

@@ -60,10 +60,12 @@ class Told(Digester):
         prepare: Callable[[Source], None] | None = None,
         provider: str | None = None,
         instead: Made | None = None,
+        optional_reads: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name  # type: ignore[misc]
         self.outputs = outputs or (name,)  # type: ignore[misc]
         self.reads = reads  # type: ignore[misc]
+        self.optional_reads = optional_reads  # type: ignore[misc]
         self.reusable = reusable  # type: ignore[misc]
         self.waits = waits  # type: ignore[misc]
         self.captures = captures  # type: ignore[misc]

@@ -103,7 +103,7 @@ def test_a_picture_nobody_can_draw_is_still_a_document_with_its_name_and_a_retry
     vault.process(picture)
     told = Documents(vault.database, vault.rules.recipes, vault.clock).show("dot.png")["document"]
 
-    assert (told["title"], told["state"], told["processing_status"]) == ("dot.png", "needs-classification", "completed")
+    assert (told["title"], told["state"], told["processing_status"]) == ("dot.png", "failed", "failed")
     assert told["reason"] == "dot.png: is broken"
     made.make = lambda _: [Output("image-preview", "{}")]
     vault.process(picture, Wish())

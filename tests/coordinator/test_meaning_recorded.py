@@ -14,6 +14,7 @@ from embedding_server import embeds
 from meaning_told import Made, Meaning, make_again, meant, serving
 from model_server import ModelServer
 from model_server import fails as failing
+from waiting import AMPLE
 
 from chyme.coordinator import Claim, Coordinator
 from chyme.coordinator.prepared import prepare
@@ -394,7 +395,7 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
     supervisor = Supervisor(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
     supervisor.start()
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + AMPLE
         while vault.db.execute("SELECT count(*) FROM vectors").fetchone()[0] < 300:
             assert time.monotonic() < deadline, "they never came"
             time.sleep(0.02)

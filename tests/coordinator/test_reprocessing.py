@@ -59,7 +59,7 @@ def test_a_picture_that_could_not_be_read_is_read_again_and_not_only_classified(
     vault = bench(preview, Told("classify-image", lambda _source: [Output("classify-image", TITLED)]))
     picture = vault.drop("dot.png", b"\x89PNG\r\n\x1a\nbroken")
     vault.process(picture)
-    assert vault.state(picture) == "needs-classification"
+    assert vault.state(picture) == "failed"
     preview.make = lambda _source: [Output("image-preview", "{}")]
     assert again(vault, "dot.png").job_id == "process-doc_home_dot.png"
     vault.process(picture)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from coordinating import Bench, Clock, Told, fails
+from waiting import AMPLE, wait_until
 
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
@@ -32,13 +33,6 @@ def supervise(clock: Clock) -> Iterator[Supervise]:
     yield start
     for supervisor in started:
         supervisor.close()
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 class Crowd:
@@ -69,7 +63,7 @@ def test_as_many_files_as_allowed_are_in_flight_and_no_more(bench: Open, supervi
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(12)]
     supervise(vault, concurrency=4)
 
-    until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
+    wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
     assert 2 <= crowd.most <= 4
 
 
@@ -83,7 +77,7 @@ def test_a_file_that_was_there_when_chyme_died_twice_runs_last_and_alone(bench: 
     )
     supervise(vault)
 
-    until(lambda: vault.digest(tired, "text")[0] == "completed")
+    wait_until(lambda: vault.digest(tired, "text")[0] == "completed")
     assert all(vault.digest(note, "text")[0] == "completed" for note in others)
     assert crowd.met["tired.txt"] == set()
 
@@ -96,11 +90,11 @@ def test_nothing_starts_beside_a_file_that_must_be_alone(bench: Open, supervise:
         lambda db: db.execute("UPDATE digests SET interruptions = 2, priority = 3 WHERE file_id = ?", (tired,))
     )
     supervisor = supervise(vault)
-    until(lambda: "tired.txt" in crowd.here)
+    wait_until(lambda: "tired.txt" in crowd.here)
     late = vault.drop("late.txt", "b")
     supervisor.wake()
 
-    until(lambda: vault.digest(late, "text")[0] == "completed")
+    wait_until(lambda: vault.digest(late, "text")[0] == "completed")
     assert crowd.met["tired.txt"] == set()
 
 
@@ -115,7 +109,7 @@ def test_one_bad_file_slows_nobody(bench: Open, supervise: Supervise) -> None:
     good = [vault.drop(f"{n}.txt", f"good {n}") for n in range(20)]
     supervise(vault)
 
-    until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in good))
+    wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in good))
     assert vault.digest(bad, "text") == ("failed", "network", 1)
 
 
@@ -130,7 +124,7 @@ def test_a_file_that_changed_under_us_is_looked_at_again(bench: Open, supervise:
         vault.scanner.scan()
 
     supervise(vault, look_at=look)
-    until(lambda: vault.digest(note, "text")[0] == "completed")
+    wait_until(lambda: vault.digest(note, "text")[0] == "completed")
     assert looked and vault.file("note.txt").generation == 2
 
 
@@ -143,7 +137,7 @@ class Long:
 
     def __call__(self, source: Source) -> list[Output]:
         self.here.add(source.file.name)
-        assert self.over.wait(20)
+        assert self.over.wait(AMPLE)
         return [Output("speech", "heard")]
 
 
@@ -157,17 +151,17 @@ def test_recordings_hold_up_no_note_however_many_there_are(bench: Open, supervis
     recordings = [vault.drop(f"{n}.rec", f"sound {n}") for n in range(8)]
     supervisor = supervise(vault, concurrency=2)
     try:
-        until(lambda: len(long.here) == 2)
+        wait_until(lambda: len(long.here) == 2)
         notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
         supervisor.wake()
 
-        until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
+        wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
         assert len(long.here) == 2
         waiting = [one for one in recordings if vault.digest(one, "speech")[0] == "todo"]
         assert len(waiting) == 6
     finally:
         long.over.set()
-    until(lambda: all(vault.digest(one, "text")[0] == "completed" for one in recordings))
+    wait_until(lambda: all(vault.digest(one, "text")[0] == "completed" for one in recordings))
     assert len(long.here) == 8
 
 
@@ -178,10 +172,10 @@ def test_what_a_person_wants_made_again_is_not_copied_even_when_it_takes_minutes
     vault = bench(speech)
     first, second = vault.drop("a.rec", "sound"), vault.drop("b.rec", "sound")
     supervisor = supervise(vault)
-    until(lambda: all(vault.digest(one, "speech")[0] == "completed" for one in (first, second)))
+    wait_until(lambda: all(vault.digest(one, "speech")[0] == "completed" for one in (first, second)))
     before = speech.calls
     vault.database.write(lambda db: requests.add(db, second, Wish(True), iso(vault.clock())))
     supervisor.wake()
 
-    until(lambda: speech.calls == before + 1)
-    until(lambda: vault.digest(second, "speech")[0] == "completed")
+    wait_until(lambda: speech.calls == before + 1)
+    wait_until(lambda: vault.digest(second, "speech")[0] == "completed")

@@ -86,11 +86,6 @@ def test_how_much_of_a_question_a_file_has_goes_by_how_rare_its_words_are() -> N
     assert share_of([], 100) == 0.0
 
 
-def test_what_says_more_for_a_file_is_told() -> None:
-    found = {file.file_id: file for file in fuse(worded((1, 9), (2, 1)), near((2, 0.9), (1, 0.3)), FLOOR)}
-    assert (found[1].meaning_first, found[2].meaning_first) == (False, True)
-
-
 def test_files_are_as_near_as_their_nearest_passage() -> None:
     passages = [Match(10, 1, 0.9), Match(20, 2, 0.8), Match(11, 1, 0.7), Match(12, 1, 0.6), Match(13, 1, 0.5)]
     assert near_files(passages) == [Near(1, 0.9, (10, 11, 12)), Near(2, 0.8, (20,))]

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from chyme.decide.plan import downstream_of, misordered, readers_of, with_siblings
+from chyme.decide.plan import (
+    downstream_of,
+    input_hash,
+    misordered,
+    next_step,
+    readable_inputs,
+    readers_of,
+    with_siblings,
+)
 from chyme.digester import Digester, Source
 from chyme.digesters import built_in
-from chyme.model import File, Output
+from chyme.model import Digest, File, Kind, Lane, Output, Stamp, Status
 
+SEARCH = {"search-keyword", "search-semantic"}
 MUST_RESET = {
-    "url-crawl-content": {"search-keyword"},
-    "doc-to-markdown": {"search-keyword"},
-    "image-ocr": {"search-keyword"},
-    "image-captioning": {"search-keyword"},
-    "image-objects": {"search-keyword"},
-    "speech-recognition": {"search-keyword"},
-    "speech-recognition-summary": {"search-keyword"},
+    "url-crawl-content": {"url-crawl-summary", "tags", *SEARCH},
+    "doc-to-markdown": {"tags", *SEARCH},
+    "image-ocr": {"tags", *SEARCH},
+    "image-captioning": {"tags", *SEARCH},
+    "image-objects": {"tags", *SEARCH},
+    "speech-recognition": {
+        *("speaker-embedding", "speech-recognition-cleanup", "speech-recognition-summary", "tags"),
+        *SEARCH,
+    },
+    "speech-recognition-summary": {"tags", *SEARCH},
+    "url-crawl-summary": {"tags", *SEARCH},
 }
+UNDERSTANDING = ("classify-document", "classify-image", "tags", "slug", "tag-embeddings")
 
 
 class Fixed(Digester):
@@ -75,3 +89,92 @@ def test_our_own_digesters_fit_together_and_reset_what_they_must() -> None:
     assert misordered(registry) == []
     for output, readers in MUST_RESET.items():
         assert readers <= set(downstream_of(registry, output)), output
+
+
+def test_search_comes_before_everything_that_says_what_a_file_is() -> None:
+    registry = built_in()
+    order = [digester.name for digester in registry]
+    assert max(map(order.index, SEARCH)) < min(map(order.index, UNDERSTANDING))
+    reads = {name for digester in registry if digester.name in SEARCH for name in digester.reads}
+    assert reads.isdisjoint(UNDERSTANDING)
+
+
+class Text(Fixed):
+    name = "text"
+
+
+class Caption(Fixed):
+    """Made by a model, where there is one."""
+
+    name = "caption"
+    reads = ("text",)
+    lane = Lane.MODEL
+
+    def __init__(self, by_model: bool) -> None:
+        self.by_model = by_model
+
+    def waits_for(self, file: File) -> bool:
+        return self.by_model
+
+
+class Search(Fixed):
+    name = "search"
+    reads = ("text", "caption")
+    optional_reads = frozenset({"caption"})
+
+
+NOTE = File(1, "note.txt", "note.txt", Kind.TEXT, "text/plain", Stamp("1", "1", 1, 0), "hash", 1)
+
+
+def row(name: str, status: Status, content_hash: str | None = None) -> Digest:
+    settled = status is Status.COMPLETED
+    return Digest(
+        name, 1, "note.txt", name, status, None, None, 0, 0, settled, None, None, None, content_hash, None, None, None,
+        "", "",
+    )  # fmt: skip
+
+
+def rows(**statuses: Status) -> dict[str, Digest]:
+    made = {name: "made" if status is Status.COMPLETED else None for name, status in statuses.items()}
+    return {name: row(name, status, made[name]) for name, status in statuses.items()}
+
+
+def step(by_model: bool, *lanes: Lane, **statuses: Status) -> tuple[str, str]:
+    """What is done next, and with whom."""
+    registry = (Text(), Caption(by_model), Search())
+    found = next_step(registry, NOTE, rows(**statuses), "2026", lanes=lanes or frozenset(Lane))
+    return (type(found).__name__, found.digester.name) if found else ("", "")
+
+
+def test_what_a_model_has_yet_to_make_is_not_waited_for_and_asked_for_last() -> None:
+    done, todo = Status.COMPLETED, Status.TODO
+    assert step(True, text=todo, caption=todo, search=todo) == ("Start", "text")
+    assert step(True, text=done, caption=todo, search=todo) == ("Start", "search")
+    assert step(True, text=done, caption=todo, search=done) == ("Start", "caption")
+    assert step(True, Lane.ORDINARY, text=done, caption=todo, search=todo) == ("Start", "search")
+    assert step(True, Lane.ORDINARY, text=done, caption=todo, search=done) == ("", "")
+
+
+def test_what_no_model_makes_is_waited_for_so_that_search_is_made_once() -> None:
+    done, todo = Status.COMPLETED, Status.TODO
+    assert step(False, text=done, caption=todo, search=todo) == ("Start", "caption")
+    assert step(False, Lane.ORDINARY, text=done, caption=todo, search=todo) == ("Wait", "search")
+
+
+def test_what_is_made_again_is_read_as_it_was_and_never_taken_for_what_comes() -> None:
+    search = Search()
+    done = {"text": row("text", Status.COMPLETED, "a"), "caption": row("caption", Status.COMPLETED, "b")}
+    again = done | {"caption": row("caption", Status.TODO, "b")}
+    never = done | {"caption": row("caption", Status.TODO)}
+
+    assert readable_inputs(search, done) == readable_inputs(search, again) == ("text", "caption")
+    assert readable_inputs(search, never) == ("text",)
+    assert readable_inputs(search, done | {"text": row("text", Status.TODO, "a")}) == ("caption",)
+    assert len({input_hash(search, NOTE, found) for found in (done, again, never)}) == 3
+
+
+def test_only_what_is_read_can_be_optional() -> None:
+    class Astray(Fixed):
+        optional_reads = frozenset({"page"})
+
+    assert misordered((Crawl(), Astray())) == ["fixed calls page optional and does not read it"]

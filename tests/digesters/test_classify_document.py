@@ -411,7 +411,7 @@ assert not loaded, loaded
 """
     with ModelServer([says(ANSWER)]) as server:
         ClassifyDocument(language(server)).prepare(source)
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stderr
 
 

@@ -132,6 +132,16 @@ def test_what_a_model_says_is_cleaned_and_cut() -> None:
     assert told["visible_text"] == "a b"
 
 
+def test_a_models_caption_loses_its_markup_and_the_words_in_the_picture_keep_theirs() -> None:
+    caption = "## A **red** boat<script>alert(1)</script> at the [pier](javascript:alert(2)) <img src=x onerror=y>"
+    with serving([says({"caption": caption, "visible_text": "<b>SALE</b>"})]) as provider:
+        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert (told["text"], told["visible_text"]) == ("A red boat at the pier", "<b>SALE</b>")
+    with serving([says({"caption": " ", "visible_text": "<b>SALE</b>"})]) as provider:
+        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert (told["text"], told["visible_text"]) == ("SALE", "<b>SALE</b>")
+
+
 def test_a_caption_of_nothing_is_no_content() -> None:
     with serving([says({"caption": " \u200b ", "visible_text": ""})]) as provider:
         (output,) = ImageCaptioning(vision(provider)).digest(source_of("stop.jpg"))

@@ -39,15 +39,23 @@ def digest(
     file = File(1, name, name, kind, "", Stamp("1", "1", len(data), 0), "hash", 1)
     source = PlainSource(file, data, {output.name: output for output in outputs})
     (output,) = SearchKeyword(text_limit=text_limit).digest(source)
-    return output, json.loads(output.content or "")
+    return output, json.loads(output.content or "null")
 
 
 def test_it_reads_every_output_whose_change_must_reach_the_index() -> None:
     assert {
         "url-crawl-content", "doc-to-markdown", "image-ocr", "image-captioning", "image-objects", "speech-recognition",
-        "speech-recognition-summary", "tags", "classify-document", "classify-image",
+        "speech-recognition-summary",
     } <= set(SearchKeyword.reads)  # fmt: skip
     assert SearchKeyword.outputs == ("search-keyword",)
+
+
+def test_it_waits_for_nothing_that_says_what_a_file_is() -> None:
+    assert {"tags", "classify-document", "classify-image", "slug"}.isdisjoint(SearchKeyword.reads)
+    assert SearchKeyword.optional_reads == {
+        "image-captioning", "image-objects", "speech-recognition-cleanup", "speech-recognition-summary",
+        "url-crawl-summary",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -74,10 +82,11 @@ def test_a_hash_in_a_plain_text_is_no_heading() -> None:
     assert output.passages[0].place.heading is None
 
 
-def test_a_file_without_text_is_indexed_by_its_name_only() -> None:
-    output, content = digest("blob.bin", Kind.OTHER, b"\x00\x01")
+@pytest.mark.parametrize(("kind", "data"), [(Kind.OTHER, b"\x00\x01"), (Kind.TEXT, b""), (Kind.TEXT, b" \n\t\n")])
+def test_of_a_file_without_text_there_is_nothing(kind: Kind, data: bytes) -> None:
+    output, _ = digest("blob.bin", kind, data)
 
-    assert content == {"indexed": True, "passages": 0, "words": 0, "sources": []}
+    assert output.content is None
     assert not output.passages
     assert not output.words
 
@@ -127,14 +136,17 @@ def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
     assert content["sources"] == ["speech-recognition-cleanup", "speech-recognition-summary"]
 
 
-def test_titles_and_tags_teach_words_but_are_no_passages() -> None:
-    told = Upstream(
-        "classify-document", json.dumps({"title": "Quarterly harvest", "summary": None, "tags": ["farming"]})
-    )
-    output, content = digest("a.pdf", Kind.DOCUMENT, b"", told, Upstream("tags", '{"tags": ["orchard"]}'))
+def test_what_is_said_about_a_file_comes_after_its_own_text() -> None:
+    """So that the passages of the text stay where they are when a caption or a summary comes."""
+    own = [
+        Upstream("image-ocr", "SALE"),
+        Upstream("image-preview", json.dumps({"title": "Market day"})),
+    ]
+    before, _ = digest("shop.jpg", Kind.IMAGE, b"", *own)
+    after, _ = digest("shop.jpg", Kind.IMAGE, b"", *own, Upstream("image-captioning", "A shop."))
 
-    assert content["passages"] == 0
-    assert set(output.words) == {"quarterly", "harvest", "farming", "orchard"}
+    assert after.passages[: len(before.passages)] == before.passages
+    assert [passage.text for passage in after.passages] == ["SALE", "Market day", "A shop."]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import struct
 from collections.abc import Sequence
@@ -16,8 +17,10 @@ from embedding_server import SIZE, embeds, texts_of
 from free_calls import FreeCalls
 from model_server import ModelServer
 
+from chyme.decide.meaning import EMBEDDED_BEFORE, EmbeddedBefore, passage_hash
 from chyme.digester import Calls
 from chyme.digesters import in_child
+from chyme.digesters.search_keyword import SearchKeyword
 from chyme.digesters.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
 from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.engines.weights.known import EMBEDDING
@@ -116,16 +119,67 @@ def test_every_text_is_cut_by_itself_and_keeps_its_place(plain: Plain) -> None:
 
 
 def test_the_title_stands_before_every_passage_and_is_no_part_of_it(plain: Plain) -> None:
-    source = having(doc_to_markdown="The rent is due.", classify_document=json.dumps({"title": "Lease  of\na flat"}))
-    output, _ = digest(source, by(plain))
+    text = "# Lease of a flat\n\nThe rent is due on the first day of every month, by transfer to the account below."
+    output, _ = digest(having(doc_to_markdown=f"{text}\n\n{'It is kept. ' * 9}"), by(plain))
 
-    assert plain.asked == [["Lease of a flat\nThe rent is due."]]
-    assert [one.text for one in output.passages] == ["The rent is due."]
+    assert len(output.passages) > 1
+    assert plain.asked == [[f"Lease of a flat\n{one.text}" for one in output.passages]]
+    assert output.passages[0].text.startswith("# Lease of a flat")
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        (having(Kind.URL, url_crawl_content="We sell it.", url_metadata='{"title": "Used boats"}'), "Used boats"),
+        (having(Kind.IMAGE, image_ocr="for you", image_preview='{"title": "My garden in May"}'), "My garden in May"),
+        (
+            having(
+                Kind.AUDIO,
+                speech_recognition='{"language": "en", "segments": [{"start": 0, "end": 1, "text": "It was."}]}',
+                media_preview='{"tags": {"title": "Songs of the sea"}}',
+            ),
+            "Songs of the sea",
+        ),
+        (Read("# Winter tyres\n\nBooked.", name="holiday.md"), "Winter tyres"),
+    ],
+    ids=["page", "picture", "recording", "note"],
+)
+def test_the_title_is_the_file_s_own_whatever_it_is_called_and_classified(
+    plain: Plain, source: Read, title: str
+) -> None:
+    digest(source, by(plain))
+    classified = json.dumps({"title": "What a model says"})
+    source.inputs["classify-document"] = Upstream("classify-document", classified)
+    source.inputs["classify-image"] = Upstream("classify-image", classified)
+    digest(replace(source, name="other.bin"), by(plain))
+
+    assert plain.asked[0] == plain.asked[1]
+    assert all(text.startswith(f"{title}\n") for text in plain.asked[0])
+
+
+def test_passages_that_have_their_vectors_are_not_embedded_again(plain: Plain) -> None:
+    source = having(Kind.URL, url_crawl_content="one two six. " * 60)
+    first, _ = digest(source, by(plain))
+    before = EmbeddedBefore(Plain.dimension, frozenset(passage_hash(one.text) for one in first.passages)).as_json()
+    source.inputs |= {
+        EMBEDDED_BEFORE: Upstream(EMBEDDED_BEFORE, before),
+        "url-crawl-summary": Upstream("url-crawl-summary", "A page about numbers."),
+    }
+    plain.asked.clear()
+    (second,), many = by(plain).digest(source), by(plain).digest_many([source, Read("one")])
+
+    assert second.passages[:-1] == first.passages
+    assert [text.rpartition("\n")[2] for text in plain.asked[0]] == ["A page about numbers."]
+    assert second.embedded is not None
+    assert second.embedded.reused == tuple(range(len(first.passages)))
+    assert len(second.embedded.vectors) == Plain.dimension * 4
+    assert many[0] == [second]
 
 
 def test_a_long_title_is_cut(plain: Plain) -> None:
-    digest(having(image_ocr="words", classify_image=json.dumps({"title": "t" * 500})), by(plain))
-    assert plain.asked == [["t" * TITLE + "\nwords"]]
+    title = "all about boats " * 20
+    digest(having(Kind.URL, url_crawl_content="words", url_metadata=json.dumps({"title": title})), by(plain))
+    assert plain.asked[0][0] == title[:TITLE] + "\nwords"
 
 
 def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
@@ -133,7 +187,7 @@ def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
 
     assert output.embedded is not None
     assert len(output.passages) > 5
-    expected = b"".join(struct.pack("<2f", 1.0, len(one.text)) for one in output.passages)
+    expected = b"".join(struct.pack("<2f", 1.0, len(text)) for text in plain.asked[0])
     assert output.embedded.vectors == expected
     assert (output.embedded.model, output.embedded.dimension) == (told["model"], told["dimension"]) == (Plain.model, 2)
     assert all(len(one.text.split()) <= Plain.window for one in output.passages)
@@ -141,10 +195,9 @@ def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
 
 @pytest.mark.parametrize("text", ["T", "1 2 3", "> note: no words were found on page 1"])
 def test_what_has_no_word_of_its_own_is_not_embedded(plain: Plain, text: str) -> None:
-    output, told = digest(having(doc_to_markdown=text, classify_document=json.dumps({"title": "Ducks"})), by(plain))
+    output, _ = digest(having(doc_to_markdown=text), by(plain))
 
-    assert (output.passages, told["indexed"], plain.asked) == ((), False, [])
-    assert "note" not in told
+    assert (output.content, output.passages, plain.asked) == (None, (), [])
 
 
 def test_the_limit_of_passages_is_kept_and_told(plain: Plain) -> None:
@@ -179,19 +232,19 @@ def test_a_corrected_transcript_takes_the_place_of_the_first(plain: Plain) -> No
 
 def test_the_same_text_is_known_again_whatever_the_title_and_the_window(plain: Plain) -> None:
     one = digest(having(doc_to_markdown="one two six. " * 60), by(plain))[1]
-    two = digest(having(doc_to_markdown="one two six. " * 60, classify_document='{"title": "x"}'), by(plain))[1]
-    other = digest(having(doc_to_markdown="a b d. " * 60), by(plain))[1]
+    two = digest(
+        having(doc_to_markdown="one two six. " * 60, media_preview='{"tags": {"title": "Some other title"}}'), by(plain)
+    )[1]
+    other = digest(having(doc_to_markdown="one two ten. " * 60), by(plain))[1]
 
     assert one["text_hash"] == two["text_hash"] != other["text_hash"]
 
 
 def test_a_file_without_text_needs_no_model(tmp_path: Path) -> None:
     digester = SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path)))
-    output, told = digest(having(Kind.IMAGE, classify_image='{"title": "x"}', image_ocr=" \n"), digester)
+    output, _ = digest(having(Kind.IMAGE, image_preview='{"title": "x"}', image_ocr=" \n"), digester)
 
-    assert (told["indexed"], told["passages"], told["sources"]) == (False, 0, [])
-    assert told["model"] == digester.settings.model_name, "it has been read, and by whom"
-    assert (output.passages, output.embedded) == ((), None)
+    assert (output.content, output.passages, output.embedded) == (None, (), None)
 
 
 def test_without_weights_it_says_how_to_get_them_for_each_file(tmp_path: Path) -> None:
@@ -238,7 +291,13 @@ def test_which_files_and_where_it_runs() -> None:
     assert (here.lane, here.waits_for(file), here.asks(file), here.gathers) == (Lane.MEANING, False, None, True)
     assert (there.lane, there.waits_for(file), there.asks(file)) == (Lane.MODEL, True, ASKS)
     assert not SearchSemantic.counts
-    assert {"image-preview", "media-preview"}.isdisjoint(SearchSemantic.reads)
+
+
+@pytest.mark.parametrize("name", ["image_preview", "media_preview"])
+def test_what_a_preview_says_is_no_passage(plain: Plain, name: str) -> None:
+    told = json.dumps({"title": "Harbour", "description": "A pier.", "tags": {"title": "Harbour"}})
+    output, _ = digest(having(Kind.IMAGE, **{name: told}), by(plain))
+    assert output.passages == ()
 
 
 def test_the_recipe_follows_the_model_and_the_limits(tmp_path: Path) -> None:
@@ -256,15 +315,17 @@ def test_a_service_is_sent_what_a_child_has_cut(tmp_path: Path) -> None:
     with ModelServer(embeds()) as server:
         digester = SearchSemantic(replace(ENDPOINT, url=server.url))
         source = replace(
-            having(doc_to_markdown="α two six. " * 60, classify_document='{"title": "T"}'), scratch=tmp_path
+            having(Kind.URL, url_crawl_content="α two six. " * 60, url_metadata='{"title": "Two of them"}'),
+            scratch=tmp_path,
         )
         digester.prepare(source)
         output, told = digest(replace(source, inputs={}), digester)
 
     assert output.embedded is not None
-    assert [texts_of(asked) for asked in server.requests] == [[f"T\n{one.text}" for one in output.passages]]
+    assert [texts_of(asked) for asked in server.requests] == [[f"Two of them\n{one.text}" for one in output.passages]]
     assert (output.embedded.model, output.embedded.dimension) == (digester.settings.model_name, SIZE)
-    assert (told["passages"], told["sources"], told["dimension"]) == (len(output.passages), ["doc-to-markdown"], SIZE)
+    assert (told["passages"], told["dimension"]) == (len(output.passages), SIZE)
+    assert told["sources"] == ["url-crawl-content", "url-metadata"]
     assert len(output.passages) > 1
 
 
@@ -291,6 +352,19 @@ def test_who_was_to_read_a_private_file_is_told_and_which_text_that_was(plain: P
 
 def test_a_child_knows_how_to_prepare_it() -> None:
     assert {"search-semantic", "search-semantic:prepare", "search-semantic:without"} <= set(in_child({}))
+
+
+@pytest.mark.parametrize("name", ["search-keyword", "search-semantic"])
+def test_the_docs_name_every_field_of_search_digests_and_no_other(plain: Plain, name: str) -> None:
+    digester = by(plain, text_limit=200) if name == "search-semantic" else SearchKeyword(text_limit=200)
+    (output,) = digester.digest(Read("Some words of a note. " * 40))  # too long, so that there is a note
+    page = (Path(__file__).parents[2] / "docs/digests.md").read_text()
+    section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
+    fields = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    shown = json.loads(section.partition("```json\n")[2].partition("```")[0])
+
+    assert set(json.loads(output.content or "")) == fields
+    assert set(shown) == fields - {"note"}
 
 
 @pytest.mark.skipif(path_of(EMBEDDING) is None, reason="needs the weights: run 'chyme weights embedding'")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from spoken import FILE, SpokenSource, sample, source_of, transcript_of
 from vision_server import Asked, Provider, Reply, fails, says, serving
+from waiting import AMPLE
 
 from chyme.decide.transcript import from_json
 from chyme.digesters.speech_recognition_cleanup import BATCH_SEGMENTS, SpeechRecognitionCleanup
@@ -321,7 +322,7 @@ def test_a_model_that_hangs_is_left_in_time(tmp_path: Path) -> None:
     with serving([Reply(hang=True)]) as provider:
         with pytest.raises(TimedOut, match="llm_seconds"):
             SpeechRecognitionCleanup(language(provider, 0.3)).digest(source_of(transcript_of(LINES), tmp_path))
-        assert provider.hung_up.wait(5)
+        assert provider.hung_up.wait(AMPLE)
 
 
 def test_an_attempt_that_takes_too_long_ends_and_the_next_goes_on(tmp_path: Path) -> None:

@@ -203,11 +203,7 @@ def test_what_a_model_says_is_never_markup() -> None:
     }
     with serving([says(hostile)]) as provider:
         text = made(UrlCrawlSummary(language(provider)), PAGE)
-    assert text == (
-        "- \\# \\<script\\>alert(1)\\</script\\> the pier\n"
-        "- \\[x\\](javascript:alert(1)) the steel - and more\n"
-        "- !\\[p\\](http://h/p.png) council\n\n*Written by wordy.*\n"
-    )
+    assert text == "- the pier\n- x the steel and more\n- p council\n\n*Written by wordy.*\n"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,17 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
+import waiting
+from waiting import AMPLE
+
+wait_until = waiting.wait_until
 
 PROJECT = Path(__file__).parents[2]
 SAMPLES = PROJECT / "tests/samples"
@@ -68,7 +72,7 @@ class RunningChyme:
     def run(
         self,
         *arguments: str,
-        seconds: float = 120,
+        seconds: float = 2 * AMPLE,
         vault: Path | None = None,
         anywhere: bool = False,
         cwd: Path | None = None,
@@ -121,7 +125,7 @@ class RunningChyme:
         address = next(
             json.loads(line)["address"] for line in self.said(process).splitlines() if line.startswith('{"address"')
         )
-        server = Server(process, httpx.Client(base_url=address, timeout=60, trust_env=False))
+        server = Server(process, httpx.Client(base_url=address, timeout=300, trust_env=False))
         wait_until(server.answers)
         return server
 
@@ -146,14 +150,14 @@ class RunningChyme:
         running = [process for process in self._started if process.poll() is None]
         orphans: list[int] = []
         if not running:
-            deadline = time.monotonic() + 3
+            deadline = time.monotonic() + AMPLE
             while (orphans := self.alive()) and time.monotonic() < deadline:
                 time.sleep(0.02)
         for pid in self.alive():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for process in self._started:
-            process.wait(10)
+            process.wait(AMPLE)
         for file in self._files:
             file.close()
         return orphans
@@ -175,11 +179,4 @@ class Server:
     def end(self, how: signal.Signals) -> int:
         self.http.close()
         self.process.send_signal(how)
-        return self.process.wait(20)
-
-
-def wait_until(true: Callable[[], object], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.03)
+        return self.process.wait(AMPLE)

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 from plugin_package import install
 from running_chyme import RunningChyme
+from waiting import AMPLE
 
 MAKER = """
 import random
@@ -48,12 +49,12 @@ def test_artifacts_can_be_unpacked_by_sqlite_alone(chyme: RunningChyme) -> None:
     database = chyme.vault / ".chyme/vault.db"
 
     listed = subprocess.run(
-        [sqlite, database, "-A", "-t"], capture_output=True, text=True, check=True, timeout=20
+        [sqlite, database, "-A", "-t"], capture_output=True, text=True, check=True, timeout=AMPLE
     ).stdout.split()
     assert len(listed) == 9
     folder = chyme.folder / "unpacked"
     folder.mkdir()
-    subprocess.run([sqlite, database, "-A", "-x", "-C", folder], capture_output=True, check=True, timeout=20)
+    subprocess.run([sqlite, database, "-A", "-x", "-C", folder], capture_output=True, check=True, timeout=AMPLE)
 
     for path, sqlar_name in chyme.rows("SELECT file_path, sqlar_name FROM digests WHERE digester = 'maker'"):
         assert sqlar_name in listed

@@ -16,8 +16,9 @@ from signal import SIGKILL, SIGTERM
 
 import pytest
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
+from waiting import AMPLE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
+pytestmark = pytest.mark.slow
 
 NOTES = 120
 COMPLETED = "SELECT file_path, digester, content_hash, content FROM digests WHERE status = 'completed'"
@@ -44,7 +45,7 @@ def test_a_backup_made_while_files_are_digested_and_edited_holds_all_that_came_b
         chyme.drop(f"note {number}.md", f"# Note {number}\n\nA note about marigolds, the {number}th of them.\n")
     chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
     server = chyme.serve()
-    wait_until(lambda: len(chyme.rows(COMPLETED)) > 60, 60)
+    wait_until(lambda: len(chyme.rows(COMPLETED)) > 60)
     for number in range(10):
         retitled(server, number, f"By hand {number}")
     before = set(chyme.rows(COMPLETED + " AND digester NOT LIKE 'search-%'"))
@@ -150,7 +151,7 @@ def killed_at_work(chyme: RunningChyme, workplace: Path, seconds: float, *argume
     time.sleep(seconds)
     alive = process.poll() is None
     process.send_signal(SIGKILL)
-    process.wait(10)
+    process.wait(AMPLE)
     return alive
 
 

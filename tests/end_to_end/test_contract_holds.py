@@ -75,7 +75,7 @@ def test_no_answer_contradicts_the_description_and_none_is_a_5xx(chyme: RunningC
         env={"PATH": os.environ["PATH"], "HOME": os.fspath(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=1500,
         check=False,
     )
     said = ended.stdout + ended.stderr

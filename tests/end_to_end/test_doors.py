@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
+from waiting import AMPLE
 
 PASSWORD = "correct horse battery"
 
@@ -69,7 +70,7 @@ def server(team: tuple[Team, Server, dict[str, str]]) -> Server:
 
 @contextmanager
 def somebody(server: Server, name: str | None = None) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.http.base_url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=server.http.base_url, timeout=300, trust_env=False) as client:
         client.headers["Origin"] = str(server.http.base_url).rstrip("/")
         if name is not None:
             answer = client.post("/login", data={"name": name, "password": PASSWORD})
@@ -240,13 +241,13 @@ def test_beyond_loopback_it_starts_only_when_somebody_has_a_key(tmp_path: Path) 
         wait_until(lambda: "address" in chyme.said(process))
         told = next(json.loads(line) for line in chyme.said(process).splitlines() if line.startswith("{"))
         port = int(told["address"].rpartition(":")[2])
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=AMPLE, trust_env=False) as http:
             wait_until(lambda: _open(port))
             assert http.get("/healthz").status_code == 200
             assert http.get("/api/status").status_code == 401
             assert http.get("/healthz", headers={"Host": "evil.example"}).status_code == 403
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(AMPLE) == 0
     finally:
         chyme.close()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from plugin_package import install
 from running_chyme import RunningChyme, wait_until
+from waiting import AMPLE
 
 BULKY = """
 import random
@@ -58,7 +59,7 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     ballast.write_bytes(random.Random(1).randbytes(5 << 20))
 
     running = chyme.start("digest")
-    wait_until(lambda: "digestion is paused" in chyme.said(running), 40)
+    wait_until(lambda: "digestion is paused" in chyme.said(running))
 
     time.sleep(2)
     assert running.poll() is None, chyme.said(running)
@@ -68,7 +69,7 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     ballast.unlink()
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
 
-    assert running.wait(60) == 0, chyme.said(running)
+    assert running.wait(AMPLE) == 0, chyme.said(running)
     assert chyme.rows("SELECT status, max(attempts), count(*) FROM digests WHERE digester = 'bulky' GROUP BY 1") == [
         ("completed", 1, FILES)
     ]

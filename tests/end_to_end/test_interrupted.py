@@ -8,6 +8,7 @@ import time
 import pytest
 from plugin_package import install
 from running_chyme import RunningChyme, wait_until
+from waiting import AMPLE
 
 SLEEPY = '''
 class Sleepy(Digester):
@@ -41,7 +42,7 @@ def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
 
     running.send_signal(how)
 
-    assert running.wait(10) == code, chyme.said(running)
+    assert running.wait(AMPLE) == code, chyme.said(running)
     assert "nothing is lost" in chyme.said(running)
     assert "Traceback" not in chyme.said(running)
     assert chyme.alive() == []
@@ -68,10 +69,10 @@ def test_when_chyme_alone_is_killed_its_busy_children_end_with_it(chyme: Running
 
     running.kill()
 
-    assert running.wait(10) == -signal.SIGKILL
-    wait_until(lambda: chyme.alive() == [], 2)
+    assert running.wait(AMPLE) == -signal.SIGKILL
+    wait_until(lambda: chyme.alive() == [])
     chyme.drop(slow.name, "0.1")
-    assert chyme.run("digest", seconds=30).code == 0
+    assert chyme.run("digest", seconds=2 * AMPLE).code == 0
     assert chyme.rows("SELECT status, attempts FROM digests WHERE digester = 'sleepy'") == [("completed", 1)]
 
 

@@ -18,7 +18,7 @@ from chyme.engines.weights.shelf import path_of
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 INSTEAD = "the vault's own index answered"
 NOTES = {
     "flat/lease.txt": "The tenancy agreement may be terminated by either party with three months' written notice.",

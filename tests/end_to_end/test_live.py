@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
+from waiting import AMPLE
 
 CLIENTS = 50
 
@@ -30,7 +31,7 @@ class Ear:
     over: bool = False
 
     def __post_init__(self) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         headers = {} if self.after is None else {"Last-Event-ID": str(self.after)}
         self._connection.request("GET", "/api/events", headers=headers)
         self._socket = self._connection.sock
@@ -71,7 +72,7 @@ class Ear:
     def go(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(AMPLE)
         self._answer.close()
         self._connection.close()
 
@@ -105,7 +106,7 @@ def test_a_new_file_is_told_of_step_by_step_and_who_comes_back_misses_and_repeat
     ear = listening(server)
     wait_until(ear.statuses)
     chyme.drop("moon.md", "# The moon\n\nIt has phases.\n", still=False)
-    wait_until(lambda: ("digest", "search-semantic", "completed") in ear.of("moon.md"), 60)
+    wait_until(lambda: ("digest", "search-semantic", "completed") in ear.of("moon.md"))
     steps = ear.of("moon.md")
     assert steps[0] == ("file", None, "new")
     for name in ("classify-document", "tags", "search-keyword", "search-semantic"):
@@ -118,9 +119,9 @@ def test_a_new_file_is_told_of_step_by_step_and_who_comes_back_misses_and_repeat
 
     ear.go()
     chyme.drop("sun.md", "# The sun\n\nIt has spots.\n", still=False)
-    wait_until(lambda: chyme.rows("SELECT 1 FROM events WHERE path = 'sun.md' AND digester = 'tags'"), 60)
+    wait_until(lambda: chyme.rows("SELECT 1 FROM events WHERE path = 'sun.md' AND digester = 'tags'"))
     back = listening(server, ear.last_id)
-    wait_until(lambda: ("digest", "search-semantic", "completed") in back.of("sun.md"), 60)
+    wait_until(lambda: ("digest", "search-semantic", "completed") in back.of("sun.md"))
     wait_until(lambda: idle(server))
     wait_until(lambda: (back.ids() or [0])[-1] == events_of(chyme)[-1])
     assert ear.ids() + back.ids() == events_of(chyme)
@@ -137,7 +138,7 @@ def test_fifty_clients_hear_every_event_of_a_digestion_and_those_that_vanish_dis
         wait_until(ear.statuses)
     for number in range(60):
         chyme.drop(f"{number}.md", f"# Note {number}\n\nSomething about number {number}.\n", still=False)
-    wait_until(ears[0].ids, 60)
+    wait_until(ears[0].ids)
     for ear in vanishing:
         ear.go()
     done = "SELECT count(*) FROM digests WHERE digester = 'search-semantic' AND status = 'completed'"
@@ -167,7 +168,7 @@ def test_the_log_for_programs_is_json_line_by_line(chyme: RunningChyme) -> None:
     chyme.drop("moon.md", "# The moon\n\nIt has phases.\n")
     chyme.drop("broken.pdf", b"%PDF-1.7\nnothing else")
     server = chyme.serve()
-    wait_until(lambda: chyme.rows("SELECT 1 FROM files") and idle(server), 60)
+    wait_until(lambda: chyme.rows("SELECT 1 FROM files") and idle(server))
     server.http.get("/api/status", params={"token": "hunter2"})
     time.sleep(0.2)
     assert server.end(signal.SIGTERM) == 0

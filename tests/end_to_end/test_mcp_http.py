@@ -12,6 +12,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
+from waiting import AMPLE
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,7 @@ def asked(url: str, ask: Callable[[Client], Awaitable[Any]], token: str | None =
     async def connected() -> Any:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         async with (
-            httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, trust_env=False, timeout=AMPLE) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             return await ask(client)
@@ -43,7 +44,7 @@ def server(chyme: RunningChyme) -> Iterator[Server]:
     chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
     chyme.drop("plan.md", "# Plan\n\nThe lighthouse is painted in spring.\n")
     server = chyme.serve()
-    wait_until(lambda: server.http.get("/api/search", params={"q": "harbour office"}).json()["total"] > 0, 60)
+    wait_until(lambda: server.http.get("/api/search", params={"q": "harbour office"}).json()["total"] > 0)
     yield server
     server.http.close()
 

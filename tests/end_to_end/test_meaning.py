@@ -107,9 +107,9 @@ def test_a_new_note_is_found_by_meaning_while_serving_and_gone_when_it_is_delete
 
     assert not found()
     path = notes.drop("tap.txt", "The tap in the bathroom drips and wants a new washer.", still=False)
-    wait_until(found, 30)
+    wait_until(found)
     path.unlink()
-    wait_until(lambda: not found(), 30)
+    wait_until(lambda: not found())
     assert server.end(signal.SIGTERM) == 0
 
 
@@ -144,7 +144,7 @@ def test_another_embedder_takes_over_once_it_has_read_every_file(notes: RunningC
             served.extend(model for model, serves in rows if serves)
             return len(rows) == 1 and rows[0][0] != before
 
-        wait_until(switched, 90)
+        wait_until(switched)
         assert served[0] == before, "the old one serves until the new one knows everything"
         sizes = notes.rows("SELECT DISTINCT length(vector) FROM vectors")
         assert sizes == [(4 * WORDS,)] != [(4 * size,)]

@@ -24,7 +24,7 @@ from chyme.store.database import Database
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 THINGS = (
     "violin",
     "lawnmower",

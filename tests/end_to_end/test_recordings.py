@@ -19,6 +19,7 @@ import av
 import numpy as np
 import pytest
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
+from waiting import AMPLE
 
 from chyme.engines.weights.known import SPEECH, VOICES
 from chyme.engines.weights.shelf import path_of
@@ -228,13 +229,13 @@ def test_a_recording_is_taken_up_where_chyme_was_killed(chyme: RunningChyme, tmp
         seen.append(at_work(server) or 0.0)
         return len(finished(scratch(chyme))) >= 2 and seen[-1] > 0
 
-    wait_until(half_done, 120)
+    wait_until(half_done)
     assert 0 < seen[-1] < 1  # it is told while it goes on
     server.http.close()
     with suppress(ProcessLookupError):
         os.killpg(server.process.pid, signal.SIGKILL)
-    server.process.wait(20)
-    wait_until(lambda: chyme.alive() == [], 10)
+    server.process.wait(AMPLE)
+    wait_until(lambda: chyme.alive() == [])
     left = scratch(chyme)
     assert chyme.rows("SELECT status FROM digests WHERE digester = 'speech-recognition'") == [("in-progress",)]
 
@@ -246,7 +247,7 @@ def test_a_recording_is_taken_up_where_chyme_was_killed(chyme: RunningChyme, tmp
         kept = scratch(chyme) or kept
         return chyme.rows("SELECT status FROM digests WHERE digester = 'speech-recognition'") == [("completed",)]
 
-    wait_until(over, 120)
+    wait_until(over)
     assert server.end(signal.SIGTERM) == 0
     assert chyme.run("digest").code == 0
     assert kept.startswith(left)

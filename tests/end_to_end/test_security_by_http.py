@@ -56,7 +56,7 @@ class Place:
 
     def ask(self, who: dict[str, str] | None, path: str, method: str = "GET", **more: Any) -> httpx.Response:
         headers = {**(who or {}), **more.pop("headers", {})}
-        return httpx.request(method, self.address + path, headers=headers, timeout=60, trust_env=False, **more)
+        return httpx.request(method, self.address + path, headers=headers, timeout=300, trust_env=False, **more)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         address = str(server.http.base_url).rstrip("/")
         server.http.close()
         here = Place(address, _bearer(writer), _bearer(reader), chyme)
-        wait_until(lambda: here.ask(here.writer, "/v/closed/api/search?q=heron").json()["total"] == 1, 60)
+        wait_until(lambda: here.ask(here.writer, "/v/closed/api/search?q=heron").json()["total"] == 1)
         yield here
     finally:
         chyme.close()

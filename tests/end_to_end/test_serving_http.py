@@ -109,7 +109,7 @@ def test_post_without_waiting_answers_202_and_the_work_is_done(http: httpx.Clien
         digest = digest_of(http.get("/api/digest/notes/k%C3%A4se%20%26%20brot.md").json(), "search-keyword")
         return (digest["status"], digest["updated_at"] > was) == ("completed", True)
 
-    wait_until(again, 5)
+    wait_until(again)
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_requests_for_another_host_or_from_another_site_are_refused(http: httpx.
 def test_a_note_dropped_while_serving_is_found_within_seconds(chyme: RunningChyme, http: httpx.Client) -> None:
     (chyme.vault / "new folder").mkdir()
     chyme.drop("new folder/fresh.md", "# Fresh\n\nquincunx", still=False)
-    wait_until(lambda: http.get("/api/search", params={"q": "quincunx"}).json()["total"] == 1, 5)
+    wait_until(lambda: http.get("/api/search", params={"q": "quincunx"}).json()["total"] == 1)
     chyme.drop("new folder/fresh.md", "# Fresh\n\nzugzwang", still=False)
-    wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 1, 5)
+    wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 1)
     assert http.get("/api/search", params={"q": '"quincunx"'}).json()["total"] == 0
     (chyme.vault / "new folder/fresh.md").unlink()
-    wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 0, 5)
+    wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 0)
 
 
 @pytest.mark.slow
@@ -180,9 +180,8 @@ def test_searches_go_on_while_posts_wait(chyme: RunningChyme, http: httpx.Client
     ]
     for thread in asking:
         thread.start()
-    began = time.monotonic()
     assert http.get("/healthz").status_code == 200
-    assert time.monotonic() - began < 2
+    assert len(codes) < 10, "it was answered after the posts"
     for thread in asking:
         thread.join(60)
     assert set(codes) <= {200, 202}

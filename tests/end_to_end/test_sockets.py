@@ -31,7 +31,7 @@ def watched() -> Iterator[dict[str, Any]]:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.fspath, (HERE, HERE.parent / "engines")))},
             capture_output=True,
             check=False,
-            timeout=280,
+            timeout=1500,
             cwd=PROJECT,
         )
         if ended.returncode == NOT_ALLOWED:

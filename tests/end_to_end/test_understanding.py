@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from model_server import Answer, Asked, ModelServer, blocks, drips, fails, hangs, raw, resets, says
 from running_chyme import PROJECT, RunningChyme, wait_until
+from waiting import AMPLE
 
 LETTER = """Dear Ms Miller,
 
@@ -56,9 +57,12 @@ class Outcome:
     delays: tuple[float, ...]  # seconds between calls
 
 
-def digested(chyme: RunningChyme, server: ModelServer, text: str = LETTER, *arguments: str) -> Outcome:
+def digested(
+    chyme: RunningChyme, server: ModelServer, text: str = LETTER, *arguments: str, seconds: float = AMPLE
+) -> Outcome:
+    """What comes of a letter. Faults that take for ever need few `seconds`, others would time out under load."""
     chyme.drop("letter.txt", text)
-    chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": "2"}
+    chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": f"{seconds:g}"}
     ended = chyme.run("digest", *arguments, "--json")
     assert ended.code == 0, ended.err
     ((text, recipe, attempts, retry_at),) = chyme.rows(
@@ -91,6 +95,7 @@ def told(name: str, outcome: Outcome) -> None:
 MODEL, LOCAL = "scripted", "local"
 BACK = says(good())
 # fault → the provider's answers; then: category, attempts, calls, state, engine
+ELSEWHERE = "Submarine warranty"  # two words, and a quote that says nothing: no word of it is in the letter
 FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = {
     "none": ([BACK], (None, 1, 1, "completed", MODEL)),
     "429 with Retry-After, then back": (
@@ -111,6 +116,14 @@ FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = 
     "schema misfit twice": ([says({"titel": "x"})], ("validation", 1, 2, "needs-classification", LOCAL)),
     "null title, then good": ([says(good(title=None)), BACK], (None, 1, 2, "completed", MODEL)),
     "null title twice": ([says(good(title=None))], ("validation", 1, 2, "needs-classification", LOCAL)),
+    "a title of something else, then good": (
+        [says(good(title=ELSEWHERE, title_text="Dear")), BACK],
+        (None, 1, 2, "completed", MODEL),
+    ),
+    "a title of something else twice": (
+        [says(good(title=ELSEWHERE, title_text="Dear", tags=["submarine"]))],
+        ("validation", 1, 2, "needs-classification", LOCAL),
+    ),
     "the key is refused": ([fails(401, "invalid_api_key")], ("unavailable", 0, 1, "needs-classification", LOCAL)),
     "no completion at all": ([raw(b"<html>", "text/html")], ("unavailable", 0, 1, "needs-classification", LOCAL)),
 }
@@ -140,12 +153,12 @@ def test_what_may_pass_is_tried_again_by_itself(
     chyme: RunningChyme, fault: str, answers: list[Answer], category: str
 ) -> None:
     with ModelServer(answers) as server:
-        outcome = digested(chyme, server, LETTER, "--no-wait")
+        outcome = digested(chyme, server, LETTER, "--no-wait", seconds=2 if category == "timeout" else AMPLE)
         told(fault, outcome)
         assert (outcome.category, outcome.calls, outcome.state) == (category, 1, "needs-classification")
         assert outcome.waits
         if category == "timeout":
-            assert server.requests[0].hung_up.wait(5), "the call that took too long goes on"
+            assert server.requests[0].hung_up.wait(AMPLE), "the call that took too long goes on"
         server.script([BACK])
         assert chyme.run("ai", "resume").code == 0
         assert chyme.run("digest").code == 0
@@ -173,8 +186,7 @@ def test_files_that_need_no_model_finish_while_ten_wait_for_one_that_hangs(chyme
     with ModelServer([hangs()]) as server:
         chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": "20"}
         serving = chyme.serve()
-        assert server.wait_for(1, 20)
-        began = time.monotonic()
+        assert server.wait_for(1)
         for number in range(10):
             chyme.drop(f"picture {number}.bin", os.urandom(64))
 
@@ -185,11 +197,9 @@ def test_files_that_need_no_model_finish_while_ten_wait_for_one_that_hangs(chyme
             )
             return bool(rows[0][0] == 10)
 
-        wait_until(found, 15)
-        took = time.monotonic() - began
-        assert server.count < 10 or took < 15
+        wait_until(found)
         server.script([BACK])
-        wait_until(lambda: _all_by_model(chyme, 10), 120)
+        wait_until(lambda: _all_by_model(chyme, 10))
         serving.end(signal.SIGTERM)
     states = chyme.run("status", "--json").json["documents"]
     assert states["needs-classification"] == 0
@@ -210,13 +220,13 @@ def test_ten_files_in_flight_while_the_provider_is_down_complete_when_it_returns
             chyme.drop(f"letter {number}.txt", f"{LETTER}\nNumber {number}")
         chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted"}
         serving = chyme.serve()
-        wait_until(lambda: _counted(serving.http.get("/api/status").json()) == 10, 60)
+        wait_until(lambda: _counted(serving.http.get("/api/status").json()) == 10)
         asked = server.count
         assert asked < 10, "a provider that is down is left alone"
         hits = chyme.run("search", "thermostat", "--json").json
         assert hits["total"] == 10
         server.script([BACK])
-        wait_until(lambda: _all_by_model(chyme, 10), 90)
+        wait_until(lambda: _all_by_model(chyme, 10))
         serving.end(signal.SIGTERM)
     assert chyme.run("status", "--json").json["documents"]["completed"] == 10
 
@@ -275,10 +285,10 @@ def test_a_call_whose_response_was_committed_is_never_repeated(chyme: RunningChy
         for _ in range(3):
             before = server.count
             running = chyme.start("digest")
-            wait_until(lambda before=before: server.count >= before + 5, 60)  # type: ignore[misc]
+            wait_until(lambda before=before: server.count >= before + 5)  # type: ignore[misc]
             os.killpg(running.pid, signal.SIGKILL)
-            running.wait(10)
-            wait_until(lambda: all(one.ended is not None or one.hung_up.is_set() for one in server.requests), 20)
+            running.wait(AMPLE)
+            wait_until(lambda: all(one.ended is not None or one.hung_up.is_set() for one in server.requests))
         answered = {row[0] for row in chyme.rows("SELECT question FROM ai_calls WHERE outcome = 'answered'")}
         before = server.count
         assert chyme.run("digest").code == 0

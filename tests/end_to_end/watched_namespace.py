@@ -181,7 +181,7 @@ def main() -> None:
             },
             capture_output=True,
             check=False,
-            timeout=200,
+            timeout=1500,
         )
         print(
             json.dumps(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from local_web import LocalWeb
 from PIL import Image, ImageDraw
+from waiting import AMPLE
 
 from chyme.engines.crawl.fetched import Fetched
 
@@ -119,7 +120,7 @@ class PlainFetches:
         self.asked.append(url)
         assert url.startswith("http://127.0.0.1:"), url
         try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=AMPLE) as answer:
                 body = answer.read(most + 1)
                 headers = {name.lower(): value for name, value in answer.headers.items()}
         except OSError as error:

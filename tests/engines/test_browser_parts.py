@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from local_web import Asked, Listener, LocalWeb, Wire
+from waiting import AMPLE
 
 from chyme.digester import Outside
 from chyme.engines.browser.pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
@@ -38,7 +39,7 @@ def guard(web: LocalWeb) -> Guard:
 
 def asked(proxy: Proxy, *sent: bytes) -> bytes:
     """All that comes back for these bytes, until the proxy hangs up."""
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=AMPLE) as sock:
         found = b""
         for part in sent:
             sock.sendall(part)
@@ -166,7 +167,7 @@ def test_closing_in_the_middle_leaves_neither_thread_nor_socket(web: LocalWeb, g
     class Slow:
         def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
             asking.set()
-            answering.wait(10)
+            answering.wait(AMPLE)
             return guard.connect(host, port)
 
         def hold(self, host: str, seconds: float) -> None:
@@ -175,7 +176,7 @@ def test_closing_in_the_middle_leaves_neither_thread_nor_socket(web: LocalWeb, g
     with proxy_to(web, Slow()) as proxy:
         client = socket.create_connection(("127.0.0.1", proxy.port))
         client.sendall(f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode())
-        assert asking.wait(5)
+        assert asking.wait(AMPLE)
         threading.Timer(0.2, answering.set).start()
     with client:
         assert client.recv(1000) == b""

@@ -14,6 +14,7 @@ import local_faults as faults
 import local_sites as sites
 import pytest
 from local_web import Asked, Listener, LocalWeb, Page, Wire
+from waiting import AMPLE
 
 from chyme.engines.crawl.answers import ServerTrouble
 from chyme.engines.crawl.decoding import decode_page
@@ -26,6 +27,7 @@ from chyme.errors import AddressRefused, LimitReached, NetworkFailed, RateLimite
 
 MB = 1024 * 1024
 BRIEFLY = CrawlLimits(seconds=0.6, page_bytes=MB)
+PATIENTLY = CrawlLimits(seconds=AMPLE, page_bytes=MB)
 
 
 @dataclass
@@ -73,7 +75,7 @@ def forbidden() -> Iterator[Listener]:
         assert listener.connections == 0
 
 
-def fetch(gate: Gate, url: str, limits: CrawlLimits = BRIEFLY) -> Fetched:
+def fetch(gate: Gate, url: str, limits: CrawlLimits = PATIENTLY) -> Fetched:
     with Fetcher(gate, limits, "link.url") as fetcher:
         return fetcher.page(url)
 
@@ -113,12 +115,12 @@ def test_only_the_first_connection_to_a_host_waits_for_its_turn(web: LocalWeb, g
 
 
 def test_waiting_for_its_turn_takes_nothing_from_the_time_of_a_page(web: LocalWeb) -> None:
-    patient = Gate(Guard(policy_of(web.host), delay=0.5))
+    patient = Gate(Guard(policy_of(web.host), delay=3.0))
     url = web.page("/", "here")
     begun = time.monotonic()
     for _ in range(2):
-        assert fetch(patient, url, CrawlLimits(seconds=0.3)).body == b"here"
-    assert time.monotonic() - begun >= 0.5
+        assert fetch(patient, url, CrawlLimits(seconds=2.5)).body == b"here"
+    assert time.monotonic() - begun >= 3.0
 
 
 def test_a_page_that_moves_on_at_once_is_followed(web: LocalWeb, gate: Gate) -> None:
@@ -213,7 +215,7 @@ def test_cookies_travel_along_the_redirects_and_no_further(web: LocalWeb, gate: 
     web.page("/start", headers={"Set-Cookie": cookies, "Location": "/deep/x"}, status=302)
     web.page("/deep/x", headers={"Location": f"http://other.test:{web.port}/y"}, status=302)
     web.page("/y", "end")
-    with Fetcher(gate, BRIEFLY, "link.url") as fetcher:
+    with Fetcher(gate, PATIENTLY, "link.url") as fetcher:
         fetcher.page(web.url("/start"))
         assert [asked.headers.get("cookie") for asked in web.asked] == [None, "b=2; a=1", None]
         fetcher.page(web.url("/start"))
@@ -265,18 +267,14 @@ def test_the_pause_is_bounded_and_has_a_default(web: LocalWeb, gate: Gate) -> No
 def test_a_drip_ends_on_time(web: LocalWeb, gate: Gate, site: object) -> None:
     assert callable(site)
     url = site(web, seconds=0.05)
-    begun = time.monotonic()
     with pytest.raises(TimedOut, match=r"link\.url: 127\.0\.0\.1 was not done within 0\.6 s; raise web_seconds"):
-        fetch(gate, url)
-    assert 0.5 < time.monotonic() - begun < 1.5
-    assert web.hung_up.wait(2)
+        fetch(gate, url, BRIEFLY)
+    assert web.hung_up.wait(AMPLE)
 
 
 def test_silence_ends_on_time_too(web: LocalWeb, gate: Gate) -> None:
-    begun = time.monotonic()
     with pytest.raises(TimedOut):
-        fetch(gate, faults.silence(web))
-    assert time.monotonic() - begun < 1.5
+        fetch(gate, faults.silence(web), BRIEFLY)
 
 
 def test_the_time_is_for_all_redirects_together(web: LocalWeb, gate: Gate) -> None:
@@ -285,10 +283,9 @@ def test_the_time_is_for_all_redirects_together(web: LocalWeb, gate: Gate) -> No
         return Page(status=302, headers=(("Location", f"/slow/{len(web.asked)}"),))
 
     web.handler("/slow/*", slowly)
-    begun = time.monotonic()
     with pytest.raises(TimedOut):
         fetch(gate, web.url("/slow/0"), CrawlLimits(seconds=0.6, hops=50))
-    assert time.monotonic() - begun < 1.5
+    assert len(web.asked) <= 5  # one every 0.15 seconds
 
 
 @pytest.mark.parametrize(

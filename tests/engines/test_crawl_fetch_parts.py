@@ -12,6 +12,7 @@ import local_faults as faults
 import local_sites as sites
 import pytest
 from local_web import Asked, Listener, LocalWeb, Page, Wire
+from waiting import AMPLE
 
 from chyme.engines.crawl.fetch import Fetcher
 from chyme.engines.crawl.limits import CrawlLimits
@@ -52,16 +53,14 @@ def test_parts_are_asked_for_as_pictures_and_pages_as_pages(web: LocalWeb) -> No
 
 
 def test_parts_do_not_wait_for_turns_and_share_connections(web: LocalWeb) -> None:
-    begun = time.monotonic()
     with fetcher_of(web) as fetcher:
         for _ in range(20):
             assert fetcher.part(web.url("/dot"), MOST) is not None
-    assert time.monotonic() - begun < 2
     assert web.connections == 1
 
 
 def test_threads_may_ask_at_once(web: LocalWeb) -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=AMPLE)
 
     def answer(_asked: Asked, _wire: Wire) -> Page:
         together.wait()
@@ -107,10 +106,8 @@ def test_there_are_only_so_many_parts(web: LocalWeb) -> None:
 def test_all_parts_together_end_on_time(web: LocalWeb) -> None:
     drip = faults.slow_drip(web, seconds=0.05)
     with fetcher_of(web, CrawlLimits(parts_seconds=0.5)) as fetcher, ThreadPoolExecutor(4) as threads:
-        begun = time.monotonic()
         assert list(threads.map(lambda _: fetcher.part(drip, MOST), range(12))) == [None] * 12
         assert fetcher.part(web.url("/dot"), MOST) is None
-        assert time.monotonic() - begun < 1.5
 
 
 def test_a_connection_that_was_hung_up_meanwhile_is_replaced(web: LocalWeb) -> None:

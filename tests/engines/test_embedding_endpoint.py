@@ -15,6 +15,7 @@ import pytest
 from embedding_server import SIZE, embeds, texts_of, vector_of, with_first
 from free_calls import FreeCalls
 from model_server import Answer, Asked, ModelServer, fails, hangs, raw, resets
+from waiting import AMPLE
 
 from chyme.engines.embedding.endpoint import CHARACTERS, TEXTS, embed_remotely, requests_for
 from chyme.engines.embedding.passages import PassageEmbedding
@@ -256,7 +257,7 @@ def test_a_service_that_says_nothing_is_not_waited_for_any_longer() -> None:
     with ModelServer([hangs()]) as server:
         with pytest.raises(TimedOut, match=r"within 0\.3 seconds; embedding_seconds allows more"):
             embed_remotely(settings(server.url, seconds=0.3), ["rent"], FreeCalls())
-        assert server.requests[0].hung_up.wait(5)
+        assert server.requests[0].hung_up.wait(AMPLE)
 
 
 def test_nobody_there_is_a_network_failure() -> None:

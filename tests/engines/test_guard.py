@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 import pytest
+from waiting import AMPLE
 
 from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.names import LookUps
@@ -324,7 +325,7 @@ def test_an_answer_that_is_no_address_is_refused() -> None:
 
 def test_a_name_that_takes_for_ever_is_given_up() -> None:
     hanging = threading.Event()
-    guard = Guard(policy_of(""), seconds=0.05, resolve=lambda _: ["8.8.8.8"] * hanging.wait(10))
+    guard = Guard(policy_of(""), seconds=0.05, resolve=lambda _: ["8.8.8.8"] * hanging.wait(AMPLE))
 
     with pytest.raises(TimedOut, match="could not be looked up within"):
         guard.connect("slow.example", 80)
@@ -336,7 +337,7 @@ def test_look_ups_that_hang_are_few() -> None:
 
     def hang(name: str) -> list[str]:
         begun.append(name)
-        hanging.wait(10)
+        hanging.wait(AMPLE)
         return [name]
 
     look_ups = LookUps(hang, at_once=2)

@@ -7,11 +7,12 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from waiting import AMPLE, wait_until
 
 from chyme.engines.guard.door import AT_ONCE, EACH, MOST_NONSENSE, Door
 from chyme.engines.guard.guard import Guard, dial
@@ -36,7 +37,7 @@ class Hall:
 
     def _dial(self, address: str, port: int, seconds: float) -> socket.socket:
         self.opening += 1
-        self.open.wait(10)
+        self.open.wait(AMPLE)
         return dial(address, port, seconds)
 
     def enter(self, seconds: float = 10.0) -> Knocking:
@@ -67,13 +68,6 @@ def open_files() -> int:
 
 def door_threads() -> int:
     return sum(thread.name.startswith("chyme-door") for thread in threading.enumerate())
-
-
-def wait_until(true: Callable[[], object], seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.005)
 
 
 def talks(hall: Hall, sock: socket.socket) -> bool:
@@ -278,7 +272,7 @@ def test_one_child_cannot_use_up_the_door(hall: Hall) -> None:
     assert door_threads() == EACH + 2
     hall.open.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(AMPLE)
     assert len(got) == 2 * EACH + 1
     for sock in got:
         sock.close()
@@ -308,7 +302,7 @@ def test_a_closed_door_answers_nobody_and_leaves_nothing(hall: Hall) -> None:
     threading.Timer(0.1, hall.open.set).start()
     hall.door.close()
     hall.door.close()
-    thread.join(5)
+    thread.join(AMPLE)
 
     assert door_threads() == 0
     assert "the guard did not answer" in str(told)

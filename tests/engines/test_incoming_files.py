@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from waiting import AMPLE
+
 from chyme.engines.incoming import Incoming
 
 
@@ -35,7 +37,7 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(AMPLE)
     incoming = Incoming(tmp_path)
     assert len(list(incoming.folder.iterdir())) == 1
     assert incoming.sweep() == 1

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from free_calls import FreeCalls
 from vision_server import Reply, fails, says, serving
+from waiting import AMPLE
 
 from chyme.engines.llm.kept import Kept
 from chyme.engines.llm.misfit import Misfit
@@ -151,11 +151,9 @@ def test_a_providers_fault_names_the_settings_of_this_model(
 
 def test_a_model_that_hangs_is_left_in_time_and_its_connection_closed() -> None:
     with serving([Reply(hang=True)]) as provider:
-        began = time.monotonic()
         with pytest.raises(TimedOut, match="llm_seconds"):
             ask(provider.url, seconds=0.5)
-        assert time.monotonic() - began < 5
-        assert provider.hung_up.wait(5)
+        assert provider.hung_up.wait(AMPLE)
 
 
 def test_nobody_there_is_a_network_failure() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import pytest
+from growth import grows_linearly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,13 +121,9 @@ def test_a_long_text_is_judged_by_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("piece", ["word ", "a@", "`", "https://", "[](", "x.", "長"])
-def test_five_megabytes_of_anything_are_judged_in_no_time(piece: str) -> None:
+def test_five_megabytes_of_anything_cost_no_more_than_their_length(piece: str) -> None:
     language_of(SENTENCES["en"])  # loads the model
-    text = piece * (5_000_000 // len(piece))
-    begun = time.process_time()
-    language_of(text)
-
-    assert time.process_time() - begun < 1
+    assert grows_linearly(lambda size: language_of(piece * (size // len(piece))), 5_000_000)
 
 
 @settings(max_examples=50)
@@ -150,5 +146,5 @@ def test_the_model_is_unpacked_without_writing_anything() -> None:
     asked = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); " + (
         f"from chyme.engines.language import language_of; print(language_of({SENTENCES['de']!r})[0])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=60)
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=300)
     assert (told.stdout, told.returncode) == ("de\n", 0), told.stderr

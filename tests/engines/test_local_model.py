@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from free_calls import FreeCalls
 from pydantic import BaseModel, Field
+from waiting import wait_until
 
 from chyme.engines.llm.ask import ask
 from chyme.engines.llm.local import LocalModel, LocalSettings, close_all, shared
@@ -85,12 +86,8 @@ def gone(pid: int) -> bool:
     return state == "Z"
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
+def until(true: Callable[[], bool]) -> bool:
+    wait_until(true)
     return True
 
 
@@ -139,7 +136,7 @@ def status_at(url: str, key: str | None) -> int:
     if "completion" in url or "tokenize" in url:
         request.data = json.dumps({"messages": [], "content": "x"}).encode()
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         with error:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, Field
+from waiting import AMPLE
 
 from chyme.engines.llm.local_process import ServerProcess
 from chyme.engines.llm.local_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
@@ -41,7 +42,7 @@ def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
             thread.start()
             time.sleep(0.01)
     for thread in threads:
-        thread.join(10)
+        thread.join(AMPLE)
     assert order == list(range(8))
 
 
@@ -58,7 +59,7 @@ def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> Non
         time.sleep(0.05)
     with turns.taken():
         order.append("again")
-    thread.join(10)
+    thread.join(AMPLE)
     assert order == ["other", "again"]
 
 
@@ -76,7 +77,7 @@ def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
             pass
         thread = threading.Thread(target=look)
         thread.start()
-        thread.join(10)
+        thread.join(AMPLE)
     look()
     assert got == [False, True], "the inner one does not give the turn away; the outer one does"
 
@@ -96,7 +97,7 @@ def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
         thread.start()
         time.sleep(0.05)
         turns.close()
-        thread.join(10)
+        thread.join(AMPLE)
     assert heard == ["chyme is shutting down; no model is asked any more"]
     with pytest.raises(ChymeError), turns.taken():
         pass
@@ -146,7 +147,7 @@ def test_who_knows_another_key_is_not_our_server(process: ServerProcess) -> None
 def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerProcess) -> None:
     def stranger(_path: str, _key: str | None) -> int:
         os.kill(process.pid, signal.SIGKILL)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + AMPLE
         while process.alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         return 200
@@ -218,7 +219,7 @@ def test_the_server_can_listen_and_nothing_else(tmp_path: Path) -> None:
             [sys.executable, "-c", CONFINED, str(target.getsockname()[1]), str(tmp_path / "file")],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=AMPLE,
             check=False,
         )
     confined, *could = told.stdout.splitlines()

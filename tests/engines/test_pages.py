@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from pathlib import Path
 
 import pytest
+from growth import grows_linearly
 from PIL import Image
+from waiting import wait_until
 
 from chyme.engines.converted import ConversionLimits
 from chyme.engines.extensions import DOCX, EPUB, ODT, PDF, PPTX
@@ -269,10 +270,8 @@ def test_damaged_fonts_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "evil", ["`a``a```a", "**a", "*a", "[", "<a", "|", "- ", "a", "___", "ש", "![", "\x00\x1b[", "🎉"]
 )
-def test_no_text_takes_long(evil: str) -> None:
-    before = time.process_time()
-    text_page(evil * 20_000, ALONE)
-    assert time.process_time() - before < 3
+def test_no_text_costs_more_than_its_length(evil: str) -> None:
+    assert grows_linearly(lambda count: text_page(evil * count, ALONE), 20_000)
 
 
 def fake_office(folder: Path, behaviour: str, user: str = f"{os.getuid()}_") -> Path:
@@ -351,11 +350,11 @@ def test_a_document_that_hangs_costs_its_own_time_only(tmp_path: Path) -> None:
     behaviour = (
         "def convert(told):\n    time.sleep(60) if b'hang' in open(told[-1], 'rb').read() else made(told)\nlisten()"
     )
-    office = Office(fake_office(tmp_path, behaviour), PageLimits(office_seconds=0.3))
+    office = Office(fake_office(tmp_path, behaviour), PageLimits(office_seconds=3.0))
     try:
         assert office.pdf(b"fine", "docx")
         hung = office.pid
-        with pytest.raises(OfficeFailed, match=r"longer than 0\.3 seconds"):
+        with pytest.raises(OfficeFailed, match=r"longer than 3 seconds"):
             office.pdf(b"hang", "docx")
         assert hung is not None
         assert not Path(f"/proc/{hung}").exists()
@@ -450,9 +449,7 @@ def test_the_folder_goes_even_when_its_owner_is_killed() -> None:
         folder = Path(owner.stdout.readline().strip())
         assert folder.is_dir()
         os.kill(owner.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: not folder.exists())
     assert not folder.exists()
 
 

@@ -6,7 +6,6 @@ import io
 import struct
 import subprocess
 import sys
-import time
 import tracemalloc
 import zipfile
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from growth import grows_linearly
 
 from chyme.digester import StaysHome
 from chyme.engines.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
@@ -155,9 +155,11 @@ def test_the_words_of_a_packet_are_found_and_a_hostile_one_costs_no_more_than_it
 
     words = b"<dc:subject>\n<rdf:Bag><rdf:li>flat</rdf:li> <rdf:li>rent</rdf:li></rdf:Bag>\n</dc:subject>"
     assert with_packet(words).keywords == ("flat", "rent")
-    began = time.perf_counter()
-    assert with_packet(b"<dc:subject><rdf:Bag>" * 12_000).keywords == ()
-    assert time.perf_counter() - began < 1.0
+
+    def read(count: int) -> None:
+        assert with_packet(b"<dc:subject><rdf:Bag>" * count).keywords == ()
+
+    assert grows_linearly(read, 12_000)
 
 
 def blank_pdf() -> bytes:

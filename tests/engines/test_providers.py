@@ -35,6 +35,7 @@ from other_protocols import (
     google_says,
 )
 from pydantic import BaseModel
+from waiting import AMPLE
 
 from chyme.engines.llm.ask import ask
 from chyme.engines.llm.misfit import Misfit
@@ -303,7 +304,7 @@ def test_one_that_takes_too_long_is_left_in_time_and_sees_us_go(way: str, answer
     with ModelServer([answer]) as server:
         with pytest.raises(TimedOut, match=r"within 0\.6 seconds; llm_seconds"):
             asked(server, way, calls, seconds=0.6)
-        assert server.requests[0].hung_up.wait(5)
+        assert server.requests[0].hung_up.wait(AMPLE)
     (end,) = calls.ends
     assert (end.outcome, end.reply) == ("cancelled", None)
     assert 0.3 < end.seconds < 5

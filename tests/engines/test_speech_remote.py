@@ -8,7 +8,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from free_calls import FreeCalls
 from speech_server import OPENAI, TEXT, WHISPER_CPP, Reply, Service, fails, says, serving
+from waiting import AMPLE
 
 from chyme.engines.speech.activity import Span
 from chyme.engines.speech.endpoint import SpeechEndpoint
@@ -269,20 +269,15 @@ def test_nobody_there_is_a_matter_of_the_network(scratch: Path) -> None:
 @pytest.mark.parametrize("reply", [Reply(hang=True), Reply(drip=True)])
 def test_a_service_that_hangs_or_goes_on_for_ever_is_left_in_time(reply: Reply, scratch: Path) -> None:
     with serving([reply]) as service:
-        began = time.monotonic()
         with pytest.raises(TimedOut, match="speech_request_seconds"):
             heard(service, scratch, seconds=0.5)
-        assert time.monotonic() - began < 5
-        assert reply.drip or service.hung_up.wait(5)
+        assert reply.drip or service.hung_up.wait(AMPLE)
 
 
 def test_asking_in_a_simpler_way_does_not_get_more_time(scratch: Path) -> None:
-    with serving([NO_VERBOSE, Reply(hang=True)]) as service:
-        began = time.monotonic()
-        with pytest.raises(TimedOut):
-            heard(service, scratch, seconds=0.7)
-        assert time.monotonic() - began < 5
-        assert len(service.sent) == 2
+    late = [replace(reply, late=1.0) for reply in (NO_VERBOSE, says(TEXT))]
+    with serving(late) as service, pytest.raises(TimedOut):  # the second is in time for a request of its own
+        heard(service, scratch, seconds=1.8)
 
 
 def test_the_key_is_in_no_message_no_log_and_no_repr(scratch: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -490,15 +485,13 @@ def test_a_trap_in_the_folder_is_not_followed(scratch: Path, tmp_path: Path) -> 
 
 def test_all_requests_together_have_their_time_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
     laid(tmp_path, *(([Span(at, at + 6.0)], [Span(at, at + 5.0)]) for at in range(0, 48, 8)))
-    with serving([replace(says(OPENAI), late=0.3)]) as service:
-        began = time.monotonic()
+    with serving([replace(says(OPENAI), late=0.6)]) as service:
         with pytest.raises(TimedOut, match="speech_request_seconds"):
-            heard(service, tmp_path, seconds=1.0)
-        assert time.monotonic() - began < 2.5
+            heard(service, tmp_path, seconds=2.0)
         kept = len(list(tmp_path.glob("answer-*")))
         assert 1 <= kept <= 3
         asked = len(service.sent)
-        heard(service, tmp_path, seconds=20.0)
+        heard(service, tmp_path, seconds=AMPLE)
         assert len(service.sent) == asked + 6 - kept
     assert SpeechEndpoint("u", "m", seconds=600).seconds_for(0.0) == 600.0
     assert SpeechEndpoint("u", "m", seconds=600).seconds_for(4000.0) == 6600.0

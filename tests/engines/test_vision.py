@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from free_calls import FreeCalls
 from PIL import Image
 from vision_server import CAPTION, OBJECTS, Reply, fails, says, serving
+from waiting import AMPLE
 
 from chyme.engines.llm.settings import VisionSettings
 from chyme.engines.llm.vision import caption_of, objects_in, size_of
@@ -129,28 +129,20 @@ def test_retry_after_reaches_the_error() -> None:
 
 def test_a_model_that_hangs_is_left_in_time_and_its_connection_closed() -> None:
     with serving([Reply(hang=True)]) as provider:
-        began = time.monotonic()
         with pytest.raises(TimedOut, match="vision_seconds"):
             objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=0.5))
-        assert time.monotonic() - began < 5
-        assert provider.hung_up.wait(5)
+        assert provider.hung_up.wait(AMPLE)
 
 
 def test_a_model_that_goes_on_for_ever_is_left_in_time() -> None:
-    with serving([Reply(headers=JSON, drip=True)]) as provider:
-        began = time.monotonic()
-        with pytest.raises(TimedOut):
-            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
-        assert time.monotonic() - began < 5
+    with serving([Reply(headers=JSON, drip=True)]) as provider, pytest.raises(TimedOut):
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
 
 
 def test_asking_again_does_not_get_more_time() -> None:
-    with serving([says({"objects": 7}), Reply(hang=True)]) as provider:
-        began = time.monotonic()
-        with pytest.raises(TimedOut):
-            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
-        assert time.monotonic() - began < 5
-        assert len(provider.asked) == 2
+    late = [replace(reply, late=1.0) for reply in (says({"objects": 7}), says(OBJECTS))]
+    with serving(late) as provider, pytest.raises(TimedOut):  # the second is in time for a question of its own
+        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.8))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

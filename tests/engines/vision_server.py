@@ -37,6 +37,7 @@ class Reply:
     hang: bool = False  # never answers; ends when the client hangs up
     cut: bool = False  # closes the connection in the middle of the answer
     drip: bool = False  # sends a byte now and then, for ever
+    late: float = 0.0  # seconds it takes
 
 
 @dataclass
@@ -128,6 +129,7 @@ def _handler(provider: Provider) -> Callable[..., BaseHTTPRequestHandler]:
             scripted = provider.script[min(len(provider.asked), len(provider.script) - 1)]
             provider.asked.append(Asked(self.path, dict(self.headers.items()), json.loads(data)))
             reply = scripted if isinstance(scripted, Reply) else scripted(provider.asked[-1])
+            time.sleep(reply.late)
             if reply.hang:
                 self.connection.settimeout(30)
                 if self.connection.recv(1) == b"":

@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 from running_chyme import SAMPLES, RunningChyme
+from waiting import AMPLE
 
 pytestmark = pytest.mark.slow
 
@@ -278,7 +279,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(chyme: RunningCh
     process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in (hello, *calls)))
     process.stdin.flush()
     lines = [process.stdout.readline(), process.stdout.readline()]
-    rest, _ = process.communicate(timeout=30)
+    rest, _ = process.communicate(timeout=AMPLE)
     answers = [json.loads(line) for line in [*lines, *rest.splitlines()]]
     assert process.returncode == 0
     assert [answer["id"] for answer in answers] == [1, 2]

@@ -63,14 +63,22 @@ class EveryVector:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self.note: str | None = None
+        self.against: tuple[int, float] | None = None  # a file, and by how much others come nearer and it does not
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         rows = {id_: blob for id_, _, blob in vectors.since(self._db, embedder.id, 0, 100_000)}
         found = [
-            Match(id_, file_id, sum(a * b for a, b in zip(vector, _numbers(rows[id_]), strict=True)))
+            Match(id_, file_id, self._cosine(vector, rows[id_], file_id))
             for id_, file_id in vectors.visible(self._db, list(rows), where).items()
         ]
         return sorted(found, key=lambda match: (-match.score, match.passage_id))[:count]
+
+    def _cosine(self, vector: Sequence[float], blob: bytes, file_id: int) -> float:
+        cosine = sum(a * b for a, b in zip(vector, _numbers(blob), strict=True))
+        if self.against is None:
+            return cosine
+        disfavoured, shift = self.against
+        return cosine - shift if file_id == disfavoured else cosine + shift
 
     def meaning_note(self, embedder: Embedder) -> str | None:
         return self.note

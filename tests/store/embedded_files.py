@@ -39,14 +39,16 @@ def add_digest(
     status: str = "completed",
     digester: str = "search-semantic",
     content: str | None = None,
+    embedder: str | None = None,
 ) -> None:
     db.execute(
         """
-        INSERT INTO digests (id, file_id, file_path, digester, status, settled, content, created_at, updated_at)
-        SELECT id || :digester, id, path, :digester, :status, :status = 'completed', :content, 'now', 'now'
+        INSERT INTO digests (id, file_id, file_path, digester, status, settled, content, embedder, created_at,
+                             updated_at)
+        SELECT id || :digester, id, path, :digester, :status, :status = 'completed', :content, :embedder, 'now', 'now'
           FROM files WHERE id = :file
         """,
-        {"file": file_id, "digester": digester, "status": status, "content": content},
+        {"file": file_id, "digester": digester, "status": status, "content": content, "embedder": embedder},
     )
 
 

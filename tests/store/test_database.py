@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from embedded_files import add_file
 
 from chyme.errors import VaultError
 from chyme.store.database import FILE_NAME, Database, _apply, connect, file_system_of, migrations
@@ -126,3 +127,35 @@ def test_what_is_due_is_found_by_index_however_many_digests_there_are(tmp_path: 
     told = " ".join(row[3] for row in plan)
     assert "digests_todo" in told and "TEMP B-TREE" not in told
     database.close()
+
+
+def test_what_search_found_nothing_in_is_null_in_older_vaults_too(tmp_path: Path) -> None:
+    db = connect(tmp_path / FILE_NAME)
+    for number, name, script in migrations():
+        if number < 10:
+            _apply(db, number, name, script)
+    file = add_file(db, "a")
+    contents = {
+        "search-keyword": '{"indexed": true, "passages": 0, "words": 0, "sources": []}',
+        "search-semantic": '{"indexed": false, "passages": 0, "sources": [], "text_hash": "x", "model": "small"}',
+        "tags": '{"passages": 0, "model": "small"}',
+    }
+    for name, content in contents.items():
+        db.execute(
+            """
+            INSERT INTO digests (id, file_id, file_path, digester, status, settled, content, content_hash, created_at,
+                                 updated_at)
+            VALUES (:name, :file, 'a', :name, 'completed', 1, :content, 'h', 'now', 'now')
+            """,
+            {"file": file, "name": name, "content": content},
+        )
+    db.close()
+
+    Database(tmp_path).close()
+    db = connect(tmp_path / FILE_NAME)
+    assert db.execute("SELECT digester, content, content_hash, embedder FROM digests ORDER BY digester").fetchall() == [
+        ("search-keyword", None, None, None),
+        ("search-semantic", None, None, "small"),
+        ("tags", contents["tags"], "h", None),
+    ]
+    db.close()

@@ -111,7 +111,8 @@ def test_a_forgotten_embedder_never_lends_its_id_to_another(db: sqlite3.Connecti
 
 def read_by(db: sqlite3.Connection, name: str, model: str, passages: int = 0, status: str = "completed") -> int:
     file = add_file(db, name)
-    add_digest(db, file, status, content=json.dumps({"passages": passages, "model": model}))
+    content = json.dumps({"passages": passages, "model": model}) if passages else None
+    add_digest(db, file, status, content=content, embedder=model)
     return file
 
 

@@ -70,6 +70,20 @@ def matching(db: sqlite3.Connection, word: str) -> list[int]:
     return [file_id for (file_id,) in rows]
 
 
+def test_what_stays_the_same_keeps_its_row_and_its_entry(db: sqlite3.Connection) -> None:
+    file_id = add_file(db, "a")
+    write(db, file_id, "apple", "東京都", "pear")
+    write(db, add_file(db, "b"), "plum")  # so that a row that is written again has another id
+    before = {text.text: id_ for id_, text in passages.of_file(db, file_id, KEYWORD)}
+    write(db, file_id, "apple", "東京都", "quince", "pear")
+
+    after = {text.text: id_ for id_, text in passages.of_file(db, file_id, KEYWORD)}
+    assert list(after) == ["apple", "東京都", "quince", "pear"]
+    assert {text for text, id_ in after.items() if before.get(text) == id_} == {"apple", "東京都"}
+    assert matching(db, "pear") == matching(db, "apple") == [file_id]
+    assert passages.check(db) == []
+
+
 def test_what_is_replaced_is_no_longer_found(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple", "東京都")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from waiting import AMPLE
 
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.store.database import connect
@@ -51,10 +52,10 @@ def held(writer: Writer) -> threading.Event:
 
     def wait(_db: sqlite3.Connection) -> None:
         busy.set()
-        free.wait(10)
+        free.wait(AMPLE)
 
     threading.Thread(target=lambda: writer.write(wait)).start()
-    busy.wait(10)
+    busy.wait(AMPLE)
     return free
 
 
@@ -118,7 +119,7 @@ def test_another_process_with_the_lock_is_waited_for(writer: Writer, path: Path)
         assert not answer.done()
         other.execute("COMMIT")
         other.close()
-        assert answer.result(10) == 1
+        assert answer.result(AMPLE) == 1
 
 
 def test_closing_finishes_what_was_asked_and_refuses_the_rest(path: Path) -> None:
@@ -130,8 +131,8 @@ def test_closing_finishes_what_was_asked_and_refuses_the_rest(path: Path) -> Non
             pass
         closing = pool.submit(writer.close)
         free.set()
-        assert asked.result(10) == 1
-        closing.result(10)
+        assert asked.result(AMPLE) == 1
+        closing.result(AMPLE)
     assert stored(path) == [7]
     with pytest.raises(VaultError, match="closed"):
         writer.write(add(8))

@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 from watching import Folder, until
 
 from chyme.coordinator import Handled
@@ -16,16 +17,21 @@ from chyme.watcher.examine import examine
 
 def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Folder) -> None:
     path = live.root / "growing.txt"
+    longest, written = 0.0, time.monotonic()
     with path.open("a") as stream:
         for number in range(12):
+            longest, written = max(longest, time.monotonic() - written), time.monotonic()
             stream.write(f"line {number}\n")
             stream.flush()
             time.sleep(0.1)
-            assert live.paths() == []
-    last = time.monotonic()
+            known = live.paths()
+            longest = max(longest, time.monotonic() - written)
+            if longest > 0.3:
+                pytest.skip(f"this machine is too busy to write every 0.1 seconds: a pause of {longest:.1f} seconds")
+            assert known == []
     until(lambda: live.paths() == ["growing.txt"])
 
-    assert time.monotonic() - last > 0.3
+    assert time.monotonic() - written > 0.4
     assert live.digest() == 1
     assert live.keeper.given == [path.read_bytes()]
     assert live.file("growing.txt").generation == 1

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from waiting import wait_until
+
 from chyme.coordinator import Coordinator, Intake, Rules
 from chyme.coordinator.coordinator import Allowance
 from chyme.decide.judge import Policy
@@ -169,9 +171,4 @@ class Folder:
         self.now += timedelta(days=days)
 
 
-def until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    """Wait for something that other threads bring about."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
+until = wait_until

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message
 from two_vaults import answers_of, two_vaults
 
 from chyme.app.house import House
-from chyme.web.bodies import LARGEST
+from chyme.web.bodies import LARGEST, HeldBodies
 
 PIECE = b" " * (1 << 20)
 TOO_MUCH = [PIECE] * (3 * LARGEST // len(PIECE))
@@ -84,3 +85,21 @@ def test_the_longest_note_comes_in_however_it_is_spelled(house: House) -> None:
     note = json.dumps({"text": "\u00e4" * 5_000_000}).encode()
     pieces = [note[start : start + len(PIECE)] for start in range(0, len(note), len(PIECE))]
     assert sent(answers_of(house), "/v/photos/api/notes", pieces, whole=True) == (201, len(note))
+
+
+def test_bodies_of_many_requests_together_are_bounded_and_counted_no_longer_than_their_requests() -> None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"12345678", "more_body": True}
+
+    async def take() -> None:
+        bodies = HeldBodies(most=20)
+        with bodies.count(receive) as first:
+            await first()
+            with bodies.count(receive) as second:
+                await second()
+                with pytest.raises(HTTPException) as refused:
+                    await second()
+                assert refused.value.status_code == 503
+            await first()
+
+    asyncio.run(take())

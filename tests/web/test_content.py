@@ -98,7 +98,6 @@ def test_what_could_run_is_only_ever_saved_and_never_as_what_it_is(
         ("script.js", b"alert(1)", "text/plain; charset=utf-8"),
         ("style.css", b"a {}", "text/plain; charset=utf-8"),
         ("data.json", b"{}", "text/plain; charset=utf-8"),
-        ("a.pdf", (SAMPLES / "contract.pdf").read_bytes(), "application/pdf"),
     ],
 )
 def test_what_is_safe_is_shown_as_one_of_a_short_list_of_types(
@@ -110,6 +109,18 @@ def test_what_is_safe_is_shown_as_one_of_a_short_list_of_types(
     assert answer.headers["content-disposition"].startswith("inline;")
     saved = http.get(at(path), params={"download": "true"})
     assert saved.headers["content-disposition"].startswith("attachment;") and is_harmless(saved.headers)
+
+
+def test_a_pdf_is_only_saved_for_its_scripts_would_run_in_the_viewer(app: App, http: TestClient) -> None:
+    data = (SAMPLES / "contract.pdf").read_bytes()
+    path = put(app, "a.html", data).path
+    for asked in ({}, {"download": "true"}, {"download": "false"}):
+        answer = http.get(at(path), params=asked)
+        assert (answer.headers["content-type"], answer.content) == ("application/pdf", data)
+        assert answer.headers["content-disposition"].startswith("attachment;") and is_harmless(answer.headers)
+    part = http.get(at(path), headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"%PDF")
+    assert part.headers["content-disposition"].startswith("attachment;")
 
 
 @pytest.fixture

@@ -7,15 +7,19 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, two_vaults
+from waiting import AMPLE
 
 from chyme.app.house import House
 from chyme.doors import Right
+from chyme.doors.doors import WRONG_PASSWORDS, WRONG_TOKENS
+from chyme.doors.waits import Waits
 from chyme.settings import Settings
 from chyme.web.door import Addresses, Door
 from chyme.web.house import house_api
@@ -215,7 +219,13 @@ def test_a_token_opens_what_it_was_made_for(house: House) -> None:
         assert http.get("/api/vaults", headers=[(b"Authorization", odd.encode("latin-1"))]).status_code == 401, odd
 
 
+def stopped() -> datetime:
+    """A clock by which no wait passes while the machine is slow."""
+    return datetime(2026, 4, 3, tzinfo=UTC)
+
+
 def test_who_guesses_tokens_has_to_wait(house: House) -> None:
+    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
     house.doors.keys.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
@@ -228,6 +238,7 @@ def test_who_guesses_tokens_has_to_wait(house: House) -> None:
 
 
 def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) -> None:
+    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
     right = house.doors.keys.add("ci", Right.READ).secret
     http = stranger(answers_of(house))
     for number in range(25):
@@ -240,6 +251,7 @@ def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) ->
 def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="chyme.example", trusted_proxies="10.0.0.1")) as house:
         add_people(house)
+        house.doors.wrong_passwords = Waits(WRONG_PASSWORDS, stopped)
         answers = answers_of(house)
         stranger_ = stranger(answers, "http://chyme.example", peer="203.0.113.9")
         proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
@@ -328,11 +340,11 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: House) -> None:
             "headers": [(b"host", b"localhost"), (b"cookie", f"chyme_session={session.secret}".encode())],
         }
         task = asyncio.ensure_future(answers(scope, receive, send))  # type: ignore[arg-type]
-        await asyncio.wait_for(hearing.wait(), 20)
+        await asyncio.wait_for(hearing.wait(), AMPLE)
         house.doors.accounts.revoke("bob", (house.identities["photos"], "photos"))
         await asyncio.to_thread((house.vaults["photos"].vault.root / "new.txt").write_text, "new")
         await asyncio.to_thread(house.vaults["photos"].scan_and_settle)
-        await asyncio.wait_for(task, 30)
+        await asyncio.wait_for(task, AMPLE)
 
     asyncio.run(listen())
     assert sent[0]["status"] == 200

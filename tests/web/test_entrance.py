@@ -87,7 +87,8 @@ def test_wrong_names_and_wrong_passwords_are_told_apart_by_nothing(answers: ASGI
     assert told[0][0] == 401 and "do not belong together" in told[0][1]
 
 
-def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(answers: ASGIApp) -> None:
+def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: House, answers: ASGIApp) -> None:
+    house.doors.wrong_passwords = Waits(5, Clock())  # no wait passes while the machine is slow
     http = stranger(answers)
     codes = [http.post("/login", data={"name": "ada", "password": f"no {n}"}).status_code for n in range(5)]
     assert codes == [401] * 5
@@ -204,7 +205,8 @@ def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
     assert program.get("/api/vaults").status_code == 200
 
 
-def test_somebody_at_an_open_screen_cannot_guess_the_password_either(answers: ASGIApp) -> None:
+def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: House, answers: ASGIApp) -> None:
+    house.doors.wrong_passwords = Waits(5, Clock())
     http = sign_in(stranger(answers), "ada")
     form = {"current": "wrong", "password": NEW, "again": NEW}
     codes = [http.post("/account/password", data=form, headers=ORIGIN).status_code for _ in range(6)]

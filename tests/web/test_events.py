@@ -11,6 +11,7 @@ import pytest
 from described_vault import put
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message
+from waiting import AMPLE
 
 from chyme.app import App, open_app
 from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE
@@ -72,7 +73,7 @@ class Client:
     def go(self) -> None:
         self._gone.set()
 
-    async def until(self, true: Callable[[], object], seconds: float = 15.0) -> None:
+    async def until(self, true: Callable[[], object], seconds: float = AMPLE) -> None:
         async with asyncio.timeout(seconds):
             while not true():
                 await asyncio.sleep(0.02)
@@ -214,7 +215,7 @@ def test_who_does_not_read_at_all_is_let_go_when_the_server_ends(app: App) -> No
         task = asyncio.ensure_future(EventStream(app.broadcast, None)({"type": "http"}, receive, stuck))
         await asyncio.sleep(0.3)
         app.broadcast.stop()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(AMPLE):
             await task
         assert app.broadcast.listeners == 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from html.parser import HTMLParser
 from sqlite3 import Connection
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from urllib.parse import quote
 import pytest
 from described_vault import classify, complete, named, put
 from fastapi.testclient import TestClient
+from growth import grows_linearly
 
 from chyme.app import App
 from chyme.model import Artifact, Place, Status
@@ -133,10 +133,11 @@ def test_a_long_text_is_shown_in_part_and_where_it_was_found(app: App, http: Tes
     ["a" * 5_000_000, "[" * 300_000, "> " * 100_000 + "x", "- " * 100_000, "*a **a " * 40_000, "|a" * 200_000],
 )
 def test_a_hostile_text_does_not_hold_the_page_up(app: App, http: TestClient, hostile: str) -> None:
-    put(app, "bad.md", hostile)
-    begun = time.process_time()
-    assert http.get("/file/bad.md").status_code == 200
-    assert time.process_time() - begun < 10  # a second or two; on a busy machine more
+    def shown(size: int) -> None:
+        put(app, f"bad {size}.md", hostile[:size])
+        assert http.get(f"/file/bad%20{size}.md").status_code == 200
+
+    assert grows_linearly(shown, len(hostile))
 
 
 def test_a_table_is_shown_as_one_and_its_found_row_marked(app: App, http: TestClient) -> None:
@@ -269,24 +270,6 @@ def test_text_read_in_a_picture_labels_its_boxes_and_no_more(app: App, http: Tes
     boxes = [one for _, one in Elements(html).found if one.get("class") in ("box", "box-found")]
     assert [one.get("aria-label") for one in boxes] == [text, None] and boxes[1]["id"] == "found"
     assert {float(str(one["x"])) for one in boxes} == {100.0}
-
-
-def test_a_picture_that_cannot_be_read_is_red_and_is_read_again(app: App, http: TestClient) -> None:
-    file = put(app, "bad.jpg", b"\xff\xd8\xff\xe0broken")
-    reason = "bad.jpg: cannot be decoded; open it elsewhere"
-
-    def fail(db: Connection) -> None:
-        db.execute("UPDATE documents SET state = 'needs-classification', reason = ?", (reason,))
-        db.execute(
-            "UPDATE digests SET status = 'failed', settled = 1, error = ?, error_category = 'validation' "
-            "WHERE file_id = ? AND digester = 'image-preview'",
-            (reason, file.id),
-        )
-
-    app.database.write(fail)
-    told = looked_at(http, "/file/bad.jpg").split('data-part="state"')[1].split('class="file-columns"')[0]
-    assert "notice-red" in told and "This file cannot be read.</strong> Cannot be decoded." in told
-    assert "Retry processing<" in told
 
 
 def test_whoever_looks_at_a_file_that_goes_is_told_where_its_content_is(app: App, http: TestClient) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 from contextlib import closing
 
+from waiting import AMPLE
+
 from chyme.web.server import listener_at
 
 
 def test_who_comes_before_anybody_answers_is_not_refused() -> None:
     with closing(listener_at("127.0.0.1", 0)) as listener:
         at = listener.getsockname()
-        socket.create_connection(at, timeout=10).close()
+        socket.create_connection(at, timeout=AMPLE).close()

@@ -249,6 +249,28 @@ def test_a_hit_leads_to_its_place_with_the_words_to_mark(app: App, http: TestCli
     assert (link["href"] or "").startswith("/file/note.txt?") and "q=note" in (link["href"] or "")
 
 
+def test_a_word_that_stands_nowhere_is_told_with_the_way_back(app: App, http: TestClient) -> None:
+    put(app, "contact.txt", "a contact of the harbour")
+    app.searching.prepare()
+    page = seen(http, "/?q=harbour+contract")
+    assert "Nothing has contract; showing contact." in page.text and paths(page) == ["contact.txt"]
+    (back,) = [one["href"] or "" for one in page.all("a") if (one.get("href") or "").endswith("q=harbour+%2Bcontract")]
+    typed = seen(http, back)
+    assert "showing" not in typed.text
+    told = http.get("/api/search", params={"q": "contract"}).json()
+    assert (told["corrected"], told["suggested"]) == ({"contract": "contact"}, {})
+    told = http.get("/api/search", params={"q": "contract", "as_typed": "true"}).json()
+    assert (told["corrected"], told["hits"]) == ({}, [])
+
+
+def test_a_word_that_may_be_meant_is_offered(app: App, http: TestClient) -> None:
+    put(app, "contest.txt", "nothing")
+    app.searching.prepare()
+    page = seen(http, "/?q=content")
+    assert "Nothing has content. Did you mean contest?" in page.text and paths(page) == []
+    assert any((one.get("href") or "").endswith("?q=contest") for one in page.all("a"))
+
+
 def test_folders_are_counted_by_what_passes_the_filters(app: App, http: TestClient) -> None:
     for path in ("work/in/a.txt", "work/in/b.txt", "work/out/c.txt", "home/d.txt", "e.txt"):
         put(app, path)

@@ -18,6 +18,7 @@ from chyme.app.opened import App
 from chyme.app.trash import FOLDER as TRASH
 from chyme.app.workplace import workplace
 from chyme.engines.private_files import FILE_NAME as PRIVATE
+from chyme.engines.private_modes import FILE_MODE
 from chyme.engines.vault import STATE
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
@@ -189,7 +190,8 @@ class _Gathered:
             before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
                 return
-            whole = self.writer.add(name, stream, before.st_size, before.st_mtime, before.st_mode & 0o777)
+            mode = before.st_mode & 0o777 if name.startswith(FILE_PART) else FILE_MODE
+            whole = self.writer.add(name, stream, before.st_size, before.st_mtime, mode)
             after = os.fstat(descriptor)
         if not whole or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             self.changed.append(name)

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 from chyme.app.page_cache import PageCache
+from chyme.decide.boxes import mended
+from chyme.decide.page_words import spans_of
 from chyme.engines.children.runner import NOBODY, Family, Runner
 from chyme.engines.children.task import Task
 from chyme.engines.extensions import PDF
 from chyme.engines.pages.one_page import ENTRY, NAME, PICTURE, WANTED
+from chyme.engines.pages.word_boxes import CHARACTERS
+from chyme.engines.pages.word_boxes import MOST as MOST_BOXES
 from chyme.engines.vault import Vault, stamp_of
 from chyme.errors import ChildCrashed, ChymeError, DigestError, UsageError
-from chyme.model import File, Limits, Output, Upstream
-from chyme.store import documents, files
+from chyme.model import Box, File, Limits, Output, Upstream
+from chyme.store import digests, documents, files, places
 from chyme.store.database import Database
 
 WIDTHS = (400, 800, 1200, 1600)
 LAST_PAGE = 1_000_000
 FOLDER = "pages"
 FAMILY = "drawing"
+TEXT = "doc-to-markdown"  # whose lines have boxes where a page was read from its picture
 SECONDS = 30.0
 IDLE = 60.0
 WAITING = 8  # people who may wait for a page at the same time, in all vaults of a server together
@@ -95,18 +101,54 @@ class Drawing:
         if width not in WIDTHS:
             raise UsageError(f"{width} is no width; choose one of: {', '.join(map(str, WIDTHS))}")
         file = self._pdf(path, page)
-        try:
-            opened = self._vault.open(file)
-        except (OSError, ValueError) as error:
-            raise NoSuchPage(f"{path}: is not there any more") from error
-        try:
+        with self._opened(file) as opened:
             fixed = stamp_of(os.fstat(opened)) == file.stamp
             if not fixed:  # it has changed since it was looked at; its hash is that of another content
                 return Drawn(self._in_turn((f"changed {path}", page, width), file, opened), False)
             key = (file.hash, page, width)
             return Drawn(self._cache.known(*key) or self._in_turn(key, file, opened), True)
+
+    def word_boxes(self, path: str, page: int, question: str) -> list[Box]:
+        """Where the words of a question stand on a page, line by line; empty when that cannot be told.
+
+        By the text layer of the PDF, else by the lines that were read from the picture of the page.
+        """
+        file = self._pdf(path, page)
+        key = (f"words {file.hash}", page, 0)
+        with self._guard:
+            if time.monotonic() < self._failed.get(key[:2], (0.0, ""))[0]:
+                return []
+        with self._opened(file) as opened:
+            if not _places.acquire(blocking=False):
+                raise TooBusy("many pages are being drawn already; ask again in a moment")
+            try:
+                text = _read_words(self._run(file, opened, {"page": page, "spans": []})).text
+                spans = spans_of(text, question)
+                found = _read_words(self._run(file, opened, {"page": page, "spans": spans})).boxes if spans else []
+            except DigestError as error:
+                self._give_up(key, str(error))
+                return []
+            finally:
+                _places.release()
+        return found or self._recognised(file, page, question)
+
+    @contextlib.contextmanager
+    def _opened(self, file: File) -> Iterator[int]:
+        try:
+            opened = self._vault.open(file)
+        except (OSError, ValueError) as error:
+            raise NoSuchPage(f"{file.path}: is not there any more") from error
+        try:
+            yield opened
         finally:
             os.close(opened)
+
+    def _recognised(self, file: File, page: int, question: str) -> list[Box]:
+        """Lines of a scanned page that have the words."""
+        db = self._database.read()
+        lines = [one for one in places.of_digest(db, file.id, TEXT) if one.page == page and one.box is not None]
+        text = digests.content(db, file.id, TEXT) if lines else None
+        return [line.box for line in lines if line.box and text and spans_of(text[line.start : line.end], question)]
 
     def forget_gone(self) -> None:
         """Pages of files that were purged leave nothing behind."""
@@ -189,12 +231,13 @@ class Drawing:
 
     def _asked(self, key: _Key, file: File, opened: int) -> bytes:
         _, page, width = key
-        runner, scratch = self._started()
-        wanted = Upstream(WANTED, json.dumps({"page": page, "width": width}))
-        task = Task(NAME, file, opened, (wanted,), Path(scratch))
-        limits = Limits(self._seconds, self._seconds, self._memory_bytes)
         self.drawings += 1
-        return _read(file.path, page, runner.run(task, FAMILY, limits))
+        return _read(file.path, page, self._run(file, opened, {"page": page, "width": width}))
+
+    def _run(self, file: File, opened: int, wanted: Mapping[str, object]) -> Sequence[Output]:
+        runner, scratch = self._started()
+        task = Task(NAME, file, opened, (Upstream(WANTED, json.dumps(wanted)),), Path(scratch))
+        return runner.run(task, FAMILY, Limits(self._seconds, self._seconds, self._memory_bytes))
 
     def _started(self) -> tuple[Runner, str]:
         with self._guard:
@@ -221,6 +264,23 @@ def _read(path: str, page: int, outputs: Sequence[Output]) -> bytes:
     if not found[0].startswith(JPEG):
         raise ChildCrashed("the child gave something that is no picture")
     return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    text: str
+    boxes: list[Box]
+
+
+def _read_words(outputs: Sequence[Output]) -> _Words:
+    """What the child told. It may have become anything, so it is looked at."""
+    try:
+        told = json.loads((outputs[0].content if outputs else None) or "{}")
+        found = [mended([float(edge) for edge in box]) for box in told.get("boxes", ())[:MOST_BOXES]]
+        text = str(told.get("text", ""))[:CHARACTERS]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ChildCrashed("the child gave something that are no words of a page") from error
+    return _Words(text, [box for box in found if box is not None])
 
 
 def _beyond(path: str, page: int, pages: int | None) -> NoSuchPage:

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +18,7 @@ from chyme.app.opened import App
 from chyme.app.reading import joined, texts_of
 from chyme.decide.export_names import ARTIFACTS, DATA, TEXT, exported
 from chyme.decide.spreadsheets import defused
+from chyme.engines.private_modes import make_private_folder, tighten_file, write_private
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.people import as_json as person_json
@@ -115,12 +117,10 @@ def _place_for(app: App, folder: Path) -> Path:
     if target.is_dir() and not (target / MARK).is_file() and any(target.iterdir()):
         raise UsageError(f"{folder}: is not empty, and no earlier export; choose a new folder")
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        (target / MARK).write_text(
-            json.dumps({"chyme": __version__, "vault": app.vault.root.name, "exported_at": iso(now())}, indent=1)
-            + "\n",
-            encoding="utf-8",
-        )
+        make_private_folder(target)
+        told = {"chyme": __version__, "vault": app.vault.root.name, "exported_at": iso(now())}
+        with write_private(target / MARK) as stream:
+            stream.write((json.dumps(told, indent=1) + "\n").encode())
     except OSError as error:
         raise VaultError(f"{folder}: cannot be written ({error.strerror})") from error
     return target
@@ -173,18 +173,19 @@ class _Export:
             models = [asdict(one) for one in self._app.spending.accounts("model", EVER)]
             self._put(SPEND, _json({"by_day": days, "by_model": models}))
 
-    def _partial(self) -> IO[bytes]:
-        return (self._folder / PARTIAL).open("wb")
+    def _partial(self) -> AbstractContextManager[IO[bytes]]:
+        return write_private(self._folder / PARTIAL)
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file whole or not at all; one that says the same already is left alone."""
         target = self._folder / name
         parent = target.parent
-        parent.mkdir(parents=True, exist_ok=True)
         if os.path.realpath(parent) != os.fspath(parent):
             raise UsageError(f"{parent}: is a link that leads elsewhere; remove it and export again")
+        make_private_folder(parent)
         try:
             if target.stat().st_size == len(data) and not target.is_symlink() and target.read_bytes() == data:
+                tighten_file(target)
                 self.unchanged += 1
                 return
         except FileNotFoundError:

@@ -40,6 +40,7 @@ from chyme.documents import Documents
 from chyme.edits import Edits
 from chyme.engines.incoming import Incoming
 from chyme.engines.private_files import PrivateFiles
+from chyme.engines.private_modes import tighten_state
 from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.failures import Failures, Maker
@@ -106,8 +107,9 @@ class App:
             loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
         )
         changed = threading.Event()
-        self.database = Database(state, on_commit=changed.set)
+        self.database = Database(state, on_commit=changed.set, root=self.vault.root)
         if state != inside:
+            tighten_state(inside)
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
         self.people = People(self.database, now)

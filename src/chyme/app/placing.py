@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from chyme.app.opened import App
 from chyme.decide.link_names import safe_name
 from chyme.engines.vault import FOLDER_ITSELF, unspell
-from chyme.errors import UsageError
+from chyme.errors import UsageError, VaultGone
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MODE = 0o666  # less what the umask of whoever runs chyme takes away
@@ -39,6 +39,7 @@ def folder_parts(app: App, folder: str) -> list[str]:
 @contextlib.contextmanager
 def held_open(app: App, parts: Sequence[str]) -> Iterator[int]:
     """The folder, made where it is missing. Links are not followed, not even by one that appears just now."""
+    app.database.presence.require()
     handle = os.open(app.vault.root, FOLDER_ITSELF)
     try:
         for part in parts:
@@ -47,8 +48,20 @@ def held_open(app: App, parts: Sequence[str]) -> Iterator[int]:
             handle = below
         yield handle
         os.fsync(handle)
+        _require_at_its_path(app, handle, "/".join(parts))
     finally:
         os.close(handle)
+
+
+def _require_at_its_path(app: App, handle: int, folder: str) -> None:
+    """Raise VaultGone unless the folder we hold open is the one at its path: what is in another is not in the vault."""
+    app.database.presence.require()
+    try:
+        there = os.stat(app.vault.disk_path(folder), follow_symlinks=False)
+    except OSError:
+        there = None
+    if there is None or not os.path.samestat(there, os.fstat(handle)):
+        raise VaultGone(f"{folder or app.vault.root}: was moved away while it was written to; try it again")
 
 
 def _below(handle: int, part: str) -> int:

@@ -11,8 +11,10 @@ from chyme.app.clock import now
 from chyme.app.config import fingerprints_of
 from chyme.coordinator.leftovers import let_go, take_up
 from chyme.coordinator.recovery import recover
+from chyme.coordinator.settling import project
+from chyme.decide.documents import STATE_RULES
 from chyme.model import iso
-from chyme.store import marks, outdated, queue
+from chyme.store import digests, documents, files, marks, outdated, queue
 
 if TYPE_CHECKING:
     from chyme.app.opened import App
@@ -28,6 +30,7 @@ def prepare(app: App) -> None:
     wake_unavailable(app, app.rules.recipes())
     app.intake.complete_rows()
     take_up(app.database, app.rules, now())
+    _decide_states_again(app)
     _change_lanes(app)
     app.ledger.begin_anew(fingerprints_of(app.settings))
     _redo_disclosed(app)
@@ -41,6 +44,20 @@ def wake_unavailable(app: App, recipes: Sequence[tuple[str, str]]) -> None:
         app.database.write(
             lambda db, name=name, recipe=recipe: queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
         )
+
+
+def _decide_states_again(app: App) -> None:
+    """Documents whose state an older chyme decided by other rules; once after an upgrade."""
+
+    def decide(db: Connection) -> None:
+        for file_id in documents.in_doubt(db):
+            file = files.by_id(db, file_id)
+            if file is not None:
+                project(db, app.rules, file, digests.of_file(db, file_id), iso(now()))
+        marks.put(db, "state_rules", str(STATE_RULES))
+
+    if marks.value_of(app.database.read(), "state_rules") != str(STATE_RULES):
+        app.database.write(decide)
 
 
 def _change_lanes(app: App) -> None:

@@ -7,14 +7,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from chyme.app.clock import now
 from chyme.app.recounted import Recounted
 from chyme.decide.eta import Heap, UnderWay, left_of, seconds_left, steady
-from chyme.errors import DatabaseDamaged
+from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso
 from chyme.store import events, files, queue, remaining
 
@@ -81,8 +81,17 @@ class HowFar:
         with self._guard:
             moment = time.monotonic()
             if self._told is None or moment - self._told[1] >= FRESH_SECONDS:
-                self._told = (self._tell(moment), moment)
+                self._told = (self._tell_what_is_known(moment), moment)
             return self._told[0]
+
+    def _tell_what_is_known(self, moment: float) -> Told:
+        """The same as `_tell`; while the database is not at its path, what was told last."""
+        try:
+            return self._tell(moment)
+        except VaultGone as error:
+            if self._told is None:
+                raise
+            return replace(self._told[0], paused=str(error), eta_seconds=None)
 
     def _tell(self, moment: float) -> Told:
         try:
@@ -129,8 +138,9 @@ class HowFar:
     def _paused(self) -> str | None:
         if self._app.database.damaged is not None:
             return str(self._app.database.damaged)
-        if not self._app.digesting:
-            return None
+        gone = self._app.database.presence.problem()
+        if gone is not None or not self._app.digesting:
+            return gone
         return self._app.work.supervisor.paused or self._app.work.coordinator.paused
 
     def _wished(self) -> int:

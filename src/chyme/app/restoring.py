@@ -21,6 +21,7 @@ from chyme.app.house import server_folder
 from chyme.app.trash import FOLDER as TRASH
 from chyme.app.workplace import workplace
 from chyme.decide.carried_settings import carried
+from chyme.engines.private_modes import FOLDER_MODE, make_private_folder, make_private_state, tighten_state
 from chyme.engines.vault import STATE, is_state
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.search.meaning.cache import FOLDER as VECTORS
@@ -82,10 +83,12 @@ def restore_vault(
     if with_server:
         _refuse_to_replace(accounts, replace)
     try:
-        into.mkdir(parents=True, exist_ok=True)
+        if not into.is_dir():
+            make_private_folder(into)
         root = into.resolve()
         state = Path(own.state_dir).expanduser() if own.state_dir else root / STATE
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_state(state)
+        tighten_state(root / STATE)
         refuse_network_file_system(state)
         if (state / DATABASE).exists():
             copies.fold_up(state / DATABASE)  # before anything else: nobody may be at work here
@@ -150,17 +153,17 @@ def _bring_in(work: _Restoring, part: Part, entry: tarfile.TarInfo, stream: IO[b
         return
     os.utime(staged, (entry.mtime, entry.mtime))
     if part.name.startswith(TRASH_PART):
-        name, top = part.name.removeprefix(TRASH_PART), work.state / TRASH
+        name, top, mode = part.name.removeprefix(TRASH_PART), work.state / TRASH, FOLDER_MODE
     else:
-        name, top = part.name.removeprefix(FILE_PART), work.root
+        name, top, mode = part.name.removeprefix(FILE_PART), work.root, 0o755
         staged.chmod(entry.mode & 0o755 | 0o600)
-    if not _put_file(staged, top, name):
+    if not _put_file(staged, top, name, mode):
         work.kept.append(part.name)
     else:
         work.files += not part.name.startswith(TRASH_PART)
 
 
-def _put_file(staged: Path, top: Path, name: str) -> bool:
+def _put_file(staged: Path, top: Path, name: str, mode: int) -> bool:
     """Move a file to its place, unless another one is there. Whether what is there now is what was restored."""
     assert inside(name)
     *folders, last = name.split("/")
@@ -169,7 +172,7 @@ def _put_file(staged: Path, top: Path, name: str) -> bool:
     for each in folders:
         folder = folder / each
         with contextlib.suppress(FileExistsError):
-            folder.mkdir()
+            folder.mkdir(mode)
         if not stat.S_ISDIR(folder.lstat().st_mode):  # a link would lead us out of the vault
             return False
     target = folder / last
@@ -235,7 +238,7 @@ def _settings(work: _Restoring, in_force: bool) -> bytes | None:
 
 def _put_settings_in_place(work: _Restoring, settings: bytes, in_force: bool) -> None:
     folder = work.root / STATE
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private_state(folder)
     there = folder / SETTINGS
     if there.is_file() and there.read_bytes() == settings:
         work.settings = there
@@ -250,7 +253,7 @@ def _put_settings_in_place(work: _Restoring, settings: bytes, in_force: bool) ->
 
 def _put_accounts_in_place(work: _Restoring, accounts: Path) -> None:
     staged = work.staged / (SERVER_PART + SERVER).replace("/", "-")
-    accounts.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_state(accounts.parent)
     with workplace(accounts.parent, PREFIX) as folder:
         copy = folder / SERVER
         shutil.copyfile(staged, copy)

@@ -21,7 +21,10 @@ SECRET = ("_key", "_password", "_token", "_secret")
 TOPICS = (
     (
         "Server",
-        ("host", "hosts", "port", "server", "state_dir", "session", "login", "trusted_proxies", "upload", "metrics"),
+        (
+            *("host", "hosts", "port", "server", "state_dir", "session", "login", "trusted_proxies", "upload"),
+            *("metrics", "connections", "head_seconds", "stall_seconds"),
+        ),
     ),
     ("Digestion", ("concurrency", "max_attempts", "rescan_seconds", "purge", "trash", "model_calls", "log")),
     ("Search", ("search", "index", "meaning", "meilisearch", "qdrant")),

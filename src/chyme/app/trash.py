@@ -179,6 +179,7 @@ class Trash:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
+        self._app.database.presence.require()
         folder = self._app.state / FOLDER
         try:
             folder.mkdir(mode=0o700, exist_ok=True)

@@ -54,6 +54,7 @@ class Receiving:
         self._size = 0
         self._whole = False
         self._stack = ExitStack()
+        app.database.presence.require()  # else we would make a new folder where the vault's own one was
         with _disk_errors(app):
             self._aside: Path = self._stack.enter_context(app.incoming.lent())
         try:
@@ -86,9 +87,9 @@ class Receiving:
         """The next piece of the body."""
         self._size += len(data)
         self._refuse_much(self._size)
-        self._refuse_full(0)
         try:
             with _disk_errors(self._app):
+                self._refuse_full(0)
                 self._parser.write(data)
         except FormParserError as error:
             raise UsageError("the body is broken; send multipart/form-data as browsers do") from error
@@ -191,5 +192,6 @@ def _disk_errors(app: App) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        app.database.presence.require()
         kind = DiskFull if error.errno in FULL else VaultError
         raise kind(f"{app.vault.root.name}: {why_not(error)}") from error

@@ -21,7 +21,7 @@ from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.engines.llm.local import close_all
 from chyme.engines.llm.running import calls_cancelled
-from chyme.errors import ChymeError, DatabaseDamaged, UsageError
+from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
 from chyme.model import Lane, iso
 from chyme.settings import Settings
 from chyme.store import files, queue
@@ -166,7 +166,7 @@ class Work:
             again + models,
             self.watcher.unsettled,
             tuple(self.coordinator.at_work.running.values()),
-            self.supervisor.paused or self.coordinator.paused,
+            self._app.database.presence.problem() or self.supervisor.paused or self.coordinator.paused,
             min((at for at in (queue.next_retry(db), when) if at), default=None),
             0 if due else of_jobs,
         )
@@ -204,6 +204,8 @@ def again_and_again(chore: Callable[[], None], stop: threading.Event, seconds: f
     while not stop.wait(seconds):
         try:
             chore()
+        except VaultGone:
+            continue
         except ChymeError as error:
             log.warning("housekeeping is put off: %s", error)
         except Exception:  # without this thread it is never done again, and nobody would be told

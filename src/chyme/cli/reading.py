@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from chyme.decide.boxes import region
 from chyme.decide.judge import NOT_APPLICABLE
 from chyme.decide.subtitles import srt, vtt
 from chyme.decide.transcript import in_words
+from chyme.engines.private_modes import FILE_MODE, make_private_folder
 from chyme.errors import UsageError
 from chyme.model import Kind, Place
 
@@ -148,11 +150,12 @@ def _print_document(document: dict[str, Any]) -> None:
 
 def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
     """One file each, named after digester and artifact; what is there already is left alone."""
-    folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        make_private_folder(folder)
     for name, data in artifacts.items():
         target = folder / name.replace("/", "-")
         try:
-            with target.open("xb") as stream:
+            with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE), "wb") as stream:
                 stream.write(data)
         except FileExistsError:
             raise UsageError(f"{target}: is there already; choose another folder") from None

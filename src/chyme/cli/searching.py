@@ -12,7 +12,7 @@ from rich.text import Text
 from chyme.cli.reading import where
 from chyme.cli.vaults import opened, printable, tell, vault_options
 from chyme.decide.snippet import Snippet, to_plain
-from chyme.search.result import Hit, SearchResult
+from chyme.search.result import Hit, SearchResult, spelling_notes
 from chyme.search.result import as_json as shape
 from chyme.search.search import MODES, Mode
 
@@ -25,15 +25,25 @@ _SHOWN = 8  # values of one facet
 @click.argument("query", nargs=-1, required=True)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="What is compared.")
 @click.option("--facets", is_flag=True, help="Also count what was found by kind, tag, folder, year, person and status.")
+@click.option("--as-typed", is_flag=True, help="Correct no word, also where nothing has it.")
 @_LIMIT
 @_OFFSET
 @vault_options
 def search(
-    query: tuple[str, ...], mode: Mode, facets: bool, limit: int, offset: int, vault: Path | None, as_json: bool
+    query: tuple[str, ...],
+    mode: Mode,
+    facets: bool,
+    as_typed: bool,
+    limit: int,
+    offset: int,
+    vault: Path | None,
+    as_json: bool,
 ) -> None:
     """Search by word and by meaning. docs/search.md tells what a question may look like."""
     with opened(vault) as app:
-        result = app.search.search(" ".join(query), limit=limit, offset=offset, mode=mode, facets=facets)
+        result = app.search.search(
+            " ".join(query), limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed
+        )
     _tell(result, as_json)
 
 
@@ -54,8 +64,10 @@ def _tell(result: SearchResult, as_json: bool) -> None:
         tell(shape(result))
         return
     console = Console()
-    for typed, meant in result.corrected.items():
-        console.print(f"nothing says “{printable(typed)}”; searched for “{printable(meant)}”", markup=False)
+    for note in spelling_notes(result):
+        console.print(printable(note), markup=False)
+    if result.corrected:
+        console.print("--as-typed searches for the words as you typed them", style="dim", markup=False)
     for hit in result.hits:
         _print_hit(console, hit)
     least = "" if result.total_is_exact else "at least "

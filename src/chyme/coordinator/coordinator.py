@@ -38,7 +38,7 @@ from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
-from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError
+from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
 from chyme.store import dictionary, digests, files, locks, passages, requests
 from chyme.store.database import Database
@@ -257,8 +257,7 @@ class Coordinator:
         self.at_work.begin(file, digester.name)
         try:
             with opened(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
-                inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
-                task = Task(digester.name, file, fd, inputs, scratch)
+                task = Task(digester.name, file, fd, inputs_of(self._database.read(), attempt), scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
@@ -280,16 +279,20 @@ class Coordinator:
                 self.room.pause(str(error))
             return Interrupted(), Handled.STOPPED
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            if full:
                 self.room.pause(f"{file.path}: there is no room left to work on it; make room")
+            if full or self._database.presence.problem():
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.at_work.end(file)
 
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
-        if self._out_of_room():  # a child that died on a full disk is not the file's fault
+        full = self._out_of_room()
+        if full:
             self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room")
+        if full or self._database.presence.problem():  # neither is the file's fault
             return Interrupted(), Handled.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
         tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
@@ -361,6 +364,12 @@ class Coordinator:
                 break
             except DiskFull as error:
                 self._wait_for_room(recording.attempt, str(error))
+                written = self._database.submit(recording.write)
+            except VaultGone:  # told of and logged by whoever found out
+                if self._stop.is_set():
+                    raise
+                self._leases.keep(recording.attempt.lease, self._clock() + LEASE)
+                self._stop.wait(ROOM_POLL_SECONDS)
                 written = self._database.submit(recording.write)
         tell(self._vault.root.name, recording.finished)
         self._watch(recording.finished)

@@ -3,6 +3,7 @@ vectors fit those that are there."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from sqlite3 import Connection
 
 from chyme.coordinator.settling import Attempt
@@ -10,7 +11,8 @@ from chyme.coordinator.switching import is_wanted, switch_when_complete, want
 from chyme.decide.judge import Failed, Outcome, Produced
 from chyme.decide.meaning import SEMANTIC
 from chyme.errors import Category
-from chyme.store import embedders, outdated
+from chyme.model import Output
+from chyme.store import embedders, outdated, vectors
 from chyme.store.database import Database
 
 BATCH = 500
@@ -73,4 +75,22 @@ def fitting(db: Connection, attempt: Attempt, outcome: Outcome) -> Outcome:
                 f"{path}: {told.model} gives {told.dimension} numbers for a passage and gave {known.dimension} "
                 "before; a model that has changed needs another name",
             )
-    return outcome
+    try:
+        return Produced(tuple(_with_reused(db, attempt.file.id, output) for output in outcome.outputs))
+    except KeyError:
+        return Failed(Category.CRASH, f"{path}: {name} counted on vectors that the vault does not have")
+
+
+def _with_reused(db: Connection, file_id: int, output: Output) -> Output:
+    """The output with a vector for every passage: new ones, and those that the vault has from before."""
+    told = output.embedded
+    if told is None or not told.reused:
+        return output
+    embedder = embedders.by_model(db, told.model)
+    stored = vectors.of_file(db, file_id, embedder.id) if embedder else []
+    known = {passage.text: vector for _, passage, vector in stored}
+    width = told.dimension * vectors.NUMBER_BYTES
+    new = (told.vectors[at : at + width] for at in range(0, len(told.vectors), width))
+    reused = frozenset(told.reused)
+    rows = [known[one.text] if at in reused else next(new) for at, one in enumerate(output.passages)]
+    return replace(output, embedded=replace(told, vectors=b"".join(rows), reused=()))

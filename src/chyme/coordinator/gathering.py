@@ -133,7 +133,7 @@ class Gathering:
         own = file.size if file.kind is Kind.TEXT else 0
         if own > SMALL_TEXTS:
             return None
-        inputs = inputs_of(self._database.read(), file, digester, attempt.inputs) if attempt.inputs else ()
+        inputs = inputs_of(self._database.read(), attempt)
         if own + sum(len(one.content or "") for one in inputs) > SMALL_TEXTS:
             return None
         try:

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from chyme.coordinator.transitions import LEASE
-from chyme.errors import VaultError
+from chyme.errors import VaultError, VaultGone
 from chyme.model import Lease, iso
 from chyme.store import locks, queue
 from chyme.store.database import Database
@@ -68,5 +68,7 @@ class Leases:
         while not self._stop.wait(RENEW_SECONDS):
             try:
                 self.renew()
+            except VaultGone:
+                continue
             except VaultError as error:
                 self._database.log_failure(log, "leases could not be renewed", error)

@@ -61,5 +61,5 @@ def _follow(
         return
     events.tell(db, now, "digest", file_id, file.path, name, becomes, detail)
     if becomes is Status.SKIPPED:
-        settling.tell_readers(db, rules, file_id, name, False, now)
+        settling.tell_readers(db, rules, file, name, False, now)
     settling.project(db, rules, file, digests.of_file(db, file_id), now)

@@ -50,6 +50,6 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
         settling.keep_capture(db, rules, file, name, failure, None, now)
     else:
         queue.fail_interrupted(db, file_id, name, message, now)
-        settling.tell_readers(db, rules, file_id, name, True, now)
+        settling.tell_readers(db, rules, file, name, True, now)
         events.tell(db, now, "digest", file_id, file.path, name, "failed", message)
     settling.project(db, rules, file, digests.of_file(db, file_id), now)

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator.rules import Rules
 from chyme.coordinator.settling import project
-from chyme.decide.documents import CLASSIFIERS, PRIMARY, unreadable
+from chyme.decide.documents import CLASSIFIERS, PRIMARY
 from chyme.errors import Category, UsageError
 from chyme.model import Digest, File, Kind, Status, Wish
 from chyme.store import digests, documents, events, files, requests
@@ -43,7 +43,7 @@ def reprocess(
         if _unsupported(file, rows):
             return Reprocessing(None, skipped=True)
         state = document.state if document else "processing"
-        kind, wish = _job(rules, file, "failed" if unreadable(file.kind, rows.values()) else state)
+        kind, wish = _job(rules, file, state)
         job_id = f"{kind}_{vault}_{path}"
         waiting = any(one == wish for _, one in requests.of_file(db, file.id))
         # A document under way is neither completed nor waits for its classification, so no reset comes upon another.

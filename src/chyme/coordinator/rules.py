@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from chyme.decide.alike import SAME_VOICE
 from chyme.decide.documents import CLASSIFIERS
 from chyme.decide.judge import Policy
-from chyme.decide.plan import misordered, readers_of
+from chyme.decide.plan import misordered, optional_readers_of, readers_of
 from chyme.digester import Digester
 from chyme.errors import UsageError
 from chyme.model import Digest, File
@@ -23,6 +23,7 @@ class Rules:
     policy: Policy = field(default_factory=Policy)
     same_voice: float = SAME_VOICE  # cosine
     readers: dict[str, tuple[str, ...]] = field(init=False)
+    optional_readers: dict[str, tuple[Digester, ...]] = field(init=False)  # who may have been made without an output
     outputs: tuple[str, ...] = field(init=False)
     uncounted: frozenset[str] = field(init=False)
     captures: frozenset[str] = field(init=False)  # outputs that may not be had again
@@ -32,6 +33,7 @@ class Rules:
         if problems:
             raise UsageError("the digesters do not fit together: " + "; ".join(problems))
         object.__setattr__(self, "readers", readers_of(self.registry))
+        object.__setattr__(self, "optional_readers", optional_readers_of(self.registry))
         object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
         object.__setattr__(self, "captures", frozenset(n for d in self.registry if d.captures for n in d.outputs))
         object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.coordinator.owner import is_dead
+from chyme.engines.private_modes import make_private_folder, write_private
 
 OLD_SECONDS = 7 * 86400
 LENT = "lent-"
@@ -29,8 +30,10 @@ class Scratch:
         self._made = 0
         self._in_use: set[str] = set()  # keys of kept folders that are lent right now
         self._guard = threading.Lock()
-        self._lent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self._lent / OWNER).write_text(owner)
+        make_private_folder(root)
+        self._lent.mkdir(mode=0o700, exist_ok=True)
+        with write_private(self._lent / OWNER) as stream:
+            stream.write(owner.encode())
         self.clear_up()
 
     @contextlib.contextmanager

@@ -9,6 +9,7 @@ from sqlite3 import Connection
 from chyme.coordinator import joining, switching, tagging
 from chyme.coordinator.prepared import Prepared
 from chyme.coordinator.rules import Rules
+from chyme.decide import plan
 from chyme.decide.documents import STAYS, standing
 from chyme.decide.judge import Verdict
 from chyme.decide.meaning import SEMANTIC, same_text
@@ -85,7 +86,7 @@ def settle(
     if verdict.settled:
         if attempt is not None and verdict.retry_at is None:
             ai_calls.forget_responses(db, file.id, attempt.digester.name)
-        tell_readers(db, rules, file.id, name, old_hash != new_hash, now)
+        tell_readers(db, rules, file, name, old_hash != new_hash, now)
         if attempt is not None and attempt.digester.embedder is not None:
             switching.switch_when_complete(db, attempt.digester.embedder)
 
@@ -125,17 +126,33 @@ def keep_capture(
     for one in (name, *(reader for reader in rules.readers.get(name, ()) if rules.has_capture(reader, rows))):
         if digests.keep(db, file.id, one, note, waiting, duration if one == name else None, now):
             events.tell(db, now, "digest", file.id, file.path, one, Status.COMPLETED, note)
-            tell_readers(db, rules, file.id, one, False, now)
+            tell_readers(db, rules, file, one, False, now)
 
 
-def tell_readers(db: Connection, rules: Rules, file_id: int, name: str, changed: bool, now: str) -> None:
+def tell_readers(db: Connection, rules: Rules, file: File, name: str, changed: bool, now: str) -> None:
+    """Have made again what was made from another output than this one, and wake what waits for it."""
     readers = rules.readers.get(name, ())
     if not readers:
         return
     if changed:
-        digests.cascade(db, file_id, readers, now)
-    else:
-        digests.wake(db, file_id, readers, now)
+        digests.cascade(db, file.id, readers, now)
+        return
+    digests.wake(db, file.id, readers, now)
+    if name in rules.optional_readers:
+        digests.cascade(db, file.id, _made_without(db, rules, file, name), now)
+
+
+def _made_without(db: Connection, rules: Rules, file: File, name: str) -> list[str]:
+    """The completed outputs of digesters that did not wait for this one, and read something else than it is now."""
+    rows = digests.of_file(db, file.id)
+    return [
+        output
+        for digester in rules.optional_readers[name]
+        for output in digester.outputs
+        if output in rows
+        and rows[output].status is Status.COMPLETED
+        and rows[output].input_hash != plan.input_hash(digester, file, rows)
+    ]
 
 
 def _complete(
@@ -167,7 +184,7 @@ def _complete(
         tagging.vectors_of(db, output)
     digests.complete(
         db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
-        attempt.input_hash, duration, now,
+        attempt.input_hash, duration, now, attempt.digester.embedder,
     )  # fmt: skip
     _entitle(db, file, name, prepared.title, now)
     if name in DESCRIBING:
@@ -237,7 +254,7 @@ def reuse(
         _copy_findings(db, file, donor, now)
         events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
         before = rows[name].content_hash if name in rows else None
-        tell_readers(db, rules, file.id, name, before != donor.content_hash, now)
+        tell_readers(db, rules, file, name, before != donor.content_hash, now)
     return True
 
 

@@ -15,7 +15,7 @@ from chyme.coordinator.settling import DESCRIBING, Attempt, keep_capture, projec
 from chyme.coordinator.upstream import StoredSource
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.meaning import SEMANTIC
-from chyme.decide.plan import Skip, Start, Wait, next_step, with_siblings
+from chyme.decide.plan import Skip, Start, Wait, next_step, readable_inputs, with_siblings
 from chyme.decide.tag_names import TAGS
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
@@ -197,7 +197,7 @@ def _start(
     attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
-    inputs = tuple(name for name in digester.reads if name in rows and rows[name].status is Status.COMPLETED)
+    inputs = readable_inputs(digester, rows)
     before = {name: rows[name] for name in outputs if name in rows}
     return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now, before)
 

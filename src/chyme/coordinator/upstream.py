@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from typing import BinaryIO
 
+from chyme.coordinator.settling import Attempt
+from chyme.decide.meaning import EMBEDDED_BEFORE, SEMANTIC, EmbeddedBefore, passage_hash
 from chyme.digester import Digester, StaysHome
 from chyme.errors import UsageError
 from chyme.model import File, Status, Upstream
-from chyme.store import digests, places, sqlar
+from chyme.store import digests, embedders, places, sqlar, vectors
 
 
-def inputs_of(db: Connection, file: File, digester: Digester, names: Iterable[str]) -> tuple[Upstream, ...]:
-    """These completed outputs, as much of each as the digester looks at."""
-    most = digester.reads_at_most
-    return tuple(_output(db, file, name, most.get(name), digester.reads_artifacts) for name in names)
+def inputs_of(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
+    """The outputs an attempt is given, as much of each as its digester looks at, and what it need not embed again."""
+    file, digester = attempt.file, attempt.digester
+    most = digester.reads_at_most if attempt.inputs else {}
+    read = (_output(db, file, name, most.get(name), digester.reads_artifacts) for name in attempt.inputs)
+    return (*read, *_embedded_before(db, attempt))
 
 
 def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream:
@@ -27,6 +30,18 @@ def _output(db: Connection, file: File, name: str, most: int | None, pictures: b
     if most is not None:
         found = tuple(replace(place, end=min(place.end, most)) for place in found if place.start < most)
     return Upstream(name, content, found, artifacts)
+
+
+def _embedded_before(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
+    """For a digester that embeds: which passages of the file it need not embed again, by the same recipe as today."""
+    before = attempt.before.get(SEMANTIC)
+    if attempt.digester.embedder is None or before is None or before.content_hash is None:
+        return ()
+    embedder = embedders.by_model(db, attempt.digester.embedder)
+    if embedder is None or before.recipe != attempt.digester.recipe:
+        return ()
+    hashes = frozenset(map(passage_hash, vectors.texts_of(db, attempt.file.id, embedder.id)))
+    return (Upstream(EMBEDDED_BEFORE, EmbeddedBefore(embedder.dimension, hashes).as_json()),) if hashes else ()
 
 
 class StoredSource(StaysHome):

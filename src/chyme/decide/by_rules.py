@@ -30,9 +30,10 @@ from chyme.decide.titles import ENOUGH, Title, company, spelt_text, titles
 from chyme.decide.topics import Topic, topics
 from chyme.model import Kind
 
-__all__ = ["FILE", "RULES", "TEXTS", "Stated", "classified", "dates_of", "plain_text"]
+__all__ = ["FILE", "RULES", "TEXTS", "Stated", "classified", "dates_of", "own_title", "plain_text"]
 
 RULES = 2  # raise it when a rule changes what comes out
+_BEGINNING = 20_000  # characters looked at for a title alone
 _TOPICS = 7
 _KEYWORDS = 5  # of those the author gave
 _MANY_KEYWORDS = 15  # from which on they are there for search engines
@@ -95,6 +96,16 @@ def classified(
         tuple(dates),
         LOCAL,
     )
+
+
+def own_title(texts: Mapping[str, str], mime: str, language: str | None = None) -> str | None:
+    """The title that a document bears in its own text or metadata, by the same rules; its name does not count."""
+    found = material(texts, None, _BEGINNING)
+    if mime == "text/plain" and is_tabbed(found.text):
+        mime = TABBED
+    named = topics(found.blocks, None, language, 3) if found.spoken else []
+    title = _title(found, "", mime, None, named)
+    return title.text if title else None
 
 
 def plain_text(texts: Mapping[str, str], most: int = MOST) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chyme.decide.judge import NOT_APPLICABLE
 from chyme.errors import Category
 from chyme.model import Digest, Kind, Output, Status
 
@@ -20,12 +21,13 @@ PRIMARY: dict[Kind, tuple[str, ...]] = {
     Kind.OTHER: (),
 }
 CLASSIFIERS = frozenset({"classify-document", "classify-image"})
+STATE_RULES = 2  # raise it when `standing` decides otherwise than before: documents in doubt are then decided again
 STALE_SECONDS = 600
 PROCESSING_STATUS = {
     "processing": "pending",
     "stale": "pending",
     "completed": "completed",
-    "needs-classification": "completed",  # it can be opened, downloaded and found by its name
+    "needs-classification": "completed",  # its text is there: it can be read, and found by its words
     "failed": "failed",
 }
 STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
@@ -56,8 +58,7 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
     broken = unreadable(kind, counted)
     if broken is not None:
-        # A picture that nobody here can draw can still be opened by whoever sent it.
-        return Standing("needs-classification" if kind is Kind.IMAGE else "failed", broken.error, bool(without))
+        return Standing("failed", broken.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
         return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
@@ -68,6 +69,25 @@ def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool,
     if classified and not titled and kind is not Kind.OTHER:
         return Standing("needs-classification", NO_TITLE, bool(without))
     return Standing("completed", without[0].error if without else None, bool(without))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many digests a file has, and how many of them are settled."""
+
+    settled: int
+    total: int
+
+
+def steps_of(rows: Iterable[Digest]) -> Steps:
+    """Count the digests that this file has. Those that its kind of file never has are no steps."""
+    settled = [row.settled for row in rows if not is_not_applicable(row.status, row.error)]
+    return Steps(sum(map(bool, settled)), len(settled))
+
+
+def is_not_applicable(status: str, error: str | None) -> bool:
+    """Whether a digest was skipped because this kind of file never has it."""
+    return status == Status.SKIPPED and error == NOT_APPLICABLE
 
 
 def unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:

@@ -41,7 +41,6 @@ class Fused:
     score: float
     worded: Ranked | None = None
     near: Near | None = None
-    meaning_first: bool = False  # its meaning says more for it than its words
 
 
 def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[Near]:
@@ -87,7 +86,6 @@ def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered:
             by_words.get(file_id, 0.0) + by_meaning.get(file_id, 0.0),
             words.get(file_id),
             meaning.get(file_id),
-            by_meaning.get(file_id, 0.0) > by_words.get(file_id, 0.0),
         )
         for file_id in words.keys() | meaning.keys()
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from chyme.decide.function_words import empty_words
+from chyme.decide.stem import fold
 
 _ENGLISH = """
 able above accept accepted accord according account accounts achieve across act action active actual add added
@@ -253,6 +254,17 @@ def general_words(language: str | None) -> frozenset[str]:
     known = language if language in _BY_LANGUAGE else "en"
     found = empty_words(known) | _listed(_BY_LANGUAGE[known]) | _listed(_ENGLISH) | _listed(_ANYWHERE)
     return found - compound_words()
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    found = frozenset[str]().union(*map(general_words, _BY_LANGUAGE), _listed(_NOUNS_ALL_THE_SAME), compound_words())
+    return frozenset(map(fold, found))
+
+
+def is_common_word(word: str) -> bool:
+    """Whether a folded word is listed here in any language: then it is hardly a typing error."""
+    return word in _common_words()
 
 
 def begins_with_a_day(phrase: str) -> bool:

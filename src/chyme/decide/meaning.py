@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 SEMANTIC = "search-semantic"
+EMBEDDED_BEFORE = "embedded-before"  # the input that tells it which passages have their vectors already
 TEXT_HASH = "text_hash"  # in its content: of all texts that were cut into passages, the titles before them apart
 _DIGITS = 16
 
@@ -18,6 +21,34 @@ def text_hash(texts: Iterable[tuple[str, str]]) -> str:
         told.update(f"{source}\0{len(text)}\0".encode())
         told.update(text.encode("utf-8", "surrogatepass"))
     return told.hexdigest()[:_DIGITS]
+
+
+def passage_hash(text: str) -> str:
+    """What a passage that was embedded before is known by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedBefore:
+    """Passages of a file whose vectors the vault has already: nobody need embed them again."""
+
+    dimension: int = 0
+    hashes: frozenset[str] = frozenset()
+
+    def __contains__(self, text: str) -> bool:
+        return bool(self.hashes) and passage_hash(text) in self.hashes
+
+    def as_json(self) -> str:
+        return json.dumps({"dimension": self.dimension, "hashes": sorted(self.hashes)})
+
+    @classmethod
+    def from_json(cls, content: str | None) -> EmbeddedBefore:
+        """As `as_json` wrote it; nothing where there is none."""
+        told = _told(content)
+        return cls(told["dimension"], frozenset(told["hashes"])) if told else cls()
+
+
+NOTHING_BEFORE = EmbeddedBefore()
 
 
 def same_text(before: str | None, after: str | None) -> bool:
@@ -37,7 +68,7 @@ def _hash_in(content: str | None) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _told(content: str | None) -> dict[str, object]:
+def _told(content: str | None) -> dict[str, Any]:
     try:
         told = json.loads(content) if content else None
     except (ValueError, RecursionError):

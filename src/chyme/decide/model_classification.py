@@ -16,11 +16,11 @@ from chyme.decide.classification import (
     Candidate,
     Classification,
 )
-from chyme.decide.correction import written
 from chyme.decide.dates import dates_in
 from chyme.decide.function_words import language_of
 from chyme.decide.junk_titles import is_file_name, is_junk
 from chyme.decide.language_codes import code_of
+from chyme.decide.model_text import plain_line, visible
 from chyme.decide.orders import obeys
 from chyme.decide.segment import RUNS
 from chyme.decide.sentences import sentences_of
@@ -29,24 +29,17 @@ from chyme.decide.tag_names import distinct
 from chyme.decide.topic import in_another_language, in_common, off_topic, telling_words
 from chyme.model import Segment
 
-CHECKS = 2  # raise it when a check changes what comes out
+CHECKS = 3  # raise it when a check changes what comes out
 SURE = 0.8  # from here on the rules' language stands against a model's
 CERTAIN = 0.9  # from here on the rules' date does: a mail's header tells it, or a page's
 CAMERA = "exif"  # where a date is from that always stands
 MOST_DATES = 10
 MOST_TAGS_TOLD = 100  # of an answer; it may hold a million
 _MANY = 2  # sentences of a summary from which on it is asked for again; of fewer the first is taken
-_LONGEST = 4000  # characters of a line that are looked at
 _SENTENCES = 1000  # characters in which the sentences of a summary are counted
 _UNSURE = 0.5  # what a model says of which it does not say how sure it is
 _UNPROVEN, _PROVEN = 0.6, 0.95  # as sure as anything may be that a model said, without and with a quote
 
-_TAG = re.compile(r"</?[A-Za-z!?][^<>]{0,500}>")
-_OPENED = re.compile(r"<(?=[A-Za-z!?/])")
-_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?\)")
-_STRONG = re.compile(r"\*{2,3}|__|`+|~~")
-_HIDDEN = re.compile("[\U000e0000-\U000e007f\u00ad\u180e\ufff0-\uffff]+")  # letters nobody sees, and models read
-_CLOSED = {"“": "”", "„": "“", "«": "»", "‹": "›", "‘": "’", '"': '"', "'": "'"}
 _LETTER = re.compile(r"[^\W\d_]")
 _WORDS = re.compile(r"\d+|[^\W\d_]+")
 _NO_TITLES = """
@@ -130,16 +123,25 @@ def title_fault(title: str | None, asked: Asked) -> str | None:
 
 
 def _unfounded(told: Told, asked: Asked) -> str | None:
-    """Why nothing in the text speaks for a short title: no quote, no word of it; for a single word, no tag either."""
+    """Why this is a title of something else: it shares no word with the document and does not stand in it.
+
+    The document is its text, its name and what the rules call it, which may be from its properties. A single word may
+    be a summary of its own: then a tag must be in the text.
+    """
     title = plain_line(told.title)
     if not asked.telling or in_common(title, asked.text, asked.language):
         return None
     if in_another_language(title, asked.language):
         return _off(asked)
-    words = telling_words(title, asked.language)
-    if not words or quoted(plain_line(told.title_text), asked.text):
+    if quoted(title, asked.text) or in_common(title, _called(asked), asked.language):
         return None
-    return None if words == 1 and (not told.tags or _tags_stand(told.tags[:MOST_TAGS_TOLD], asked)) else _off(asked)
+    alone = telling_words(title, asked.language) == 1
+    return None if alone and _tags_stand(told.tags[:MOST_TAGS_TOLD], asked) else _off(asked)
+
+
+def _called(asked: Asked) -> str:
+    """What the document is called, by whoever named the file and by its own properties."""
+    return f"{asked.name.rpartition('.')[0] or asked.name} {asked.rules.title or ''}".replace("_", " ")
 
 
 def _off(asked: Asked) -> str:
@@ -193,17 +195,6 @@ def merged(told: Told, asked: Asked, engine: str, note: str | None = None) -> Cl
     return replace(found, confidence=confidence, evidence=evidence, engine=engine, note=notes)
 
 
-def plain_line(text: str | None) -> str:
-    """One line without markup, control characters and letters nobody sees."""
-    line = unicodedata.normalize("NFC", written(_HIDDEN.sub("", (text or "")[:_LONGEST])))
-    line = _STRONG.sub("", _OPENED.sub("", _TAG.sub(" ", _LINK.sub(r"\1", line))))
-    line = " ".join(line.split())
-    bare = line.strip("#*_`~>| ")
-    if bare and _CLOSED.get(bare[0]) == bare[-1] and len(bare) > 1 and bare.count(bare[-1]) <= 2:
-        bare = bare[1:-1].strip()  # quotation marks around all of it
-    return bare
-
-
 def quoted(quote: str, text: str) -> bool:
     """Whether these words stand in the text, whatever is between them."""
     bare = _comparable(quote)
@@ -231,7 +222,7 @@ def _joined(two: str) -> bool:
 
 
 def _comparable(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).casefold()
+    folded = unicodedata.normalize("NFKC", visible(text)).casefold()
     return " ".join(_WORDS.findall(RUNS.sub(lambda run: f" {' '.join(run[0])} ", folded)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chyme.decide.boxes import area, mended, overlap
+from chyme.decide.model_text import plain_line
 from chyme.model import Box
 
 MOST = 50
@@ -91,14 +92,14 @@ def detected(name: str, category: str, confidence: float, edges: Edges) -> Thing
 
 def told(name: str, description: str, category: str, tags: Sequence[str], box: Box | None) -> Thing | None:
     """A thing as a model described it, cleaned and cut; None when it has no name."""
-    called = cleaned(name, NAME_LENGTH)
+    called = cleaned(plain_line(name), NAME_LENGTH)
     if not called:
         return None
-    words = dict.fromkeys(cleaned(tag, TAG_LENGTH).lower() for tag in tags)
+    words = dict.fromkeys(cleaned(plain_line(tag), TAG_LENGTH).lower() for tag in tags)
     return Thing(
         called,
-        cleaned(description, DESCRIPTION_LENGTH),
-        cleaned(category, NAME_LENGTH).lower(),
+        cleaned(plain_line(description), DESCRIPTION_LENGTH),
+        cleaned(plain_line(category), NAME_LENGTH).lower(),
         tuple(word for word in words if word)[:TAGS],
         box,
         None,

@@ -103,6 +103,12 @@ def classified_picture(
     )
 
 
+def own_picture_title(preview: str | None, ocr: str | None) -> str | None:
+    """The title that a picture bears in its metadata or in the words on it; its name and its caption do not count."""
+    title = _title(read_json(preview), ocr or "", "", False, "")
+    return title.text if title else None
+
+
 def _title(about: Json, ocr: str, caption: str, composed: bool, name: str) -> Title | None:
     found: list[Title] = []
     own = text_in(about, "title") or text_in(about, "description")

@@ -50,8 +50,10 @@ def next_step(
 ) -> Step | None:
     """The first thing to do for this file, or None when all is settled or waiting.
 
-    `wanted`: only these outputs. What belongs to another of the `lanes` is passed over.
+    `wanted`: only these outputs. What belongs to another of the `lanes` is passed over. A model is asked only when
+    nothing else is left to do: while it is waited for, nothing else of the file is begun.
     """
+    asking: Start | None = None
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()):
@@ -65,13 +67,21 @@ def next_step(
             continue
         if not digester.can_digest(file):
             return Skip(digester, pending)
-        upstream = first_unsettled(digester, rows)
-        if upstream is None and digester.lane not in lanes:
+        upstream = first_unsettled(registry, digester, file, rows)
+        if upstream is not None:
+            return Wait(digester, pending, upstream)
+        if digester.lane not in lanes or (asking is not None and is_put_off(digester, file)):
             continue
-        if upstream is None:
-            return Start(digester, pending, input_hash(digester, file, rows))
-        return Wait(digester, pending, upstream)
-    return None
+        start = Start(digester, pending, input_hash(digester, file, rows))
+        if not is_put_off(digester, file):
+            return start
+        asking = start
+    return asking
+
+
+def is_put_off(digester: Digester, file: File) -> bool:
+    """Whether everything else of the file comes first: it waits for a model, and search does not wait for it."""
+    return digester.waits_for(file) and not digester.optional_reads
 
 
 def is_pending(row: Digest | None, now: str, max_attempts: int) -> bool:
@@ -85,12 +95,34 @@ def is_pending(row: Digest | None, now: str, max_attempts: int) -> bool:
     return row.retry_at is not None and row.retry_at <= now
 
 
-def first_unsettled(digester: Digester, rows: Mapping[str, Digest]) -> str | None:
-    """The first upstream that has not settled. Outputs nobody here makes are no upstream."""
+def first_unsettled(
+    registry: Iterable[Digester], digester: Digester, file: File, rows: Mapping[str, Digest]
+) -> str | None:
+    """The first upstream to wait for. Outputs nobody here makes are no upstream, nor are optional ones that a model
+    has yet to make."""
     for name in digester.reads:
-        if name in rows and not rows[name].settled:
+        if name not in rows or rows[name].settled:
+            continue
+        if name not in digester.optional_reads or not _made_by_model(registry, file, name):
             return name
     return None
+
+
+def _made_by_model(registry: Iterable[Digester], file: File, output: str) -> bool:
+    return any(digester.waits_for(file) for digester in registry if output in digester.outputs)
+
+
+def readable_inputs(digester: Digester, rows: Mapping[str, Digest]) -> tuple[str, ...]:
+    """The outputs a digester is given: completed ones, and of optional ones also what was made before."""
+    return tuple(name for name in digester.reads if _is_readable(digester, rows.get(name)))
+
+
+def _is_readable(digester: Digester, row: Digest | None) -> bool:
+    if row is None:
+        return False
+    if row.status is Status.COMPLETED:
+        return True
+    return row.digester in digester.optional_reads and not row.settled and row.content_hash is not None
 
 
 def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> str:
@@ -98,8 +130,11 @@ def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> st
     told = [file.hash, file.kind, file.mime, file.name if digester.uses_name else ""]
     for name in digester.reads:
         row = rows.get(name)
-        done = row is not None and row.status is Status.COMPLETED
-        told.append(f"{name}={row.content_hash if done and row else ''}")
+        nothing = name in digester.optional_reads and row is not None and row.content_hash is None
+        if row is None or nothing or not _is_readable(digester, row):
+            told.append(f"{name}=")
+        else:  # what was made before and is being made again is never the same as what comes
+            told.append(f"{name}={row.content_hash if row.status is Status.COMPLETED else f'?{row.content_hash}'}")
     return hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -115,6 +150,13 @@ def readers_of(registry: Iterable[Digester]) -> dict[str, tuple[str, ...]]:
     return {name: downstream_of(digesters, name) for name in sorted(read)}
 
 
+def optional_readers_of(registry: Iterable[Digester]) -> dict[str, tuple[Digester, ...]]:
+    """For every output that somebody reads without waiting for it, these digesters."""
+    digesters = list(registry)
+    names = sorted({name for digester in digesters for name in digester.optional_reads})
+    return {name: tuple(digester for digester in digesters if name in digester.optional_reads) for name in names}
+
+
 def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
     """Outputs or digester names, widened to all outputs of their digesters."""
     asked = set(outputs)
@@ -127,7 +169,8 @@ def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> froze
 
 
 def misordered(registry: Sequence[Digester]) -> list[str]:
-    """Digesters that read an output made after them, or two that make the same output; empty when all is well."""
+    """Digesters that read an output made after them, or do not read what they call optional, or two that make the same
+    output; empty when all is well."""
     makers: dict[str, int] = {}
     problems: list[str] = []
     for position, digester in enumerate(registry):
@@ -140,5 +183,9 @@ def misordered(registry: Sequence[Digester]) -> list[str]:
             f"{digester.name} reads {name}, which is made after it"
             for name in digester.reads
             if makers.get(name, -1) >= position
+        ]
+        problems += [
+            f"{digester.name} calls {name} optional and does not read it"
+            for name in sorted(digester.optional_reads.difference(digester.reads))
         ]
     return problems

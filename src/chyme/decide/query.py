@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ FIELDS = {
 }  # fmt: skip
 
 _PARTS = re.compile(
-    r"""(?P<not>-)?
+    r"""(?:(?P<not>-)|(?P<as_typed>\+))?
         (?:(?P<field>[A-Za-z]+):(?=\S))?
         (?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"()]+))""",
     re.VERBOSE,
@@ -38,6 +38,7 @@ class Term:
     text: str
     phrase: bool = False
     prefix: bool = False
+    as_typed: bool = field(default=False, compare=False)  # never to be corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Query:
 
 
 def parse(text: str, *, typing: bool = False) -> Query:
-    """Words, "phrases", -not, field:value. While somebody is typing, the last word may be unfinished."""
+    """Words, "phrases", -not, +as_typed, field:value. While somebody is typing, the last word may be unfinished."""
     notes: list[str] = []
     clean = _UNTYPABLE.sub(" ", text)
     if len(clean) > LONGEST_QUESTION:
@@ -120,7 +121,7 @@ def _term(part: re.Match[str]) -> Term | None:
     text = f"{part['field']}:{part['word']}" if part["field"] else part["word"]
     prefix = text.endswith("*")
     text = text.strip("*")
-    return Term(text, prefix=prefix) if _TOKEN.search(text) else None
+    return Term(text, prefix=prefix, as_typed=bool(part["as_typed"])) if _TOKEN.search(text) else None
 
 
 def _without_stop_words(terms: Sequence[Term]) -> list[Term]:
@@ -148,7 +149,7 @@ def _quoted(text: str, prefix: bool) -> str:
     return '"' + text.replace('"', '""') + '"' + (" *" if prefix else "")
 
 
-def corrected(query: Query, instead: dict[str, str]) -> Query:
+def corrected(query: Query, instead: Mapping[str, str]) -> Query:
     """The question with mistyped words replaced."""
     terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
     said = " ".join(instead.get(word, word) for word in query.said.split(" "))
@@ -159,6 +160,22 @@ def plain_word(term: Term) -> str | None:
     """The folded word of a term that is one word, else None."""
     word = fold(term.text)
     return word if not term.phrase and word.isalpha() else None
+
+
+def as_typed(question: str, words: Iterable[str]) -> str:
+    """The question with a plus before these words, so that they are searched as they were typed."""
+    kept = set(words)
+    return _PARTS.sub(lambda part: f"+{part[0]}" if _is_word(part, kept) else part[0], question)
+
+
+def with_word(question: str, typed: str, other: str) -> str:
+    """The question with another word in place of a typed one."""
+    return _PARTS.sub(lambda part: other if _is_word(part, {typed}) else part[0], question)
+
+
+def _is_word(part: re.Match[str], words: Collection[str]) -> bool:
+    """Whether a part of a question is one of these words, and nothing more."""
+    return part[0].strip("*") in words
 
 
 def date_range(value: str) -> tuple[str, str] | None:

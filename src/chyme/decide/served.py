@@ -16,8 +16,10 @@ SHOWN = frozenset({
     "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
     "audio/mpeg", "audio/mp4", "audio/ogg", "audio/wav", "audio/flac", "audio/aac", "audio/webm",
     "video/mp4", "video/webm", "video/ogg", "video/quicktime", "video/x-matroska",
-    "application/pdf",
 })  # fmt: skip
+# Saved under its own type. Chromium runs the scripts of a PDF, and their dialogs, whatever the policy says: a sandbox
+# does not reach its viewer. The page shows pages that a child has drawn instead.
+SAVED = frozenset({"application/pdf"})
 _MARKUP = re.compile(r"html|xml|svg", re.IGNORECASE)
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,20})-([0-9]{0,20})[ \t]*")
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -37,6 +39,8 @@ def served_as(kind: Kind, mime: str) -> Served:
     """By what chyme found the content to be, never by the name alone."""
     if mime in SHOWN:
         return Served(mime, True)
+    if mime in SAVED:
+        return Served(mime, False)
     if kind is Kind.TEXT and not _MARKUP.search(mime):
         return Served(PLAIN, True)
     return Served(OPAQUE, False)

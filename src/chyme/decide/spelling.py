@@ -72,10 +72,15 @@ def surely_meant(word: str, other: str, *, alone: bool) -> bool:
     """Whether a typed word is hardly a word of its own: letters were swapped, or it begins like the other and, unless
     it is of some length and one letter off, has the same consonants. Beside others (not `alone`) a short one is left.
     """
-    if sorted(word) == sorted(other):
+    if sorted(word) == sorted(other) and distance(word, other) == 1:
         return True
     if word[0] != other[0] or (len(word) <= _SHORT and not alone):
         return False
     if len(word) > _SHORT and distance(word, other) == 1:
         return True
+    return same_consonants(word, other)
+
+
+def same_consonants(word: str, other: str) -> bool:
+    """Whether two words differ in vowels, in doubled letters or in the order of letters only."""
     return set(word) - _VOWELS == set(other) - _VOWELS

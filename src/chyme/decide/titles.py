@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +92,8 @@ def titles(found: Material, name: str, mime: str, generator: str = "", topics: S
         and one.text
         and (one.confidence >= _GIVEN or one.where == _NAME or not is_junk(one.text, generator))
     ]
-    agreed = [_agreed(one, kept) for one in kept]
+    spellings = [spelt(one.text) for one in kept]
+    agreed = [_agreed(one, ours, kept, spellings) for one, ours in zip(kept, spellings, strict=True)]
     return sorted(agreed, key=lambda one: -one.confidence)
 
 
@@ -254,11 +256,9 @@ def _made(text: str, confidence: float, where: str) -> Title:
     return Title(text, confidence, where, text)
 
 
-def _agreed(one: Title, others: Sequence[Title]) -> Title:
+def _agreed(one: Title, ours: str, others: Sequence[Title], spellings: Sequence[str]) -> Title:
     """Surer when another place tells the same."""
-    ours = spelt(one.text)
-    for other in others:
-        theirs = spelt(other.text)
+    for other, theirs in zip(others, spellings, strict=True):
         if one.where == _NAME and ours == theirs:
             continue  # the text spells it better
         if other.where != one.where and min(len(ours), len(theirs)) > 7 and (ours in theirs or theirs in ours):
@@ -278,6 +278,7 @@ def _lines(text: str) -> list[str]:
     return found
 
 
+@functools.lru_cache(_LINES)
 def _plain(line: str) -> str:
     blocks = blocks_of(line)
     return blocks[0].text if blocks else ""

@@ -79,9 +79,7 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     passages, indexed = PassageEmbedding(**config.get("passages", {})), config.get("index_text_bytes", 5_000_000)
     return (
         UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, crawl),
-        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion, crawl=crawl),
         text,
-        DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
         preview,
         MediaPreview(media, config.get("media_seconds", 600.0), tell_place),
         SpeechRecognition(SpeechSettings(**config.get("speech", {})), media, endpoint),
@@ -92,13 +90,15 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
         ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
         ImageCaptioning(vision, image_seconds),
         UrlCrawlSummary(language),
+        SearchKeyword(indexed),
+        SearchSemantic(passages, config.get("meaning_passages", MOST_PASSAGES), indexed),
+        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion, crawl=crawl),
+        DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
         ClassifyDocument(language),
         ClassifyImage(vision),
         Tags(embedding),
         Slug(),
         TagEmbeddings(embedding),
-        SearchKeyword(indexed),
-        SearchSemantic(passages, config.get("meaning_passages", MOST_PASSAGES), indexed),
     )
 
 

@@ -42,7 +42,7 @@ class ClassifyDocument(Digester):
     """
 
     name = "classify-document"
-    label = "Classification"
+    label = "Document classification"
     description = (
         "Title, one-sentence summary, date, language and tags, each with how sure it is and what it was read from."
     )

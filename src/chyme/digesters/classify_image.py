@@ -32,7 +32,7 @@ class ClassifyImage(Digester):
     """
 
     name = "classify-image"
-    label = "Classification"
+    label = "Picture classification"
     description = "What the picture is: title, one-sentence summary, date, language and tags, each with how sure it is."
     reads = ("image-preview", OCR, "image-captioning", "image-objects")
     family = "text"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from chyme.decide.caption import as_json, count_of, sentence, sort_of_picture, words_in
+from chyme.decide.model_text import plain_line, visible
 from chyme.decide.objects import cleaned
 from chyme.digester import Calls, Digester, Source
 from chyme.digesters.image_objects import SLACK_SECONDS, not_sent
@@ -66,8 +67,10 @@ class ImageCaptioning(Digester):
 
 def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
     seen = caption_of(calls, name, jpeg, vision)
-    text, read = cleaned(seen.caption, CAPTION_LENGTH), cleaned(seen.visible_text, VISIBLE_LENGTH)
-    return as_json(text or read, vision.model, composed=False, words=read) if text or read else None
+    text = cleaned(plain_line(seen.caption), CAPTION_LENGTH)
+    read = cleaned(visible(seen.visible_text), VISIBLE_LENGTH)  # as it stands there: it may be a picture of markup
+    text = text or cleaned(plain_line(read), CAPTION_LENGTH)
+    return as_json(text, vision.model, composed=False, words=read) if text or read else None
 
 
 def _composed(source: Source, jpeg: bytes, note: str | None) -> str:

@@ -7,40 +7,43 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from chyme.decide.chunk import WINDOW, cut
-from chyme.decide.readable import Readable, readable
+from chyme.decide.readable import Readable
 from chyme.decide.segment import segment
 from chyme.decide.spelling import words_of
 from chyme.digester import Digester, Source
-from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, texts_of
+from chyme.digesters.texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, texts_of
 from chyme.model import File, Output, Passage
 
 MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
 
-# Texts that become passages, and texts that are indexed with the file's name: of these only the words are learnt.
+# The file's own texts first: what comes later than they do leaves their passages where they are.
 _PASSAGES_FROM = (
     "url-crawl-content",
     "url-metadata",
     "doc-to-markdown",
     "image-ocr",
-    "image-captioning",
-    "image-objects",
     "image-preview",
     "media-preview",
     "speech-recognition-cleanup",
     "speech-recognition",
+    "image-captioning",
+    "image-objects",
     "speech-recognition-summary",
     "url-crawl-summary",
 )
-_WORDS_FROM = ("tags", "classify-document", "classify-image")
 
 
 class SearchKeyword(Digester):
-    """Every file has this: one without text is found by its name."""
+    """Every file has this: one without text is found by its name.
+
+    Name, title, tags and summary are indexed where they are set (store/names.py), so that it waits for none of them.
+    """
 
     name = "search-keyword"
     label = "Keyword search"
     description = "The passages by which the file is found word for word."
-    reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_WORDS_FROM)
+    reads: ClassVar[tuple[str, ...]] = _PASSAGES_FROM
+    optional_reads = ABOUT
     reads_artifacts = False
     family = "text"
     quick = True
@@ -68,9 +71,15 @@ class SearchKeyword(Digester):
             if found:
                 sources.append(name)
                 passages += found
-        described = [readable(told) for name in _WORDS_FROM if (told := source.output(name))]
-        words = words_of([*(passage.text for passage in passages), *(text.text for text in described)])
-        content = {"indexed": True, "passages": len(passages), "words": len(words), "sources": sources}
+        if not passages and not texts.notes:
+            return [Output(self.name, None)]
+        words = words_of(passage.text for passage in passages)
+        content: dict[str, object] = {
+            "indexed": bool(passages),
+            "passages": len(passages),
+            "words": len(words),
+            "sources": sources,
+        }
         if texts.notes:
             content["note"] = "; ".join(texts.notes)
         return [

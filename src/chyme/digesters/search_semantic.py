@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from chyme.decide.by_rules import own_title
 from chyme.decide.chunk import CHARACTERS_PER_TOKEN, cut, estimate
-from chyme.decide.documents import told_title
-from chyme.decide.meaning import SEMANTIC, TEXT_HASH, text_hash
+from chyme.decide.material import read_json, text_in
+from chyme.decide.meaning import EMBEDDED_BEFORE, NOTHING_BEFORE, SEMANTIC, TEXT_HASH, EmbeddedBefore, text_hash
+from chyme.decide.picture_rules import own_picture_title
 from chyme.decide.worth_finding import has_word
 from chyme.digester import Digester, Source
-from chyme.digesters.texts import LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
+from chyme.digesters.texts import ABOUT, FILE, LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
 from chyme.engines.embedding.passages import PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable
 from chyme.model import Embedded, File, Kind, Lane, Output, Passage
@@ -41,7 +43,8 @@ _PASSAGES_FROM = (
     "speech-recognition-summary",
     "url-crawl-summary",
 )
-_TITLES_FROM = ("classify-document", "classify-image")
+_PREVIEWS = ("image-preview", "media-preview")  # of these only the title is taken
+_TITLES_FROM = (*LONG_TEXTS, "url-metadata", "media-preview", "speech-recognition")  # texts that no model makes
 _LONGEST_TEXT = {Kind.URL: LONG_TEXTS[0], Kind.DOCUMENT: LONG_TEXTS[1]}
 
 
@@ -52,11 +55,19 @@ class _Cut:
     told: Mapping[str, object]  # what the content says of them so far
     passages: tuple[Passage, ...] = ()
     title: str = ""
+    before: EmbeddedBefore = NOTHING_BEFORE
 
     @property
     def texts(self) -> list[str]:
-        """As the model reads them: a passage that does not say what it is about has the title to do so."""
-        return [f"{self.title}\n{one.text}" if self.title else one.text for one in self.passages]
+        """What the model has yet to read, as it reads it: a passage that does not say what it is about has the title
+        to do so."""
+        new = [one.text for one in self.passages if one.text not in self.before]
+        return [f"{self.title}\n{text}" if self.title else text for text in new]
+
+    @property
+    def reused(self) -> tuple[int, ...]:
+        """Which of the passages have their vectors already."""
+        return tuple(at for at, one in enumerate(self.passages) if one.text in self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,8 @@ class SearchSemantic(Digester):
     name = SEMANTIC
     label = "Search by meaning"
     description = "The passages by which the file is found by what it means, in whatever words."
-    reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_TITLES_FROM)
+    reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_PREVIEWS)
+    optional_reads = ABOUT
     reads_artifacts = False
     family = "meaning"
     counts = False
@@ -149,7 +161,7 @@ class SearchSemantic(Digester):
         made: list[list[Output] | DigestError] = []
         for one in cuts:
             if isinstance(one, _Cut):
-                end = at + size * len(one.passages)
+                end = at + size * len(one.texts)
                 made.append([self._output(one, rows[at:end])])
                 at = end
             else:
@@ -177,21 +189,24 @@ class SearchSemantic(Digester):
         file = source.file
         try:
             output, title = pick_up(source.scratch / PREPARED, self.name)
-            found = _Cut(json.loads(output.content or "{}"), output.passages, title)
+            found = _Cut(json.loads(output.content or "{}"), output.passages, title, _embedded_before(source))
         except (OSError, ValueError) as error:
             raise ChildCrashed(f"{file.path}: the passages that were cut of it cannot be read") from error
         rows = embed_remotely(self.settings, found.texts, source.calls, name=file.name, progress=source.progress)
         return self._output(found, rows)
 
     def _output(self, found: _Cut, rows: bytes) -> Output:
-        passages = found.passages
-        dimension = len(rows) // (NUMBER_BYTES * len(passages)) if passages else 0
+        passages, reused = found.passages, found.reused
+        if not passages and "note" not in found.told:
+            return Output(self.name, None)
         content: dict[str, object] = {"indexed": bool(passages), "passages": len(passages), **found.told}
-        content["model"] = self.settings.model_name  # also of nothing: by it one knows who has read the file
+        content["model"] = self.settings.model_name
         if not passages:
             return Output(self.name, json.dumps(content, ensure_ascii=False))
+        new = len(passages) - len(reused)
+        dimension = len(rows) // (NUMBER_BYTES * new) if new else found.before.dimension
         content["dimension"] = dimension
-        embedded = Embedded(self.settings.model_name, dimension, rows)
+        embedded = Embedded(self.settings.model_name, dimension, rows, reused)
         return Output(self.name, json.dumps(content, ensure_ascii=False), passages=passages, embedded=embedded)
 
     def _cut_or_error(self, source: Source) -> _Cut | DigestError:
@@ -229,7 +244,7 @@ class SearchSemantic(Digester):
         told[TEXT_HASH] = _hash_of(texts)
         if notes:
             told["note"] = "; ".join(notes)
-        return _Cut(told, tuple(passages), _title(source))
+        return _Cut(told, tuple(passages), _title(source, texts) if passages else "", _embedded_before(source))
 
     def _reader(self, source: Source) -> _Reader:
         if not self.settings.local:
@@ -263,11 +278,24 @@ def _hash_of(texts: Texts) -> str:
     return text_hash((name, text.text) for name, text in texts.found)
 
 
-def _title(source: Source) -> str:
-    """What the file is called, by whoever classified it."""
-    for name in _TITLES_FROM:
-        output = source.output(name)
-        title = told_title(output.content) if output else None
-        if title:
-            return title[:TITLE]
-    return ""
+def _embedded_before(source: Source) -> EmbeddedBefore:
+    told = source.output(EMBEDDED_BEFORE)
+    return EmbeddedBefore.from_json(told.content) if told else NOTHING_BEFORE
+
+
+def _title(source: Source, texts: Texts) -> str:
+    """The title that the file bears itself. It is the same however the file is classified, so that no vector is ever
+    made again for a title that came later."""
+    if source.file.kind is Kind.IMAGE:
+        title = own_picture_title(_content(source, "image-preview"), _content(source, "image-ocr"))
+    else:
+        told = {name: content for name in _TITLES_FROM if (content := _content(source, name))}
+        told |= {name: text.text for name, text in texts.found if name == FILE}
+        spoken_in = text_in(read_json(told.get("speech-recognition")), "language") or None
+        title = own_title(told, source.file.mime, spoken_in)
+    return (title or "")[:TITLE]
+
+
+def _content(source: Source, name: str) -> str | None:
+    output = source.output(name)
+    return output.content if output else None

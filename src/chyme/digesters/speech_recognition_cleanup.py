@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chyme.decide.batches import batches, key_of
-from chyme.decide.correction import misnumbered, no_correction, written
+from chyme.decide.correction import misnumbered, no_correction
+from chyme.decide.model_text import plain_text
 from chyme.decide.subtitles import srt, vtt
 from chyme.decide.tidy_speech import RULES, tidied
 from chyme.decide.transcript import as_json, from_json
@@ -167,13 +168,13 @@ def _asked(
     """The corrected texts, or why there are none."""
 
     def wrong(answer: CorrectedSegments) -> str | None:
-        return complaint(batch, [(one.index, one.text) for one in answer.segments], spoken)
+        return complaint(batch, [(one.index, plain_text(one.text)) for one in answer.segments], spoken)
 
     try:
         answer = corrected(calls, name, batch, around, spoken, settings, wrong)
     except Misfit as error:
         return str(error).removeprefix(f"{name}: ")
-    return [written(one.text) for one in answer.segments]
+    return [plain_text(one.text) for one in answer.segments]
 
 
 def complaint(batch: Sequence[str], answers: Sequence[tuple[int, str]], spoken: str | None) -> str | None:

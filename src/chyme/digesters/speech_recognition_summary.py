@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from chyme.decide.correction import written
 from chyme.decide.excerpt import excerpt
 from chyme.decide.extract import RULES, extracted, is_short
 from chyme.decide.faithful import unfaithful
+from chyme.decide.model_text import plain_line
 from chyme.decide.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, seconds_of
 from chyme.decide.tidy_speech import RULES as TIDY_RULES
 from chyme.decide.transcript import in_words
@@ -35,7 +35,7 @@ class SpeechRecognitionSummary(Digester):
     """
 
     name = "speech-recognition-summary"
-    label = "Summary"
+    label = "Transcript summary"
     description = "What was said, in short: the takeaway, topics, actions and questions."
     reads = ("speech-recognition",)
     reads_artifacts = False
@@ -94,12 +94,12 @@ def _by_model(calls: Calls, name: str, transcript: Transcript, settings: Languag
     sent = excerpt(transcript.segments, settings.characters)
 
     def wrong(answer: SpokenSummary) -> str | None:
-        points = [point.text for point in (*answer.topics, *answer.actions, *answer.questions)]
-        return unfaithful(written(answer.takeaway), points, sent.text, transcript.language)
+        points = [plain_line(point.text) for point in (*answer.topics, *answer.actions, *answer.questions)]
+        return unfaithful(plain_line(answer.takeaway), points, sent.text, transcript.language)
 
     answer = summarised(calls, name, sent.text, transcript.language, settings, wrong)
     summary = Summary(
-        written(answer.takeaway)[:TAKEAWAY_LENGTH],
+        plain_line(answer.takeaway)[:TAKEAWAY_LENGTH],
         *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
     )
     part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
@@ -111,7 +111,7 @@ def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Poin
     by_name = {told.casefold(): label for label in speakers for told in (label, in_words(label))}
     found = (
         Point(
-            written(point.text),
+            plain_line(point.text),
             seconds_of(point.time or "", transcript.duration),
             by_name.get((point.speaker or "").strip().casefold()),
         )

@@ -15,6 +15,16 @@ from chyme.model import Kind
 TEXT_LIMIT = 5_000_000  # characters of one file
 LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 FILE = "file"  # the source of passages that stand in the file itself
+# Texts about the file, which a model may make. Nothing of the file's own text waits for them.
+ABOUT = frozenset(
+    {
+        "image-captioning",
+        "image-objects",
+        "speech-recognition-cleanup",
+        "speech-recognition-summary",
+        "url-crawl-summary",
+    }
+)
 
 _WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with what chyme says about them
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from chyme.decide.correction import written
+from chyme.decide.model_text import plain_line
 from chyme.decide.page_summary import ENOUGH, RULES, in_markdown, picked, spoken_in, text_of, unfit
 from chyme.decide.prose import blocks_of
 from chyme.decide.stretches import stretches
@@ -37,7 +37,7 @@ class UrlCrawlSummary(Digester):
     """
 
     name = "url-crawl-summary"
-    label = "Summary"
+    label = "Page summary"
     description = "What the page says, in three to five points."
     reads = (CONTENT,)
     reads_artifacts = False
@@ -112,8 +112,8 @@ def _by_model(
     sent = stretches(pieces, settings.characters, _GAP)
 
     def wrong(answer: PagePoints) -> str | None:
-        return unfit([written(point) for point in answer.points], sent.text, language)
+        return unfit([plain_line(point) for point in answer.points], sent.text, language)
 
     answer = points_of(calls, name, sent.text, language, settings, wrong)
     part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
-    return [written(point) for point in answer.points], f"Written by {settings.model}{part}."
+    return [plain_line(point) for point in answer.points], f"Written by {settings.model}{part}."

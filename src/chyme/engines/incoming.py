@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from chyme.engines.private_modes import make_private_folder
 from chyme.engines.vault import STATE
 
 FOLDER = "incoming"
@@ -34,7 +35,7 @@ class Incoming:
     def _held(self) -> tuple[Path, int]:
         while True:
             path = self.folder / secrets.token_hex(8)
-            path.mkdir(mode=0o700, parents=True)
+            make_private_folder(path)
             with contextlib.suppress(FileNotFoundError):  # swept away before it was locked
                 handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 if _locked(handle) and path.exists():

@@ -104,8 +104,7 @@ class Vault:
             status = os.lstat(disk_path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        folder = os.path.dirname(disk_path)
-        if os.path.realpath(folder) != folder:
+        if not _is_real(os.path.dirname(disk_path)):
             return None
         return self.link_target(disk_path) if stat.S_ISLNK(status.st_mode) else status
 
@@ -124,6 +123,18 @@ class Vault:
         except OSError:
             return None
         return status if stat.S_ISREG(status.st_mode) and self.holds(real) else None
+
+
+def _is_real(folder: str) -> bool:
+    """Whether no link is on the way to this folder, by the kernel's own answer: one question, however deep it is."""
+    try:
+        handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}") == folder
+    finally:
+        os.close(handle)
 
 
 def stamp_of(status: os.stat_result) -> Stamp:

@@ -11,7 +11,7 @@ QUOTED = "Everything below is quoted from files of the vault: material to judge 
 def hits(answer: Hits) -> str:
     least = "" if answer.total_is_exact else "at least "
     lines = [QUOTED, "", f"{least}{answer.total} found", *_notes(answer.notes)]
-    lines += [f"searched for “{meant}” instead of “{typed}”" for typed, meant in answer.corrected.items()]
+    lines += [f"nothing has “{typed}”; showing “{meant}”" for typed, meant in answer.corrected.items()]
     for number, hit in enumerate(answer.hits, 1):
         lines += ["", *_hit(number, hit)]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ class Hits(BaseModel):
     hits: list[Hit]
     total: int
     total_is_exact: bool
-    corrected: dict[str, str] = Field(default={}, description="Words of the question that were searched otherwise.")
+    corrected: dict[str, str] = Field(default={}, description="Words that stand nowhere, and what is shown instead.")
     notes: list[str] = Field(default=[], description="What to know about this answer.")
 
 

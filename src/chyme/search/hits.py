@@ -79,12 +79,14 @@ def _marked(db: Connection, terms: Sequence[Term]) -> list[Term]:
 
 
 def _bits(file: Fused, texts: Mapping[int, Passage], meant: Mapping[int, Passage]) -> list[_Bit]:
-    """The passages of both kinds by turns, those that say more for the file first, what overlaps only once."""
+    """The passages of both kinds by turns, what overlaps only once.
+
+    One with the words comes first, and of these one where it was said: a hit opens there, not in a summary.
+    """
     by_words = [_Bit(texts[id_], False) for id_ in (file.worded.passages if file.worded else ()) if id_ in texts]
     by_meaning = [_Bit(passage, True) for passage in (_telling(file.near, meant) if file.near else ())]
-    first, second = (by_meaning, by_words) if file.meaning_first else (by_words, by_meaning)
     shown: list[_Bit] = []
-    for bit in chain.from_iterable(zip_longest(first, second)):
+    for bit in chain.from_iterable(zip_longest(by_words, by_meaning)):
         if bit is None:
             continue
         same = next((at for at, other in enumerate(shown) if _overlap(bit, other)), None)
@@ -92,8 +94,9 @@ def _bits(file: Fused, texts: Mapping[int, Passage], meant: Mapping[int, Passage
             shown.append(bit)
         elif not bit.meant and shown[same].meant:
             shown[same] = bit  # its words can be marked
-    shown = shown[:PASSAGES_SHOWN]
-    return sorted(shown, key=lambda bit: bit.passage.source in _SUMMARIES)  # open where it was said, if it was said
+    said_first = sorted(shown[:PASSAGES_SHOWN], key=lambda bit: bit.passage.source in _SUMMARIES)
+    with_words = next((bit for bit in said_first if not bit.meant), None)
+    return sorted(said_first, key=lambda bit: bit is not with_words)
 
 
 def _overlap(one: _Bit, other: _Bit) -> bool:

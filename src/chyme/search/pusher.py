@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import IO, NoReturn, Protocol
+from typing import BinaryIO, NoReturn, Protocol
 
 from chyme.decide.engine_words import engine_words
+from chyme.engines.plain_files import open_lock
 from chyme.engines.qdrant import Point
 from chyme.engines.search_server import ServerFailed
 from chyme.errors import ChymeError
@@ -148,7 +149,7 @@ class Pusher:
 
         False when it was closed before its turn came.
         """
-        with self._turn, self._database.path.with_name(_LOCK_FILE).open("w") as lock:
+        with self._turn, open_lock(self._database.path.with_name(_LOCK_FILE)) as lock:
             until = None if patience is None else time.monotonic() + patience
             while not (alone := _locked(lock)) and not self._stopping.wait(_LOCK_SECONDS):
                 if until is not None and time.monotonic() > until:
@@ -286,7 +287,7 @@ class Pusher:
         self._engines.meaning.keep(collection, file_ids, [point.id for point in points])
 
 
-def _locked(lock: IO[str]) -> bool:
+def _locked(lock: BinaryIO) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from chyme.decide.snippet import Snippet, to_plain
 from chyme.model import Kind, Place
@@ -50,6 +50,15 @@ class SearchResult:
     notes: tuple[str, ...] = ()
     facets: Facets | None = None  # only when asked for
     facets_are_exact: bool = True  # else only the best of the files found were counted
+    suggested: Mapping[str, str] = field(default_factory=dict)  # what stands nowhere → what may be meant, not searched
+
+
+def spelling_notes(result: SearchResult) -> list[str]:
+    """What to say about words of the question that stand nowhere."""
+    return [
+        *(f"nothing has “{typed}”; showing “{instead}”" for typed, instead in result.corrected.items()),
+        *(f"nothing has “{typed}”; did you mean “{other}”?" for typed, other in result.suggested.items()),
+    ]
 
 
 def as_json(result: SearchResult) -> dict[str, object]:
@@ -60,6 +69,7 @@ def as_json(result: SearchResult) -> dict[str, object]:
         "total_is_exact": result.total_is_exact,
         "ms": round(result.ms, 1),
         "corrected": dict(result.corrected),
+        "suggested": dict(result.suggested),
         "notes": list(result.notes),
     }
     if result.facets is not None:

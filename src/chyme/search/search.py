@@ -13,9 +13,11 @@ from chyme.decide.names import name_terms
 from chyme.decide.query import Query, Term, corrected, expression, parse
 from chyme.decide.rank import Match, Ranked
 from chyme.decide.snippet import find
+from chyme.decide.spelling import same_consonants
+from chyme.decide.stem import fold
 from chyme.errors import UsageError
 from chyme.search.conditions import conditions_of
-from chyme.search.corrections import corrections
+from chyme.search.corrections import Corrections, corrections
 from chyme.search.floor import Floors
 from chyme.search.hits import hits_of
 from chyme.search.index import Index, Worded
@@ -77,15 +79,20 @@ class Search:
         typing: bool = False,
         mode: Mode = "both",
         facets: bool = False,
+        as_typed: bool = False,
     ) -> SearchResult:
-        """Files that answer, best first; each with its best passages. `typing`: the last word may be unfinished."""
+        """Files that answer, best first; each with its best passages.
+
+        `typing`: the last word may be unfinished. `as_typed`: no word is corrected.
+        """
         if mode not in MODES:
             raise UsageError(f"there is no way to search called {mode}; known are {', '.join(MODES)}")
         began = time.perf_counter()
         db = self._read()
         query = parse(text, typing=typing)
-        query, instead, meant, why_not = self._understood(db, query, mode, typing)
         where, notes = conditions_of(db, query)
+        known = Corrections() if as_typed else corrections(db, query.terms)
+        query, known, meant, why_not = self._understood(db, query, known, where, mode, typing)
         page = slice(offset, offset + limit)
         if query.terms:
             found = self._found(db, query, where, page, mode, meant)
@@ -102,7 +109,8 @@ class Search:
             total=found.total,
             total_is_exact=found.exact,
             ms=(time.perf_counter() - began) * 1000,
-            corrected=instead,
+            corrected=known.certain,
+            suggested=known.possible,
             notes=tuple(dict.fromkeys(query.notes + notes + found.notes)),
             facets=counted,
             facets_are_exact=counted_all,
@@ -111,8 +119,9 @@ class Search:
     def all_files(self, text: str, mode: Mode = "both") -> list[int]:
         """Every file that answers, however far down `search` would show it; in no order."""
         db = self._read()
-        query, _, meant, _ = self._understood(db, parse(text), mode, typing=False)
+        query = parse(text)
         where, _ = conditions_of(db, query)
+        query, _, meant, _ = self._understood(db, query, corrections(db, query.terms), where, mode, typing=False)
         if query.empty:
             return []
         if not query.terms:
@@ -133,20 +142,38 @@ class Search:
         return replace(result, ms=(time.perf_counter() - began) * 1000)
 
     def _understood(
-        self, db: Connection, query: Query, mode: Mode, typing: bool
-    ) -> tuple[Query, dict[str, str], _Meant | None, tuple[str, ...]]:
-        """The question without typing errors, what was replaced, what it means; else what to say about that.
+        self, db: Connection, query: Query, known: Corrections, where: Condition, mode: Mode, typing: bool
+    ) -> tuple[Query, Corrections, _Meant | None, tuple[str, ...]]:
+        """The question as it is searched, the corrections as they are told, what it means; else why that is unknown.
 
-        What means something by itself is not replaced unless that is sure; where meaning does not help, it is.
+        Nothing is corrected where the question as it was typed means something that is here.
         """
         if not query.terms:
-            return query, {}, None, ()
-        surely = mode != "words" and not typing and self._questions is not None and embedders.serving(db) is not None
-        instead = corrections(db, query.terms, surely=surely)
-        meant, why_not = self._meant(db, corrected(query, instead), mode, typing)
-        if surely and meant is None:
-            instead = corrections(db, query.terms)
-        return corrected(query, instead), instead, meant, why_not
+            return query, Corrections(), None, ()
+        without_errors = corrected(query, known.certain)
+        meant, why_not = self._meant(db, without_errors, mode, typing)
+        if known.certain and meant is not None:
+            typed, _ = self._meant(db, query, mode, typing)
+            if typed is not None and self._answers_better(db, typed, meant, known, where):
+                return query, known.withheld(), typed, why_not
+        return without_errors, known, meant, why_not
+
+    def _answers_better(
+        self, db: Connection, typed: _Meant, meant: _Meant, known: Corrections, where: Condition
+    ) -> bool:
+        """Whether what is nearest to the typed question has no corrected word in it, and nothing that is nearer to the
+        corrected one is there. Where a consonant differs (charge, change), the latter must have the word in it."""
+        near_typed, near_meant = (
+            next(iter(self._index.by_meaning(one.vector, one.embedder, where, 1)), None) for one in (typed, meant)
+        )
+        if near_typed is None or near_meant is None or near_typed.score < typed.floor:
+            return False
+        words = matches.has_words(3000, expression([Term(word) for word in known.certain.values()]))
+        with_words = vectors.visible(db, [near_typed.passage_id, near_meant.passage_id], words)
+        agreed = near_meant.passage_id in with_words or all(
+            same_consonants(fold(word), other) for word, other in known.certain.items()
+        )
+        return near_typed.passage_id not in with_words and (not agreed or near_typed.score > near_meant.score)
 
     def _meant(self, db: Connection, query: Query, mode: Mode, typing: bool) -> tuple[_Meant | None, tuple[str, ...]]:
         """What the question means, if that is to be searched for; else what there is to say about it."""

@@ -16,9 +16,12 @@ from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
-from chyme.errors import ChymeError, DatabaseDamaged, DiskFull, VaultError
+from chyme.engines.private_modes import FILE_MODE, make_private_state, tighten_file
+from chyme.errors import ChymeError, DatabaseDamaged, DiskFull, VaultError, VaultGone
 from chyme.store import damage, read_only
+from chyme.store.presence import Presence
 from chyme.store.writer import Writer, explain_disk
 
 T = TypeVar("T")
@@ -49,7 +52,9 @@ class Database:
         *,
         file_name: str = FILE_NAME,
         schema: str = SCHEMA,
+        root: Path | None = None,
     ) -> None:
+        """`root`: the vault's folder; nothing is written while it is not there."""
         self.path = folder / file_name
         _make_folder(folder, self.path)
         refuse_network_file_system(folder)
@@ -64,7 +69,12 @@ class Database:
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
-        self._writer = None if self.read_only else Writer(lambda: _writing(self.path), on_commit, self.explain)
+        self.presence = Presence(self.path, root)
+        self._writer = (
+            None
+            if self.read_only
+            else Writer(lambda: _writing(self.path), on_commit, self.presence.require, self.explain)
+        )
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
@@ -81,7 +91,8 @@ class Database:
     def _reader(self) -> sqlite3.Connection:
         if self.read_only:
             return read_only.connect_read_only(self.path)
-        db = connect(self.path)
+        self.presence.require()  # else we would make an empty database where this one was
+        db = connect(self.path, create=False)
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         return db
@@ -125,7 +136,7 @@ class Database:
     def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
         """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
         told = self.explain(error)
-        if isinstance(told, DatabaseDamaged) or (isinstance(told, DiskFull) and not self._full_is_news()):
+        if isinstance(told, DatabaseDamaged | VaultGone) or (isinstance(told, DiskFull) and not self._full_is_news()):
             return
         if isinstance(told, ChymeError):
             where.warning("%s: %s", what, told)
@@ -172,10 +183,12 @@ class Database:
             self._readers.clear()
 
 
-def connect(path: Path, cache_kb: int = READER_CACHE_KB) -> sqlite3.Connection:
+def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True) -> sqlite3.Connection:
     """A connection as every part of chyme expects it."""
-    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
+    db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     try:
+        tighten_file(path)  # before its journal is made, which gets the same mode
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
@@ -237,7 +250,7 @@ def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
 
 def _make_folder(folder: Path, path: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the text of every file
+        make_private_state(folder)  # it holds the text of every file
     except OSError as error:
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise read_only.refusal(path) from error
@@ -289,7 +302,7 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int,
 def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
-    copy.touch(mode=path.stat().st_mode & 0o777)  # whoever may not read the database may not read its copy
+    copy.touch(mode=FILE_MODE)
     db.execute("VACUUM INTO ?", (os.fspath(copy),))
 
 

@@ -103,19 +103,20 @@ def complete(
     input_hash: str,
     duration_ms: int | None,
     now: str,
+    embedder: str | None = None,
 ) -> None:
-    """The output is there, or it was looked for and there is nothing."""
+    """The output is there, or it was looked for and there is nothing. `embedder`: the model that read the file."""
     db.execute(
         """
         UPDATE digests
            SET status = 'completed', settled = 1, content = :content, content_hash = :hash, sqlar_name = :sqlar,
                recipe = :recipe, input_hash = :input, duration_ms = :ms, error = NULL, error_category = NULL,
                retry_at = NULL, run_id = NULL, deadline = NULL, interruptions = 0, priority = 1, asked = 0,
-               updated_at = :now
+               embedder = :embedder, updated_at = :now
          WHERE file_id = :file AND digester = :name AND status <> 'skipped'
         """,
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
-         "ms": duration_ms, "now": now, "file": file_id, "name": digester},
+         "ms": duration_ms, "embedder": embedder, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
 
 
@@ -321,8 +322,8 @@ def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | Non
         UPDATE digests
            SET status = 'completed', settled = 1, sqlar_name = :sqlar, error = NULL, error_category = NULL,
                provider = NULL, retry_at = NULL, run_id = NULL, deadline = NULL, duration_ms = 0, updated_at = :now,
-               (content, content_hash, recipe, input_hash) =
-               (SELECT content, content_hash, recipe, input_hash FROM digests WHERE id = :donor)
+               (content, content_hash, recipe, input_hash, embedder) =
+               (SELECT content, content_hash, recipe, input_hash, embedder FROM digests WHERE id = :donor)
          WHERE file_id = :file AND digester = :name
         """,
         {"sqlar": sqlar_name, "now": now, "donor": donor.id, "file": file_id, "name": donor.digester},

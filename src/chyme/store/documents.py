@@ -63,6 +63,18 @@ def stand(db: Connection, file_id: int, state: str, reason: str | None, degraded
     )
 
 
+def in_doubt(db: Connection) -> list[int]:
+    """Files whose document needs classification though a digest of theirs failed for good."""
+    rows = db.execute(
+        """
+        SELECT file_id FROM documents INDEXED BY documents_by_state WHERE state = 'needs-classification'
+           AND EXISTS (SELECT 1 FROM digests g
+                        WHERE g.file_id = documents.file_id AND g.status = 'failed' AND g.settled = 1)
+        """
+    )
+    return [file_id for (file_id,) in rows]
+
+
 def find_title(db: Connection, file_id: int, title: str | None) -> bool:
     """What the text itself is headed. Whether that is news."""
     statement = "UPDATE documents SET found_title = ? WHERE file_id = ? AND found_title IS NOT ?"

@@ -105,7 +105,7 @@ def lacking(db: Connection, model: str, limit: int, hidden: bool = False) -> lis
          CROSS JOIN files ON files.id = digests.file_id
          WHERE digests.status = 'completed' AND digests.digester = 'search-semantic'
            AND (files.vanished_at IS NULL OR :hidden)
-           AND iif(json_valid(digests.content), digests.content ->> '$.model', NULL) IS NOT :model
+           AND digests.embedder IS NOT :model
          LIMIT :limit
         """,
         {"model": model, "limit": limit, "hidden": hidden},

@@ -64,6 +64,7 @@ class Row:
     moved_at: str
     pages: int | None
     thumbnail: str | None
+    begins: str | None  # the first passage of a text file
 
 
 def members(db: Connection, wanted: Wanted) -> set[int] | None:
@@ -168,7 +169,7 @@ def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
     found = db.execute(
         f"""
         SELECT {_SHOWN} FROM json_each(:ids) AS wanted
-         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id
+         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"ids": json.dumps(list(ids))},
@@ -181,7 +182,7 @@ def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
     found = db.execute(
         f"""
         SELECT {_SHOWN} FROM json_each(:paths) AS wanted
-         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id
+         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"paths": json.dumps(list(paths))},
@@ -191,7 +192,12 @@ def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
 
 _SHOWN = """
     f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language, d.tags,
-    d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face
+    d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
+"""
+_BEGINS = """
+         LEFT JOIN passages p
+           ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
+          AND p.source = 'file'
 """
 
 
@@ -214,11 +220,13 @@ def _row(
     moved_at: str | None,
     pages: int | None,
     face: str | None,
+    begins: str | None,
 ) -> Row:
     return Row(
         *(path, name, Kind(kind), mime, size, mtime_ns, created_at, title, summary, date, language),
         *(tuple(json.loads(tags or "[]")), state or "processing", reason, bool(degraded), moved_at or "", pages),
         sqlar.name_of(path, face, THUMBNAIL) if face else None,
+        begins,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -21,8 +22,19 @@ def replace(
     words: Iterable[str] = (),
     forgotten_words: Iterable[str] = (),
 ) -> None:
-    """Put these passages in the place of those the digester cut before; words come and go with them."""
-    remove(db, file_id, digester, forgotten_words)
+    """Put these passages in the place of those the digester cut before; words come and go with them.
+
+    What is still the same at its place stays as it is, and so does its entry in the index.
+    """
+    stored = of_file(db, file_id, digester)
+    stay = {
+        at
+        for _, known in stored
+        if (at := known.ordinal) < len(passages) and known == dataclasses.replace(passages[at], ordinal=at)
+    }
+    gone = [(id_,) for id_, known in stored if known.ordinal not in stay]
+    db.executemany("DELETE FROM passages WHERE id = ?", gone)
+    dictionary.forget(db, forgotten_words)
     db.executemany(
         f"INSERT INTO passages (file_id, digester, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -33,6 +45,7 @@ def replace(
                 passage.text, passage.segmented,
             )
             for ordinal, passage in enumerate(passages)
+            if ordinal not in stay
         ],
     )  # fmt: skip
     dictionary.learn(db, words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
+from chyme.engines.private_modes import make_private_state
 from chyme.errors import VaultError
 from chyme.store.damage import damaged
 from chyme.store.database import Database
@@ -64,12 +65,9 @@ class ServerDatabase:
     def _make_private(self) -> None:
         """Nobody else on this machine may read it; SQLite gives its journal the same rights."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
-                os.fchmod(descriptor, 0o600)
-            finally:
-                os.close(descriptor)
+            make_private_state(self.path.parent)
+            if self.path.is_symlink():
+                raise OSError(errno.ELOOP, "is a link")
         except OSError as error:
             raise VaultError(
                 f"{self.path}: accounts cannot be kept there ({error.strerror}); set server_dir (CHYME_SERVER_DIR)"

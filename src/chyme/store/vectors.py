@@ -24,15 +24,23 @@ def replace(
     dimension: int,
     keep_others: bool,
 ) -> None:
-    """Put these in the place of what this embedder said about the file before, and of what others did unless kept."""
+    """Put these in the place of what this embedder said about the file before, and of what others did unless kept.
+
+    What is still the same at its place stays as it is: whoever knows it by its id need not learn it again.
+    """
     width = dimension * NUMBER_BYTES
     if len(vectors) != width * len(passages):
         raise ValueError(
             f"{len(passages)} passages need {width * len(passages)} bytes of vectors, there are {len(vectors)}"
         )
+    stay = _same(of_file(db, file_id, embedder_id), passages, vectors, width)
     db.execute(
-        "DELETE FROM semantic_passages WHERE file_id = :file AND (embedder_id = :embedder OR NOT :keep)",
-        {"file": file_id, "embedder": embedder_id, "keep": keep_others},
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = :file
+           AND iif(embedder_id = :embedder, ordinal NOT IN (SELECT value FROM json_each(:stay)), NOT :keep)
+        """,
+        {"file": file_id, "embedder": embedder_id, "keep": keep_others, "stay": json.dumps(list(stay))},
     )
     db.executemany(
         f"""
@@ -46,16 +54,30 @@ def replace(
                 passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None, passage.text,
             )
             for ordinal, passage in enumerate(passages)
+            if ordinal not in stay
         ],
     )  # fmt: skip
     ids = db.execute(
-        "SELECT id FROM semantic_passages WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal",
+        "SELECT id, ordinal FROM semantic_passages WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal",
         (file_id, embedder_id),
     ).fetchall()
     db.executemany(
         "INSERT INTO vectors (id, vector) VALUES (?, ?)",
-        [(id_, vectors[at * width : (at + 1) * width]) for at, (id_,) in enumerate(ids)],
+        [(id_, vectors[at * width : (at + 1) * width]) for id_, at in ids if at not in stay],
     )
+
+
+def _same(
+    stored: Sequence[tuple[int, Passage, bytes]], passages: Sequence[Passage], vectors: bytes, width: int
+) -> set[int]:
+    """The ordinals at which a stored passage and its vector are what they are to be."""
+    return {
+        at
+        for _, known, vector in stored
+        if (at := known.ordinal) < len(passages)
+        and (known.source, known.place, known.text) == (passages[at].source, passages[at].place, passages[at].text)
+        and vector == vectors[at * width : (at + 1) * width]
+    }
 
 
 def remove(db: Connection, file_id: int) -> None:
@@ -148,6 +170,14 @@ def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, P
         (file_id, embedder_id),
     )
     return [(id_, _passage(rest), vector) for id_, vector, *rest in rows]
+
+
+def texts_of(db: Connection, file_id: int, embedder_id: int) -> list[str]:
+    """The passages of a file that this embedder told the meaning of."""
+    rows = db.execute(
+        "SELECT text FROM semantic_passages WHERE file_id = ? AND embedder_id = ?", (file_id, embedder_id)
+    )
+    return [text for (text,) in rows]
 
 
 def ids_of_files_where(db: Connection, embedder_id: int, where: Condition, limit: int) -> list[int]:

@@ -116,11 +116,10 @@ _QUESTIONS = {
     """,
     "files with another number of semantic passages than their digest says": """
         SELECT d.file_path
-          FROM digests d JOIN embedders e
-            ON e.serves = 1 AND e.model = iif(json_valid(d.content), d.content ->> '$.model', NULL)
+          FROM digests d JOIN embedders e ON e.serves = 1 AND e.model = d.embedder
          WHERE d.digester = 'search-semantic' AND d.status = 'completed'
-           AND d.content ->> '$.passages' <> (SELECT count(*) FROM semantic_passages p
-                                               WHERE p.file_id = d.file_id AND p.embedder_id = e.id)
+           AND iif(json_valid(d.content), coalesce(d.content ->> '$.passages', 0), 0)
+               <> (SELECT count(*) FROM semantic_passages p WHERE p.file_id = d.file_id AND p.embedder_id = e.id)
     """,
     "documents that wait though nothing is left to make": """
         SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id

@@ -12,7 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from chyme.errors import ChymeError, DiskFull, VaultError
+from chyme.errors import ChymeError, DiskFull, VaultError, VaultGone
+from chyme.store.presence import keep_open
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +38,22 @@ class _Request:
 
 
 class Writer:
-    """Runs every change to the database. A caller is answered only after COMMIT returned."""
+    """Runs every change to the database. A caller is answered only after COMMIT returned.
+
+    `require_present` raises VaultGone when the database is not at its path any more. It is asked before each COMMIT and
+    after it: what is not where it is looked for is not acknowledged.
+    """
 
     def __init__(
         self,
         connect: Callable[[], sqlite3.Connection],
         on_commit: Callable[[], None] | None = None,
+        require_present: Callable[[], None] = lambda: None,
         explain: Callable[[BaseException], BaseException] | None = None,
     ) -> None:
         self._connect = connect
         self._on_commit = on_commit
+        self._require_present = require_present
         self._explain = explain or explain_disk
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
@@ -110,6 +117,14 @@ class Writer:
                     self._run_outside(db, after)
                 del first, batch, after  # while we wait, nobody's long text is kept alive by our names
         finally:
+            self._close(db)
+
+    def _close(self, db: sqlite3.Connection) -> None:
+        try:
+            self._require_present()
+        except VaultGone:
+            keep_open(db)
+        else:
             db.close()
 
     def _gather(self, first: _Request) -> tuple[list[_Request], _Request | None, bool]:
@@ -132,6 +147,7 @@ class Writer:
 
     def _run_outside(self, db: sqlite3.Connection, request: _Request) -> None:
         try:
+            self._require_present()
             request.answer.set_result(request.work(db))
         except BaseException as error:
             request.answer.set_exception(self._explain(error))
@@ -139,6 +155,11 @@ class Writer:
     def _commit(self, db: sqlite3.Connection, batch: list[_Request]) -> None:
         try:
             left_out = self._attempt(db, batch)
+        except VaultGone as error:
+            self._roll_back(db)
+            for request in batch:
+                request.answer.set_exception(VaultGone(str(error)))
+            return
         except sqlite3.Error as error:
             self._roll_back(db)
             if len(batch) == 1:
@@ -170,11 +191,16 @@ class Writer:
             else:
                 self._within_savepoint(db, request)
             if time.monotonic() - started > BATCH_SECONDS and position + 1 < len(batch):
-                db.execute("COMMIT")
+                self._commit_present(db)
                 return batch[position + 1 :]
         if db.in_transaction:
-            db.execute("COMMIT")
+            self._commit_present(db)
         return []
+
+    def _commit_present(self, db: sqlite3.Connection) -> None:
+        self._require_present()
+        db.execute("COMMIT")
+        self._require_present()
 
     def _alone(self, db: sqlite3.Connection, request: _Request) -> None:
         try:

@@ -24,6 +24,7 @@ EVERYTHING = (
 
 QUIET_SECONDS = 0.05
 GATHER_SECONDS = 0.2
+SLICE_FOLDERS = 200  # of a tree that appeared at once: listened to before events are read again
 _EVENT = struct.Struct("iIII")
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,6 +46,7 @@ class Ears:
         self._fd = _checked(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._folders: dict[int, str] = {}
+        self._to_listen: list[tuple[str, bool]] = []  # folders; True: all below it are listened to by now
         self._poll = select.poll()
         for each in (self._fd, self._wake):
             self._poll.register(each, select.POLLIN)
@@ -71,34 +73,62 @@ class Ears:
         stack = [folder]
         while stack:
             here = stack.pop()
-            disk = self._root + os.fsencode(here)
-            watch = _libc.inotify_add_watch(self._fd, disk, EVERYTHING)
-            if watch < 0:
-                self.deaf_to += ctypes.get_errno() == errno.ENOSPC
-                continue
-            if self._folders.get(watch) != here:
+            if self._add_watch(here):
                 added.add(here)
-            self._folders[watch] = here
-            try:
-                with os.scandir(os.fsdecode(disk)) as entries:
-                    names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-            except OSError:
-                continue
-            below = [f"{here}/{name}" if here else name for name in names]
-            stack.extend(each for each in below if not self._passes_over(each))
+            stack.extend(self._folders_in(here))
         return added
+
+    def _add_watch(self, here: str) -> bool:
+        """Listen to one folder. Whether it was not listened to before."""
+        watch = _libc.inotify_add_watch(self._fd, self._root + os.fsencode(here), EVERYTHING)
+        if watch < 0:
+            self.deaf_to += ctypes.get_errno() == errno.ENOSPC
+            return False
+        is_new = self._folders.get(watch) != here
+        self._folders[watch] = here
+        return is_new
+
+    def _folders_in(self, here: str) -> list[str]:
+        """The folders in this one that are not passed over."""
+        try:
+            with os.scandir(os.fsdecode(self._root + os.fsencode(here))) as entries:
+                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            return []
+        below = [f"{here}/{name}" if here else name for name in names]
+        return [each for each in below if not self._passes_over(each)]
+
+    def _listen_to_some(self, heard: Heard) -> None:
+        """Go on with trees that have appeared. Each is heard of once all of it is listened to."""
+        for _ in range(SLICE_FOLDERS):
+            if not self._to_listen:
+                return
+            here, is_done = self._to_listen.pop()
+            if is_done:
+                heard.paths.add(here)
+                continue
+            if self._add_watch(here):  # else what has appeared in it was heard of, and is listened to for its own sake
+                self._to_listen.extend((each, False) for each in self._folders_in(here))
 
     def hear(self, seconds: float | None) -> Heard:
         """Wait for something to happen, then for it to be quiet for a moment."""
         heard = Heard()
-        ready = self._poll.poll(None if seconds is None else max(0.0, seconds) * 1000)
+        ready = self._poll.poll(self._milliseconds(seconds))
         began = time.monotonic()
-        while ready and not any(fd == self._wake for fd, _ in ready):
-            self._read(heard)
+        while (ready or self._to_listen) and not any(fd == self._wake for fd, _ in ready):
+            if ready:
+                self._read(heard)
+            self._listen_to_some(heard)
             if time.monotonic() - began > GATHER_SECONDS:
                 break
-            ready = self._poll.poll(QUIET_SECONDS * 1000)
+            ready = self._poll.poll(self._milliseconds(QUIET_SECONDS))
         return heard
+
+    def _milliseconds(self, seconds: float | None) -> float | None:
+        """How long to wait for an event: not at all while there is something else to do."""
+        if self._to_listen:
+            return 0
+        return None if seconds is None else max(0.0, seconds) * 1000
 
     def _read(self, heard: Heard) -> None:
         try:
@@ -120,13 +150,12 @@ class Ears:
 
     def _note(self, folder: str, name: str, mask: int, heard: Heard) -> None:
         path = f"{folder}/{name}" if folder else name
-        heard.paths.add(path)
-        if not mask & IS_FOLDER:
+        if mask & IS_FOLDER and mask & (CREATE | MOVED_TO | ATTRIB) and not self._passes_over(path):
+            self._to_listen += [(path, True), (path, False)]
             return
-        if mask & MOVED_FROM:
+        heard.paths.add(path)
+        if mask & IS_FOLDER and mask & MOVED_FROM:
             self._leave(path)
-        elif mask & (CREATE | MOVED_TO | ATTRIB) and not self._passes_over(path):
-            self.listen(path)
 
     def _leave(self, folder: str) -> None:
         """A folder that was moved away takes its watches along, wherever it goes."""

@@ -15,7 +15,9 @@ from chyme.errors import ChymeError
 from chyme.model import File, Seen, Stamp
 from chyme.store import files
 from chyme.store.database import Database
-from chyme.watcher.examine import examine
+from chyme.watcher.examine import examine, examine_kind
+from chyme.watcher.found import Found
+from chyme.watcher.hashing import LARGE, Hasher
 
 STILL_SECONDS = 0.5
 BATCH = 250
@@ -53,17 +55,6 @@ class Report:
         return bool(self.new or self.changed or self.moved or self.vanished or self.returned)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A regular file on disk whose path is new, or which is not what it was."""
-
-    raw: str  # the path as the disk spells it
-    path: str
-    escaped: bool
-    stamp: Stamp
-    ctime: float
-
-
 class Landing:
     """Where found files wait until they are still, are recognised, and are handed to the intake in batches."""
 
@@ -77,6 +68,7 @@ class Landing:
         self._batch_since = 0.0
         self._claimed: set[int] = set()  # files with a move in the batch
         self.stop = threading.Event()
+        self.hasher: Hasher | None = None  # who hashes large files; without one they are hashed where they are found
         self.on_moving: Callable[[], None] = lambda: None  # somebody must look again in a moment
 
     @property
@@ -116,17 +108,16 @@ class Landing:
         if own is not None and _same_on_disk(own.stamp, found.stamp):
             self._refresh(own, found.stamp, report)
             return
-        if not self._still(found, before):
-            return
-        try:
-            seen = examine(self._vault, found.path, found.escaped, self.pulse)
-        except FileNotFoundError:
-            return  # it went while we looked, which is news of its own
-        except OSError:
-            report.unreadable.append(found.path)
-            return
+        hasher = self.hasher if found.stamp.size > LARGE else None
+        seen = hasher.result(found) if hasher else None
         if seen is None:
-            self._wait_for(found, time.monotonic())
+            if not self._still(found, before or self._moving.get(found.raw)):
+                return
+            if hasher is not None:
+                hasher.add(found)
+                return
+            seen = self._examine(found, report)
+        if seen is None:
             return
         if own is not None and (own.hash, own.kind, own.mime) == (seen.hash, seen.kind, seen.mime):
             self._refresh(own, seen.stamp, report)
@@ -142,6 +133,19 @@ class Landing:
         else:
             report.changed += 1
         self._add(seen)
+
+    def _examine(self, found: Found, report: Report) -> Seen | None:
+        """What is in the file; None when that is not known yet, or cannot be."""
+        try:
+            seen = examine(self._vault, found.path, found.escaped, self.pulse)
+        except FileNotFoundError:
+            return None  # it went while we looked, which is news of its own
+        except OSError:
+            report.unreadable.append(found.path)
+            return None
+        if seen is None:
+            self._wait_for(found, time.monotonic())
+        return seen
 
     def pulse(self) -> None:
         """Raise when it is time to end."""
@@ -173,18 +177,17 @@ class Landing:
         self._add(Move(file.id, Seen(found.path, found.escaped, file.kind, file.mime, stamp, file.hash)))
         report.moved += 1
         if _extension(file.path) != _extension(found.path):
-            self._look_into(found)
+            self._look_into(found, stamp, file.hash)
         if file.path.startswith(TRASHED):
             self.flush()  # it may be on its way into the trash: who puts it there looks after it only for a moment
 
-    def _look_into(self, found: Found) -> None:
+    def _look_into(self, found: Found, stamp: Stamp, content_hash: str) -> None:
         """Another extension may make it another kind of file."""
         try:
-            seen = examine(self._vault, found.path, found.escaped, self.pulse)
+            kind, mime = examine_kind(self._vault, found.path, found.escaped)
         except OSError:
             return
-        if seen is not None:
-            self._add(seen)
+        self._add(Seen(found.path, found.escaped, kind, mime, stamp, content_hash))
 
     def _has_left(self, file: File) -> bool:
         """Whether something else, or nothing, is where this file was. What cannot be looked at proves nothing."""
@@ -195,6 +198,11 @@ class Landing:
         except OSError:
             return False
         return status is None or stamp_of(status) != file.stamp
+
+    def may_have_moved(self, file: File) -> bool:
+        """Whether a file that is not hashed yet may be this one; if so, this path is looked at again after that."""
+        hasher = self.hasher if file.stamp.size > LARGE else None
+        return hasher is not None and hasher.hold_back(_raw(file), file.stamp.size)
 
     def _is_gone(self, file: File) -> bool:
         """Whether nothing is where this file was: a path that lives on keeps its file."""

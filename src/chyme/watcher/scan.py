@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import stat
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,22 +13,24 @@ from datetime import UTC, datetime
 from sqlite3 import Connection
 
 from chyme.coordinator import Intake
-from chyme.coordinator.purging import PURGE_WAITS
-from chyme.engines.vault import Vault, spell, stamp_of, unspell
+from chyme.engines.vault import Vault, spell, stamp_of
 from chyme.errors import VaultError
-from chyme.model import File, Stamp, iso
+from chyme.model import Stamp, iso
 from chyme.store import files, marks, queue
 from chyme.store.database import Database
 from chyme.watcher import ignore
+from chyme.watcher.found import Found
+from chyme.watcher.hashing import LARGE, Hasher
 from chyme.watcher.ignore import Ignore
-from chyme.watcher.landing import Found, Landing, Report
+from chyme.watcher.landing import Landing, Report
+from chyme.watcher.turns import Priority, Turns
+from chyme.watcher.vanishing import Vanishing
 
 log = logging.getLogger(__name__)
 
 SCANNED = "scanned-at"  # when everything was looked at last
-SUSPICIOUS_SHARE = 0.2
-SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
 FEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
+OFTEN = 256  # entries of a folder after which a round that waits may go first
 
 _TYPE, _REGULAR, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 _Known = dict[str, tuple[int, int, int, str, str, int]]
@@ -39,9 +40,12 @@ _Known = dict[str, tuple[int, int, int, str, str, int]]
 class _Round:
     """What one scan or look has come upon."""
 
+    priority: Priority
     report: Report = field(default_factory=Report)
     new: list[Found] = field(default_factory=list)
     changed: list[Found] = field(default_factory=list)
+    large: list[Found] = field(default_factory=list)  # new or changed; taken last
+    walked: set[str] = field(default_factory=set)  # folders that were looked at with all below
     gone: list[int] = field(default_factory=list)
     dark: list[str] = field(default_factory=list)  # folders that cannot be read
     visited: set[str] = field(default_factory=set)
@@ -59,18 +63,32 @@ class Scanner:
     """Walks the vault. Files that are still being written wait until they have been still for half a second."""
 
     def __init__(self, vault: Vault, database: Database, intake: Intake, wall: Callable[[], float] = time.time) -> None:
-        self._vault = vault
+        self.vault = vault
         self._database = database
         self._wall = wall
-        self._intake = intake
         self._landing = Landing(vault, database, intake, wall)
         self._ignore = Ignore(vault.root)
-        self._one_at_a_time = threading.RLock()
+        self._vanishing = Vanishing(vault, database, intake, self._landing)
+        self._turns = Turns()
 
     @property
     def moving(self) -> int:
-        """How many files are still being written."""
-        return len(self._landing.moving)
+        """How many files are still being written, or not hashed yet."""
+        hasher = self._landing.hasher
+        return len(self._landing.moving) + (hasher.waiting if hasher else 0)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether `settle` has something to look at."""
+        return bool(self._landing.moving)
+
+    def hash_large_files_by(self, hasher: Hasher | None) -> None:
+        """From now on, large files are hashed beside; without a hasher, at the end of each round."""
+        self._landing.hasher = hasher
+
+    def problem(self) -> str | None:
+        """Why nothing that is seen now proves anything: the vault or its database is not at its path."""
+        return self._database.presence.problem()
 
     def log_failure(self, error: Exception) -> None:
         """Log why a look at the folder came to nothing."""
@@ -91,49 +109,44 @@ class Scanner:
 
     def scan(self, progress: Callable[[int], None] | None = None) -> Report:
         """Look at everything."""
-        with self._one_at_a_time:
-            self._ignore = Ignore(self._vault.root)
+        with self._turns.hold(Priority.ALL):
+            self._ignore = Ignore(self.vault.root)
             self._landing.begin()
-            turn = _Round(progress=progress, moving=self._landing.forget_moving(self._landing.moving))
+            turn = _Round(Priority.ALL, progress=progress)
             self._walk("", turn)
             self._finish(turn)
             self._database.write(self._done)
-            self._calm_down(turn.report)
+            self._vanishing.calm_down(turn.report)
             return turn.report
 
     def _done(self, db: Connection) -> None:
         queue.wake_waiting(db)
         marks.put(db, SCANNED, iso(datetime.fromtimestamp(self._wall(), UTC)))
 
-    def _calm_down(self, report: Report) -> None:
-        """When the files are back that had vanished at once, purging need not wait for a person any more."""
-        db = self._database.read()
-        present, vanished = files.counts(db)
-        if report.returned and vanished <= SUSPICIOUS_SHARE * present and marks.value_of(db, PURGE_WAITS):
-            self._database.write(lambda db: marks.remove(db, PURGE_WAITS))
-
-    def look(self, paths: Iterable[str]) -> Report:
+    def look(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> Report:
         """Look at these paths again, as read from disk: files, folders, or nothing any more."""
         wanted = list(paths)
         if ignore.FILE_NAME in wanted:
             return self.scan()
-        with self._one_at_a_time:
-            return self._look(wanted)
+        with self._turns.hold(priority):
+            return self._look(wanted, priority)
 
     def look_within(self, paths: Iterable[str], seconds: float) -> Report | None:
         """The same for files, unless a round is under way that does not end so soon: it may take hours."""
-        if not self._one_at_a_time.acquire(timeout=seconds):
+        if not self._turns.acquire(Priority.FILES, seconds):
             return None
         try:
-            return self._look(list(paths))
+            return self._look(list(paths), Priority.FILES)
         finally:
-            self._one_at_a_time.release()
+            self._turns.release()
 
-    def _look(self, wanted: list[str]) -> Report:
+    def _look(self, wanted: list[str], priority: Priority) -> Report:
         self._landing.begin()
-        turn = _Round(moving=self._landing.forget_moving(wanted))
-        for raw in wanted:
-            self._look_at(raw, turn)
+        turn = _Round(priority, moving=self._landing.forget_moving(wanted))
+        for raw in sorted(wanted):  # a folder before what is in it
+            if not _is_below(raw, turn.walked):
+                self._look_at(raw, turn)
+                self._give_way(turn)
         self._finish(turn)
         return turn.report
 
@@ -143,45 +156,67 @@ class Scanner:
 
     def settle(self) -> Report:
         """Take the files that have become still since."""
-        return self.look(self._landing.moving)
+        return self.look(self._landing.moving, Priority.FILES)
+
+    def _give_way(self, turn: _Round) -> None:
+        """Let a round go first that waits for less than this one does."""
+        if self._turns.is_wanted(turn.priority):
+            self._landing.flush()  # the next round begins with an empty batch, and so do we after it
+            self._turns.give_way(turn.priority)
+            self._landing.pulse()
 
     def _finish(self, turn: _Round) -> None:
         """Renames are known by now: what is left is new, changed or gone."""
         self._landing.flush()
         self._take_new(turn)
-        for found in turn.changed:
-            self._landing.take(found, turn.report, turn.moving.get(found.raw))
-            turn.tell(1)
+        self._take(turn, turn.changed)
         self._landing.flush()
-        self._vanish(turn)
+        self._take_large(turn)
+        turn.report.vanished = self._vanishing.hide(turn.gone, self._ignore)
 
     def _take_new(self, turn: _Round) -> None:
-        for number, found in enumerate(turn.new, 1):
-            self._landing.take(found, turn.report, turn.moving.get(found.raw))
-            if number % 100 == 0:
-                turn.tell(100)
-        turn.tell(len(turn.new) % 100)
+        self._take(turn, turn.new)
         turn.new = []
         self._landing.flush()
+
+    def _take_large(self, turn: _Round) -> None:
+        """Each takes long to hash, unless that is done beside: what is smaller is not kept waiting for it."""
+        for found in sorted(turn.large, key=lambda one: one.stamp.size):
+            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            self._landing.flush()
+            self._give_way(turn)
+        turn.tell(len(turn.large))
+        turn.large = []
+
+    def _take(self, turn: _Round, some: list[Found]) -> None:
+        for number, found in enumerate(some, 1):
+            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            self._give_way(turn)
+            if number % 100 == 0:
+                turn.tell(100)
+        turn.tell(len(some) % 100)
 
     def _walk(self, below: str, turn: _Round) -> None:
         """Compare every folder at or below this one with what is known of it."""
         stack = [below]
         while stack:
             self._landing.pulse()
+            self._give_way(turn)
             self._folder(stack.pop(), stack, turn)
-            if len(turn.new) > FEW:
+            if len(turn.new) + len(turn.large) > FEW:
                 self._landing.flush()
                 self._take_new(turn)
+                if self._landing.hasher is not None:
+                    self._take_large(turn)
         self._lost_folders(below, turn)
 
     def _folder(self, folder: str, stack: list[str], turn: _Round) -> None:
         spelled, odd = spell(folder)
         try:
-            handle = os.open(self._vault.disk_path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            handle = os.open(self.vault.disk_path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             if not folder:
-                raise VaultError(f"{self._vault.root}: cannot be read ({error.strerror})") from error
+                raise VaultError(f"{self.vault.root}: cannot be read ({error.strerror})") from error
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 turn.dark.append(spelled)
                 turn.report.unreadable.append(spelled)
@@ -199,7 +234,9 @@ class Scanner:
         passes_over, patterns = self._ignore.name, self._ignore.has_patterns
         same = 0
         with os.scandir(handle) as entries:
-            for entry in entries:
+            for number, entry in enumerate(entries, 1):
+                if number % OFTEN == 0:
+                    self._give_way(turn)
                 name = entry.name
                 if passes_over(name):
                     continue
@@ -215,7 +252,7 @@ class Scanner:
                     status: os.stat_result | None = entry.stat(follow_symlinks=False)
                     assert status is not None
                     if status.st_mode & _TYPE == _LINK:
-                        status = self._vault.link_target(self._vault.disk_path(prefix + name))
+                        status = self.vault.link_target(self.vault.disk_path(prefix + name))
                 except FileNotFoundError:
                     continue
                 except OSError:
@@ -248,12 +285,13 @@ class Scanner:
         if self._landing.renamed(found, turn.report):
             turn.tell(1)
         else:
-            (turn.new if new else turn.changed).append(found)
+            few = turn.large if found.stamp.size > LARGE else turn.new if new else turn.changed
+            few.append(found)
 
     def _look_at(self, raw: str, turn: _Round) -> None:
         path, escaped = spell(raw)
         try:
-            status = self._vault.status(raw)
+            status = self.vault.status(raw)
         except OSError:
             turn.report.unreadable.append(path)
             return
@@ -265,6 +303,7 @@ class Scanner:
             return
         if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.hides(raw, True):
             turn.gone.extend([known.id] if known else ())
+            turn.walked.add(raw)
             self._walk(raw, turn)
             return
         turn.gone.extend(file.id for file in files.below(self._database.read(), path))
@@ -277,28 +316,14 @@ class Scanner:
                 continue
             turn.gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])
 
-    def _vanish(self, turn: _Round) -> None:
-        """Hide what is still gone after all moves are known."""
-        db = self._database.read()
-        candidates = (files.by_id(db, file_id) for file_id in dict.fromkeys(turn.gone))
-        lost = [file for file in candidates if file and file.vanished_at is None and not self._visible(file)]
-        if not lost:
-            return
-        self._vault.refuse_unreadable()
-        present, _ = files.counts(db)
-        turn.report.vanished = self._intake.vanish(lost)
-        if len(lost) > SUSPICIOUS_SHARE * present and (len(lost) >= SUSPICIOUS_COUNT or len(lost) == present):
-            reason = f"{len(lost)} of {present} files vanished at once; nothing is purged before 'chyme purge --yes'"
-            log.warning(reason)
-            self._database.write(lambda db: marks.put(db, PURGE_WAITS, reason))
 
-    def _visible(self, file: File) -> bool:
-        """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
-        raw = unspell(file.path) if file.escaped else file.path
-        if self._ignore.hides(raw, False):
-            return False
-        try:
-            status = self._vault.status(raw)
-        except OSError:
+def _is_below(raw: str, folders: set[str]) -> bool:
+    """Whether a path lies in one of these folders."""
+    if not folders:
+        return False
+    position = raw.find("/")
+    while position >= 0:
+        if raw[:position] in folders:
             return True
-        return status is not None and stat.S_ISREG(status.st_mode)
+        position = raw.find("/", position + 1)
+    return False

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from io import FileIO
 from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from chyme.app import App
 from chyme.app.drawing import LAST_PAGE, WIDTHS, NoSuchPage, TooBusy
+from chyme.decide.query import LONGEST_QUESTION
 from chyme.decide.served import (
     OPAQUE,
     PLAIN,
@@ -29,7 +32,7 @@ from chyme.decide.served import (
     served_as,
 )
 from chyme.engines.vault import stamp_of
-from chyme.model import File
+from chyme.model import Box, File
 from chyme.store import files
 from chyme.web.not_found import NotFound, known
 
@@ -88,13 +91,40 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> Response:
         """A page of a PDF as a JPEG."""
         known(app, path)
-        try:
+        with _as_http():
             drawn = app.drawing.page(path, page, width)
-        except NoSuchPage as error:
-            raise NotFound(str(error)) from error
-        except TooBusy as error:
-            raise HTTPException(503, str(error), {"Retry-After": "1"}) from error
         return _bytes(request, drawn.data, "image/jpeg", {})
+
+    @api.get(
+        "/api/page-words/{path:path}", responses={404: {"description": "No such page"}, 503: {"description": "Busy"}}
+    )
+    def page_words(
+        path: str,
+        q: Annotated[str, Query(max_length=LONGEST_QUESTION)],
+        page: Annotated[int, Query(ge=1, le=LAST_PAGE)] = 1,
+    ) -> PageWords:
+        """Where the words of a question stand on a page of a PDF."""
+        known(app, path)
+        with _as_http():
+            return PageWords(page=page, boxes=app.drawing.word_boxes(path, page, q))
+
+
+@contextlib.contextmanager
+def _as_http() -> Iterator[None]:
+    """Why a page is not there, as an answer."""
+    try:
+        yield
+    except NoSuchPage as error:
+        raise NotFound(str(error)) from error
+    except TooBusy as error:
+        raise HTTPException(503, str(error), {"Retry-After": "1"}) from error
+
+
+class PageWords(BaseModel):
+    """Boxes as left, top, right and bottom in parts of the drawn page."""
+
+    page: int
+    boxes: list[Box]
 
 
 def _file(request: Request, file: File, stream: FileIO, download: bool) -> Response:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from chyme.app import App
+from chyme.errors import VaultGone
 from chyme.web.not_found import known
 
 WAITERS = 8  # of all vaults together: they take threads that answer everybody else
@@ -28,19 +29,25 @@ QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description":
 
 def add_routes(api: FastAPI, app: App) -> None:
     """Add these routes to the HTTP face of an opened vault."""
+    last_status: dict[str, Any] = {}  # what is answered while the database is not at its path
 
     @api.get("/api/status")
     def status() -> dict[str, Any]:
         """Counts, and what is being worked on."""
-        told = app.progress.told()
-        return {
-            **app.documents.status(),
-            **app.at_work(),
-            "eta_seconds": told.eta_seconds,
-            "done_lately": told.done_lately,
-            "paused": told.paused,
-            "search": app.searching.status(),
-        }
+        nonlocal last_status
+        try:
+            told = app.progress.told()
+            last_status = {
+                **app.documents.status(),
+                **app.at_work(),
+                "eta_seconds": told.eta_seconds,
+                "done_lately": told.done_lately,
+                "paused": app.database.presence.problem() or told.paused,
+                "search": app.searching.status(),
+            }
+        except VaultGone as error:
+            last_status = {**last_status, "eta_seconds": None, "paused": str(error)}
+        return last_status
 
     @api.get("/api/digest/{path:path}")
     def show(path: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from chyme.app.house import House
 from chyme.decide.addressed import networks
 from chyme.errors import ChymeError, UsageError
 from chyme.settings import Settings
+from chyme.web.bodies import HeldBodies
 from chyme.web.door import Addresses, Door
 from chyme.web.metrics import add_metrics
 from chyme.web.pages import account, entrance
@@ -77,17 +78,19 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
-        """The server answers."""
-        return {"status": "ok"}
+        """The server answers; `paused` while a vault is not at its path."""
+        gone = any(app.database.presence.problem() for app in house.vaults.values())
+        return {"status": "paused" if gone else "ok"}
 
     add_metrics(api, house)
     hashing = entrance.Hashing()
     entrance.add_routes(api, house, hashing)
     account.add_routes(api, house, hashing)
     api.mount("/static", Static())
-    api.mount("/v", Vaults(house, faces))
+    bodies = HeldBodies()
+    api.mount("/v", Vaults(house, faces, bodies))
     if len(faces) == 1:
-        api.mount("", Vaults(house, faces, only=next(iter(faces))))
+        api.mount("", Vaults(house, faces, bodies, only=next(iter(faces))))
     return api
 
 

@@ -16,6 +16,7 @@ from chyme import __version__
 from chyme.app import App
 from chyme.app.house import House
 from chyme.app.measured import BOUNDS
+from chyme.web.connections import Connections, Reason
 from chyme.web.request_log import RequestLog
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -57,6 +58,7 @@ def add_metrics(api: FastAPI, house: House) -> None:
         told = about_vaults(vaults)
         if len(vaults) == len(house.vaults):  # all of these are in the figures of the server
             told += about_process(requests.counts() if requests else {})
+            told += about_connections(getattr(request.state, "connections", None))
         return Response(written(told), media_type=MEDIA_TYPE)
 
 
@@ -157,6 +159,17 @@ def about_process(requests: dict[tuple[str, int], int]) -> list[Metric]:
     for (method, status), count in sorted(requests.items()):
         answered.add(count, method=method, status=str(status))
     return [build, started, cpu, resident, private, answered]
+
+
+def about_connections(connections: Connections | None) -> list[Metric]:
+    if connections is None:  # not served by a server of ours
+        return []
+    current = Metric("chyme_http_connections", "gauge", "Open HTTP connections.")
+    current.add(len(connections))
+    closed = Metric("chyme_http_connections_closed_total", "counter", "Connections the server closed, by reason.")
+    for reason in Reason:
+        closed.add(connections.closed[reason], reason=reason.value)
+    return [current, closed]
 
 
 def _memory() -> tuple[int, int] | None:

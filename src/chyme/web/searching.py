@@ -24,9 +24,12 @@ def add_routes(api: FastAPI, app: App) -> None:
         typing: bool = False,
         mode: Literal["both", "words", "meaning"] = "both",
         facets: bool = False,
+        as_typed: bool = False,
     ) -> dict[str, Any]:
         """Search by word and by meaning."""
-        return as_json(app.search.search(q, limit=limit, offset=offset, typing=typing, mode=mode, facets=facets))
+        return as_json(
+            app.search.search(q, limit=limit, offset=offset, typing=typing, mode=mode, facets=facets, as_typed=as_typed)
+        )
 
     @api.get("/api/similar/{path:path}")
     def similar(

@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from chyme.app.house import House
 from chyme.decide.addressed import SAFE_METHODS
 from chyme.doors import Right, Visitor
-from chyme.web.bodies import TOO_LARGE, counted, told_too_large
+from chyme.web.bodies import TOO_LARGE, HeldBodies, told_too_large
 from chyme.web.pages.refused import refused_outside
 from chyme.web.problems import problem
 
@@ -24,8 +24,9 @@ UPLOAD = "/api/upload"  # written to the disk as it comes, and bounded there
 class Vaults:
     """`/v/{name}/…`, or the whole of the server for the only vault. What may not be read is not there."""
 
-    def __init__(self, house: House, faces: Mapping[str, FastAPI], only: str | None = None) -> None:
+    def __init__(self, house: House, faces: Mapping[str, FastAPI], bodies: HeldBodies, only: str | None = None) -> None:
         self._house = house
+        self._bodies = bodies
         self._faces = faces
         self._only = only
 
@@ -57,12 +58,17 @@ class Vaults:
         if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
             await problem(403, "you may read this vault, but not change it")(scope, receive, send)
             return
-        if route != UPLOAD:
-            if told_too_large(scope):
-                await problem(413, TOO_LARGE)(scope, receive, send)
-                return
-            receive = counted(receive)
-        stream = _Stream(send, lambda: self._still(state["visitor"], name))
+        if route == UPLOAD:
+            await self._answer(name, scope, receive, send)
+        elif told_too_large(scope):
+            await problem(413, TOO_LARGE)(scope, receive, send)
+        else:
+            with self._bodies.count(receive) as counted:
+                await self._answer(name, scope, counted, send)
+
+    async def _answer(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        visitor = scope["state"]["visitor"]
+        stream = _Stream(send, lambda: self._still(visitor, name))
         try:
             await self._faces[name](scope, receive, stream)
         except Exception:

@@ -385,7 +385,7 @@ def test_connections_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         command = [sys.executable, "-c", OWNER, str(HERE), str(tmp_path / "scratch"), str(server.port)]
         with subprocess.Popen(command) as owner:
             try:
-                wait_until(lambda: server.heard, 20)
+                wait_until(lambda: server.heard)
                 child = int(server.heard[0])
                 assert not gone(child)
             finally:

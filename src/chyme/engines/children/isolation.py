@@ -78,6 +78,7 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
+    os.umask(0o077)  # what it writes is parts of private files
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     bound(resource.RLIMIT_NOFILE, OPEN_FILES)
     bound(resource.RLIMIT_FSIZE, scratch_bytes)

@@ -117,7 +117,7 @@ def output_out(output: Output, bulk: list[bytes]) -> list[object]:
             words=list(output.words),
             voices=[[v.speaker, v.seconds, v.model, list(v.vector)] for v in output.voices],
             tag_vectors=[[t.tag, t.model, list(t.vector)] for t in output.tag_vectors],
-            embedded=[[embedded.model, embedded.dimension]] if embedded else [],
+            embedded=[[embedded.model, embedded.dimension, list(embedded.reused)]] if embedded else [],
         )
         details = _put(told, bulk)
         if embedded:
@@ -207,16 +207,22 @@ def _tag_in(row: object) -> TagVector:
 
 
 def _embedded_in(rows: list[object], passages: int, bulk: Bulk) -> Embedded | None:
-    """The vectors of all passages, which follow the details: how long they must be is known before they are read."""
+    """The vectors of all passages but the reused, which follow the details: how long they must be is known before they
+    are read."""
     if not rows:
         return None
-    model, dimension = _row(_row(rows, 1)[0], 2)
+    model, dimension, positions = _row(_row(rows, 1)[0], 3)
     if not 0 < _whole(dimension) <= MAX_DIMENSIONS or not _text(model) or len(model) > MAX_NAME:
         raise BadFrame("vectors of nobody, or ones that are too long")
-    vectors = bulk.take(NUMBER_BYTES * dimension * passages)
-    if passages and not _all_of_length_one(vectors, dimension):
+    if not isinstance(positions, list):
+        raise BadFrame("nobody says which vectors are reused")
+    reused = tuple(_whole(at) for at in positions)
+    if len(set(reused)) < len(reused) or any(at >= passages for at in reused):
+        raise BadFrame("vectors are reused for passages that it did not send")
+    vectors = bulk.take(NUMBER_BYTES * dimension * (passages - len(reused)))
+    if vectors and not _all_of_length_one(vectors, dimension):
         raise BadFrame("a vector is not of length 1")
-    return Embedded(model, dimension, vectors)
+    return Embedded(model, dimension, vectors, reused)
 
 
 def _all_of_length_one(vectors: bytes, dimension: int) -> bool:

@@ -1,7 +1,7 @@
 """The multilingual Universal Sentence Encoder (Yang and others, 2019), the smaller one, put together from its tensors.
 
 Every token looks at its neighbours, two, three and five together; what is found is summed over the text. Matrices are
-of small whole numbers, as the file has them.
+of small whole numbers, as the file has them, but for the few columns that some CPUs could not add up (see `rounding`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from chyme.engines.embedding.rounding import without_saturation
 from chyme.engines.onnx_file import OnnxFile
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ TEXT = "text"  # what goes in: a row for each token
 WIDTH = 512
 WINDOWS = {2: (0, 1), 3: (1, 1), 5: (2, 2)}  # tokens looked at together, and how many of them before and after
 OPERATORS = 20
+VERSION = 2  # raise it when the same tensors make another network
 _EVEN = 1e-12  # keeps the normalisation of a row that never varies from dividing by nothing
 _REAL = 1  # the type of real numbers, as ONNX counts them
 _TO_THE_END = 1 << 62
@@ -67,11 +69,15 @@ class _Layers:
         return self.file.add("LayerNormalization", flow, scale, shift, axis=-1, epsilon=_EVEN)
 
     def dense(self, flow: str, matrix: str, bias: str = "") -> str:
+        import numpy
+
         small, step, zero = self.file.add_several("DynamicQuantizeLinear", [flow], 3)
-        product = self.file.add(
-            "Cast", self.file.add("MatMulInteger", small, self.kept(f"{matrix}:0_quantized"), zero), to=_REAL
-        )
-        product = self.file.add("Mul", product, self.file.add("Mul", step, self.kept(f"{matrix}:0_scale")))
+        stored = self._tensors[f"{_ALL}{matrix}:0_quantized"]
+        rounded, own_steps = without_saturation(stored.reshape(-1, stored.shape[-1]).T)
+        weights = self.file.constant(numpy.ascontiguousarray(rounded.T))
+        steps = self.file.constant(numpy.asarray(own_steps * self._tensors[f"{_ALL}{matrix}:0_scale"], numpy.float32))
+        product = self.file.add("Cast", self.file.add("MatMulInteger", small, weights, zero), to=_REAL)
+        product = self.file.add("Mul", product, self.file.add("Mul", step, steps))
         return self.file.add("Add", product, self.kept(f"{bias}:0")) if bias else product
 
     def neighbours(self, flow: str, size: int, width: int) -> str:

@@ -1,9 +1,9 @@
 """MiniLM, a small BERT (Wang and others, 2020), put together from its tensors with matrices of small whole numbers.
 
 Whole numbers of a byte are multiplied more than twice as fast as real ones. The matrices are rounded to them once, each
-column by its own largest number; what flows through the network is rounded anew for each token, so that a text comes
-out the same whichever others it shares a run with. A few channels are much larger than all others, and so are some
-tokens between two layers: brought down before they are rounded, they leave the others their digits.
+column by its own step (see `rounding`); what flows through the network is rounded anew for each token, so that a text
+comes out the same whichever others it shares a run with. A few channels are much larger than all others, and so are
+some tokens between two layers: brought down before they are rounded, they leave the others their digits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from chyme.engines.embedding.rounding import round_to_bytes
 from chyme.engines.onnx_file import OnnxFile
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 TEXTS = "texts"  # what goes in: texts of one length, a row for each token
 WIDTH, LAYERS, HEADS = 384, 6, 12
-VERSION = 2  # raise it when the same tensors make another network
+VERSION = 3  # raise it when the same tensors make another network
 OPERATORS = 20  # the first set of operators with both LayerNormalization and Gelu
 _EVEN = 1e-12  # keeps the normalisation of a row that never varies from dividing by nothing
-_LARGEST = 127  # of a signed byte
+_LARGEST = 127  # of what an unsigned byte holds on either side of its middle
 _MIDDLE = 128  # stands for nothing in an unsigned byte
 # Channels of this model that are many times as large as the others, whatever the text, and by how much.
 _LOUD = {99: 8.0, 63: 4.0, 127: 4.0, 223: 4.0, 157: 2.0, 267: 2.0, 303: 2.0, 319: 2.0}
@@ -117,16 +118,14 @@ class _Layers:
     def _product(self, flow: str, weights: Floats, reach: float, *bias: str) -> str:
         import numpy
 
-        step = numpy.maximum(weights.max(axis=1), -weights.min(axis=1))[:, None] / _LARGEST
-        numpy.rint(numpy.divide(weights, step, out=weights), out=weights)
-        rounded = weights.astype(numpy.int8)  # turned only now that it is small: much faster
+        rounded, step = round_to_bytes(weights)
         own_step, middle = self.real(reach / _LARGEST), self.file.constant(numpy.array(_MIDDLE, numpy.uint8))
         return self.file.add(
             "com.microsoft.MatMulIntegerToFloat",
             self.file.add("QuantizeLinear", flow, own_step, middle),
-            self.file.constant(numpy.ascontiguousarray(rounded.T)),
+            self.file.constant(numpy.ascontiguousarray(rounded.T)),  # turned only now that it is small: much faster
             own_step,
-            self.real(step[:, 0]),
+            self.real(step),
             middle,
             self.file.constant(numpy.zeros(len(step), numpy.int8)),
             *bias,

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from chyme.engines.embedding import multilingual
 from chyme.engines.embedding.embedder import MiniLm, load
 from chyme.engines.embedding.loading import loaded
+from chyme.engines.embedding.multilingual_network import VERSION
 from chyme.engines.embedding.settings import DIMENSION, MODEL, EmbeddingSettings
 from chyme.engines.versions import versions
 from chyme.engines.weights.known import MULTILINGUAL
@@ -83,7 +84,8 @@ class PassageEmbedding:
         elif self.engine == "multilingual":
             there = "with" if path_of(MULTILINGUAL, self.weights_dir) else "without"
             identity = MULTILINGUAL.members[0].sha256[:16]
-            made_by = f"{self.model_name} {identity} {there} weights, {versions('onnxruntime', 'tokenizers')}"
+            libraries = versions("onnxruntime", "tokenizers")
+            made_by = f"{self.model_name} {identity} {there} weights, network {VERSION}, {libraries}"
         else:
             made_by = f"{self.model_name} at {self.url}"
         return f"{made_by}, passages of {self.window}"

@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from chyme.engines.private_modes import write_private
+
 
 class Kept:
     """Small JSON values by key. What a kill left half-written counts as never kept."""
@@ -23,7 +25,8 @@ class Kept:
     def write(self, key: str, value: object) -> None:
         path = self._path(key)
         half = path.with_suffix(".half")
-        half.write_text(json.dumps(value, ensure_ascii=True), "utf-8")
+        with write_private(half) as stream:
+            stream.write(json.dumps(value, ensure_ascii=True).encode())
         os.replace(half, path)
 
     def _path(self, key: str) -> Path:

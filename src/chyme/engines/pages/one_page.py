@@ -1,18 +1,24 @@
-"""Draw one page of a PDF for somebody who looks at it now: the digester of a child that does nothing else.
+"""Draw one page of a PDF for somebody who looks at it now, or tell where words stand on it: the digester of a child
+that does nothing else.
 
 It is in no registry: no file ever has its output.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Digester, Source
 from chyme.engines.pages.pdf_page import Undrawable, drawn, opened_pdf
+from chyme.engines.pages.word_boxes import boxes_of, characters_of
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, File, Output
+
+if TYPE_CHECKING:
+    import pypdfium2  # type: ignore[import-untyped]
 
 ENTRY = "chyme.engines.pages.one_page:in_child"
 NAME, WANTED, PICTURE = "draw-page", "wanted", "page.jpg"
@@ -36,15 +42,18 @@ class DrawPage(Digester):
         return True
 
     def digest(self, source: Source) -> list[Output]:
-        import pypdfium2  # type: ignore[import-untyped]
+        import pypdfium2
 
         upstream = source.output(WANTED)
         wanted = json.loads((upstream and upstream.content) or "{}")
-        number, width = int(wanted["page"]), int(wanted["width"])
+        number = int(wanted["page"])
         with source.open() as stream, opened_pdf(source.file.name, stream) as document:
             told = json.dumps({"pages": len(document)})
             if not 1 <= number <= len(document):
                 return [Output(NAME, told)]
+            if "spans" in wanted:
+                return [Output(NAME, _words(document, number, wanted["spans"]))]
+            width = int(wanted["width"])
             try:
                 image = drawn(
                     *(document, number, self._image_pixels),
@@ -56,6 +65,20 @@ class DrawPage(Digester):
         out = io.BytesIO()
         image.save(out, "JPEG", quality=QUALITY, optimize=True, progressive=False)
         return [Output(NAME, told, (Artifact(PICTURE, out.getvalue()),))]
+
+
+def _words(document: pypdfium2.PdfDocument, number: int, spans: list[tuple[int, int]]) -> str:
+    """The characters of the page, and where these spans of them are drawn; none of a page that PDFium cannot read."""
+    import pypdfium2
+
+    told: dict[str, object] = {"pages": len(document), "text": "", "boxes": []}
+    with contextlib.suppress(pypdfium2.PdfiumError):
+        page = document[number - 1]
+        textpage = page.get_textpage()
+        told |= {"boxes": boxes_of(page, textpage, spans)} if spans else {"text": characters_of(textpage)}
+        textpage.close()
+        page.close()
+    return json.dumps(told)
 
 
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:

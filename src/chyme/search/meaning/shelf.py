@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from chyme.decide.spans import Span, cover
 from chyme.engines.plain_files import open_lock, open_plain
+from chyme.engines.private_modes import make_private_folder
 from chyme.search.meaning.segment import Damaged, Label, Piece, Segment, open_segment, write
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Shelf:
     def __init__(self, folder: Path, label: Label) -> None:
         self._folder = folder
         self._label = label
+
+    def _make_folder(self) -> None:
+        """Two levels at most: where the vault's own folder is gone, none is made in its place."""
+        self._folder.parent.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
 
     def segments(self, known: Mapping[Path, Segment]) -> list[Segment]:
         """Those that together reach farthest without a gap, in order; the ones known are not opened again."""
@@ -72,7 +78,7 @@ class Shelf:
         self, span: Span, parts: Sequence[tuple[Piece, Whole]], interrupted: Callable[[], bool] = lambda: False
     ) -> None:
         """Put a new file on the shelf, durably."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder()
         path = self._path(span)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}{os.urandom(4).hex()}{_UNFINISHED}")
         with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "wb") as stream:
@@ -107,7 +113,7 @@ class Shelf:
     @contextlib.contextmanager
     def alone(self) -> Iterator[bool]:
         """Whether no other process tidies up here; none does until the end of the block."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_folder()
         with open_lock(self._folder / _LOCK) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
 
-from chyme.decide.query import LONGEST_QUESTION
+from chyme.decide.query import LONGEST_QUESTION, as_typed, with_word
 from chyme.library import KINDS, SORTS, STATES, Filters
 
 GRID, TABLE = "grid", "table"
@@ -72,6 +73,14 @@ class Asked:
         if to.sort != "added" or not to.descending:
             told += [("sort", to.sort), ("dir", "down" if to.descending else "up")]
         return f"?{urlencode(told)}" if told else ""
+
+    def as_typed(self, words: Iterable[str]) -> str:
+        """The address of the same question, in which these words are not corrected."""
+        return self.address(q=as_typed(self.q, words))
+
+    def with_word(self, typed: str, other: str) -> str:
+        """The address of the same question with another word in place of a typed one."""
+        return self.address(q=with_word(self.q, typed, other))
 
     def sorted_by(self, sort: str) -> str:
         """The address in that order; turned round when it is in that order already."""

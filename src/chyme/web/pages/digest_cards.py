@@ -11,10 +11,11 @@ from markupsafe import Markup
 
 from chyme.app import App
 from chyme.decide.causes import WAYS_OUT, cause_of
-from chyme.decide.judge import NOT_APPLICABLE
+from chyme.decide.documents import is_not_applicable
 from chyme.decide.transcript import from_json, in_words
 from chyme.engines.rendered import rendered
 from chyme.errors import Category
+from chyme.web.pages.labels import labels_of
 from chyme.web.pages.render import clock
 
 SHOWN = 20_000  # characters of what a digest holds; all of it can be downloaded
@@ -67,15 +68,14 @@ class DigestCard:
 
 def cards(app: App, told: Mapping[str, Any]) -> tuple[list[DigestCard], list[str]]:
     """The cards in order, and what this kind of file never has."""
+    labels = labels_of(app)
     about = {name: digester for digester in app.rules.registry for name in digester.outputs}
     recipes = dict(app.rules.recipes())
     found, apart = [], []
     for row in told["digests"]:
         digester = about.get(row["digester"])
-        label = digester.label if digester else row["digester"]
-        if digester and len(digester.outputs) > 1:
-            label = f"{label}: {row['digester'].removeprefix(digester.name).strip('-') or row['digester']}"
-        if row["status"] == "skipped" and row["error"] == NOT_APPLICABLE:
+        label = labels.get(row["digester"], row["digester"])
+        if is_not_applicable(row["status"], row["error"]):
             apart.append(label)
             continue
         description = digester.description if digester else "Made by a digester that is not here any more."

@@ -14,10 +14,9 @@ from fastapi.responses import HTMLResponse
 from chyme.app import App
 from chyme.app.renaming import Renaming
 from chyme.decide.causes import WAYS_OUT, cause_of
-from chyme.decide.documents import CLASSIFIERS, PRIMARY
+from chyme.decide.documents import CLASSIFIERS
 from chyme.decide.edits import FIELDS
 from chyme.errors import ChymeError
-from chyme.model import Kind
 from chyme.store import files
 from chyme.web.not_found import NotFound, known
 from chyme.web.pages.asked import asked
@@ -99,7 +98,6 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
     path = told["file"]["path"]
     shown = app.edits.shown(path)
     digests, apart = cards(app, told)
-    settled = [row["settled"] for row in told["digests"]]
     proposal = None
     with contextlib.suppress(ChymeError):
         proposal = next(iter(Renaming(app).proposals([path])), None)
@@ -110,10 +108,8 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
         "edited": [field for field in FIELDS if field in shown.edits],
         "digests": digests,
         "apart": apart,
-        "settled": sum(map(bool, settled)),
-        "steps": len(settled),
+        "steps": told["steps"],
         "why": _why(told),
-        "unread": _unread(told),
         "proposal": proposal,
         "versions": versions(told),
     }
@@ -162,15 +158,6 @@ def _why(told: Mapping[str, Any]) -> tuple[str, str] | None:
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
     return cause.told, cause.way_out if "; " in document["reason"] or category in WAYS_OUT else ""
-
-
-def _unread(told: Mapping[str, Any]) -> bool:
-    """Whether the file itself cannot be read; of a picture this is no failure of the document."""
-    document = told["document"]
-    primary = [row for row in told["digests"] if row["digester"] in PRIMARY[Kind(told["file"]["kind"])]]
-    return document is not None and any(
-        row["status"] == "failed" and row["error"] == document["reason"] for row in primary
-    )
 
 
 def _said(told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -56,6 +56,7 @@ class Found:
     exact: bool
     ms: float
     corrected: Mapping[str, str]
+    suggested: Mapping[str, str]
     notes: tuple[str, ...]
     next: int | None  # where the next page begins
 
@@ -72,7 +73,14 @@ def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: in
     behind = offset + len(result.hits)
     more = bool(result.hits) and behind < result.total
     return Found(
-        files, result.total, result.total_is_exact, result.ms, result.corrected, result.notes, behind if more else None
+        files,
+        result.total,
+        result.total_is_exact,
+        result.ms,
+        result.corrected,
+        result.suggested,
+        result.notes,
+        behind if more else None,
     )
 
 

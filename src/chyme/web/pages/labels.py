@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chyme.app import App
+from chyme.digester import Digester
 
 STATES = {
     "processing": ("Being digested", "grey"),
@@ -14,8 +15,16 @@ STATES = {
 
 
 def labels_of(app: App) -> dict[str, str]:
-    """Each output → the name of its digester for people."""
-    return {output: digester.label for digester in app.rules.registry for output in digester.outputs}
+    """Each digester and each output → its name for people; no two outputs have the same."""
+    digesters = {digester.name: digester.label for digester in app.rules.registry}
+    outputs = {output: _label(digester, output) for digester in app.rules.registry for output in digester.outputs}
+    return {**digesters, **outputs}
+
+
+def _label(digester: Digester, output: str) -> str:
+    if len(digester.outputs) == 1:
+        return digester.label
+    return f"{digester.label}: {output.removeprefix(digester.name).strip('-') or output}"
 
 
 def counted(count: int, what: str, more: str | None = None) -> str:

@@ -134,7 +134,9 @@ def answered(
     if typing or not want.q or not only_by_meaning(first):
         return first if typing or not offset else ask(offset, typing=False)
     unfinished = ask(offset, typing=True)
-    return unfinished if unfinished.total else first if not offset else ask(offset, typing=False)
+    if unfinished.total and unfinished.corrected.keys() <= first.corrected.keys():  # nor by other words than it has
+        return unfinished
+    return first if not offset else ask(offset, typing=False)
 
 
 def _found(app: App, want: Asked, result: SearchResult, offset: int) -> dict[str, Any]:

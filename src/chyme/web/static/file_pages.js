@@ -1,9 +1,10 @@
-/* The pages of a PDF: turning them, and drawing them larger. */
+/* The pages of a PDF: turning them, drawing them larger, and marking the words that were looked for. */
 (function () {
   "use strict";
 
   const { page, pressed } = chyme.file;
   let sheet = null;
+  let marked = false; // the first words were scrolled to
 
   function pages() {
     const viewer = page.querySelector("[data-viewer-pages]");
@@ -33,10 +34,12 @@
       }
       image.alt = `Page ${wanted}`;
       delete viewer.dataset.waits;
+      markWords(wanted);
       neighbours(viewer, wanted, last);
     };
     next.addEventListener("load", done);
     next.addEventListener("error", () => { done(); if (sheet === next) chyme.toast(`Page ${wanted} cannot be drawn`, { red: true }); });
+    viewer.querySelector("[data-word-boxes]").toggleAttribute("hidden", true);
     viewer.querySelector('[data-turn="-1"]').disabled = wanted <= 1;
     viewer.querySelector('[data-turn="1"]').disabled = wanted >= last;
     viewer.querySelector("[data-paper]").setAttribute("aria-label", `Page ${wanted} of ${last}; the arrow keys turn pages`);
@@ -45,6 +48,35 @@
     const query = new URLSearchParams(location.search);
     query.set("page", wanted);
     history.replaceState(null, "", `?${query}`);
+  }
+
+  /** Mark the words of the question on this page. Where that cannot be done, the page is shown as it is. */
+  async function markWords(number) {
+    const { viewer } = pages();
+    const layer = viewer.querySelector("[data-word-boxes]");
+    const question = page.dataset.question;
+    layer.toggleAttribute("hidden", true);
+    if (!question) return;
+    let boxes = [];
+    try {
+      const query = new URLSearchParams({ page: number, q: question });
+      const answer = await fetch(`${viewer.dataset.words}?${query}`);
+      if (answer.ok) boxes = (await answer.json()).boxes;
+    } catch (error) {
+      return; // without a connection the page itself would not have come
+    }
+    if (!layer.isConnected || pages().now !== number) return; // turned meanwhile
+    layer.replaceChildren(...boxes.map(([left, top, right, bottom]) => {
+      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      const pad = (bottom - top) * 80; // a little air around the letters
+      const sides = { x: left * 1000 - pad, y: top * 1000 - pad, width: (right - left) * 1000 + 2 * pad, height: (bottom - top) * 1000 + 2 * pad };
+      for (const [name, value] of Object.entries({ ...sides, class: "box-word" })) rect.setAttribute(name, value);
+      return rect;
+    }));
+    layer.setAttribute("aria-label", `“${question}” is marked ${boxes.length === 1 ? "once" : `${boxes.length} times`} on page ${number}`);
+    layer.toggleAttribute("hidden", !boxes.length);
+    if (boxes.length && !marked && !viewer.querySelector("[data-found-on]")) layer.firstChild.scrollIntoView({ block: "center", behavior: "instant" });
+    marked = true;
   }
 
   function neighbours(viewer, number, last) {
@@ -84,5 +116,9 @@
   pressed("[data-zoom]", zoom);
 
   const viewing = pages();
-  if (viewing) neighbours(viewing.viewer, viewing.now, viewing.last);
+  if (viewing) {
+    neighbours(viewing.viewer, viewing.now, viewing.last);
+    markWords(viewing.now);
+  }
+  document.addEventListener("chyme:stage", () => { if (pages()) markWords(pages().now); });
 })();

@@ -1,0 +1,61 @@
+"""Round matrices to bytes so that every CPU computes the same products.
+
+CPUs with VNNI instructions add products of bytes in 32 bits. Older x86 CPUs (AVX2) add two products in 16 bits first
+(`vpmaddubsw`) and saturate: a sum beyond 32767 is cut to it. An unsigned byte is at most 255, so two neighbouring
+weights of one sign whose sum is at most 128 cannot saturate. Steps are chosen to keep that, column by column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+    Bytes = NDArray[numpy.int8]
+
+_LARGEST = 127.0  # of a signed byte
+_PAIR = 127.9  # for the sum of two neighbours: 128 times 255 fits 16 bits, and the division may round up a little
+
+
+def round_to_bytes(weights: Floats) -> tuple[Bytes, Floats]:
+    """Weights as whole numbers, and the step of each row. A row is what one output channel multiplies, in order.
+
+    The weights are overwritten; their columns must be even in number.
+    """
+    import numpy
+
+    step = numpy.maximum(_largest(weights) / _LARGEST, _largest_pair(weights) / _PAIR).astype(numpy.float32)
+    step[step == 0] = 1
+    numpy.rint(numpy.divide(weights, step[:, None], out=weights), out=weights)
+    return weights.astype(numpy.int8), step
+
+
+def without_saturation(rounded: Bytes) -> tuple[Bytes, Floats]:
+    """The same for weights that are whole numbers already: rows that cannot saturate stay as they are, with step 1."""
+    import numpy
+
+    weights = rounded.astype(numpy.float32)
+    step = numpy.maximum(1, _largest_pair(weights) / _PAIR).astype(numpy.float32)
+    step[_largest_pair(weights) <= _LARGEST + 1] = 1
+    return numpy.rint(weights / step[:, None]).astype(numpy.int8), step
+
+
+def _largest(weights: Floats) -> Floats:
+    """Of each row: the largest number, whatever its sign."""
+    import numpy
+
+    found: Floats = numpy.maximum(weights.max(axis=1), -weights.min(axis=1))
+    return found
+
+
+def _largest_pair(weights: Floats) -> Floats:
+    """Of each row: the largest sum of two neighbours with the same sign, or of one alone, whatever the sign."""
+    import numpy
+
+    pairs = weights.reshape(len(weights), -1, 2)
+    above, below = (numpy.maximum(side, 0).sum(axis=2).max(axis=1) for side in (pairs, -pairs))
+    found: Floats = numpy.maximum(above, below)
+    return found

@@ -1,0 +1,18 @@
+"""A file on disk that is worth a closer look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chyme.model import Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file on disk whose path is new, or which is not what it was."""
+
+    raw: str  # the path as the disk spells it
+    path: str
+    escaped: bool
+    stamp: Stamp
+    ctime: float

@@ -1,0 +1,62 @@
+"""A picture that cannot be read is a failure, also where an older chyme called it otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from sqlite3 import Connection
+
+from described_vault import put
+
+from chyme.app import App, open_app
+from chyme.app.clock import now
+from chyme.app.preparing import prepare
+from chyme.coordinator.settling import project
+from chyme.model import File, iso
+from chyme.store import digests, documents, marks
+
+REASON = "torn.png: cannot be decoded; open it elsewhere"
+
+
+def fail(app: App, file: File, digester: str) -> None:
+    """The digester has given up, and everything else is settled."""
+
+    def write(db: Connection) -> None:
+        db.execute("UPDATE digests SET status = 'skipped', settled = 1 WHERE file_id = ?", (file.id,))
+        db.execute(
+            "UPDATE digests SET status = 'failed', error = ?, error_category = 'validation' "
+            "WHERE file_id = ? AND digester = ?",
+            (REASON, file.id, digester),
+        )
+        project(db, app.rules, file, digests.of_file(db, file.id), iso(now()))
+
+    app.database.write(write)
+
+
+def state_of(app: App, file: File) -> tuple[str, str | None]:
+    row = documents.of_file(app.database.read(), file.id)
+    assert row is not None
+    return row.state, row.reason
+
+
+def test_states_that_an_older_chyme_decided_are_decided_again_once(tmp_path: Path) -> None:
+    with open_app(tmp_path) as app:
+        picture = put(app, "torn.png", b"\x89PNG\r\n\x1a\nbroken")
+        note = put(app, "note.txt", "a note")
+        fail(app, picture, "image-preview")
+        fail(app, note, "classify-document")
+        assert (state_of(app, picture), state_of(app, note)) == (
+            ("failed", REASON),
+            ("needs-classification", REASON),
+        )
+
+        def as_before(db: Connection) -> None:
+            documents.stand(db, picture.id, "needs-classification", REASON, False, iso(now()))
+            marks.remove(db, "state_rules")
+
+        app.database.write(as_before)
+        prepare(app)
+        assert state_of(app, picture) == ("failed", REASON)
+        assert state_of(app, note) == ("needs-classification", REASON)
+        app.database.write(lambda db: documents.stand(db, picture.id, "needs-classification", None, False, iso(now())))
+        prepare(app)  # with the rules of today, nothing is decided a second time
+        assert state_of(app, picture) == ("needs-classification", None)

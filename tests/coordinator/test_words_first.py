@@ -1,0 +1,242 @@
+"""A file is searched by its own text at once; what a model says about it joins when it comes."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from coordinating import Bench, Told
+
+from chyme.digester import Digester, Source
+from chyme.digesters.search_keyword import SearchKeyword
+from chyme.digesters.search_semantic import SearchSemantic
+from chyme.model import File, Kind, Lane, Output, Wish
+from chyme.store import digests, embedders, vectors
+
+Open = Callable[..., Bench]
+SUMMARY = "url-crawl-summary"
+PAGE = "\n\n".join(f"Paragraph {n} tells of the sea and of the ships upon it." for n in range(40))
+
+
+class Model:
+    """Means the number of a text's letters, and remembers what it was asked."""
+
+    model, dimension, window = "all-minilm-l6-v2 384 int8", 2, 40
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> bytes:
+        self.asked += texts
+        return b"".join(struct.pack("<2f", 1.0, 0.0) for _ in texts)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def reads(self, text: str) -> bool:
+        return bool(text)
+
+
+class Words(SearchKeyword):
+    """The real one, counted."""
+
+    runs = 0
+
+    def digest(self, source: Source) -> list[Output]:
+        self.runs += 1
+        return super().digest(source)
+
+
+class Meaning(SearchSemantic):
+    runs = 0
+
+    def digest(self, source: Source) -> list[Output]:
+        self.runs += 1
+        return super().digest(source)
+
+
+class Parts:
+    """A page, a summary that comes when it is let, by a model or here, and search."""
+
+    def __init__(self, by_model: bool) -> None:
+        self.said: str | None = "A page about the sea."
+        self.let = threading.Event()
+        self.begun = threading.Event()
+        self.page = Told("url-crawl-content", lambda _source: [Output("url-crawl-content", PAGE)])
+        lane = Lane.MODEL if by_model else Lane.ORDINARY
+        self.summary = Told(SUMMARY, self._summarise, ("url-crawl-content",), waits=by_model, lane=lane)
+        self.model = Model()
+        self.words, self.meaning = Words(), Meaning(load=lambda _settings: self.model)
+
+    @property
+    def registry(self) -> tuple[Digester, ...]:
+        return (self.page, self.summary, self.words, self.meaning)
+
+    def _summarise(self, _source: Source) -> list[Output]:
+        self.begun.set()
+        assert self.let.wait(60)
+        return [Output(SUMMARY, self.said)]
+
+
+@pytest.fixture
+def parts() -> Iterator[Parts]:
+    made = Parts(by_model=True)
+    yield made
+    made.let.set()
+
+
+def sources(vault: Bench, file_id: int, table: str) -> dict[int, str]:
+    """The passages of a file in this table: id → where each was cut from."""
+    found = vault.db.execute(f"SELECT id, source FROM {table} WHERE file_id = ? ORDER BY ordinal", (file_id,))
+    return dict(found.fetchall())
+
+
+def begin(vault: Bench, file_id: int, wish: Wish | None = None) -> threading.Thread:
+    thread = threading.Thread(target=vault.process, args=(file_id, wish), daemon=True)
+    thread.start()
+    return thread
+
+
+def test_while_the_model_is_silent_the_file_is_searched_by_its_own_text(bench: Open, parts: Parts) -> None:
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    under_way = begin(vault, page)
+    assert parts.begun.wait(60)
+
+    assert vault.digest(page, SUMMARY)[0] == "in-progress"
+    assert (vault.digest(page, "search-keyword")[0], vault.digest(page, "search-semantic")[0]) == ("completed",) * 2
+    words, meaning = sources(vault, page, "passages"), sources(vault, page, "semantic_passages")
+    assert set(words.values()) == set(meaning.values()) == {"file", "url-crawl-content"}
+
+    parts.let.set()
+    under_way.join(60)
+    for table, before in (("passages", words), ("semantic_passages", meaning)):
+        after = sources(vault, page, table)
+        assert {id_: after.get(id_) for id_ in before} == before, "what was there keeps its rows"
+        assert [source for id_, source in after.items() if id_ not in before] == [SUMMARY]
+
+
+def test_only_what_is_new_is_embedded(bench: Open, parts: Parts) -> None:
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    parts.let.set()
+    vault.process(page)
+
+    assert (parts.words.runs, parts.meaning.runs) == (2, 2)
+    assert len(parts.model.asked) == len(sources(vault, page, "semantic_passages"))
+    assert [text.rpartition("\n")[2] for text in parts.model.asked if "about the sea" in text] == [parts.said]
+    known = embedders.serving(vault.db)
+    assert known is not None
+    assert all(len(vector) == 8 for _, _, vector in vectors.of_file(vault.db, page, known.id))
+
+
+def test_without_a_model_everything_is_made_once(bench: Open) -> None:
+    parts = Parts(by_model=False)
+    parts.let.set()
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    vault.process(page)
+
+    assert SUMMARY in sources(vault, page, "passages").values()
+    assert SUMMARY in sources(vault, page, "semantic_passages").values()
+    assert (parts.summary.calls, parts.words.runs, parts.meaning.runs) == (1, 1, 1)
+
+
+def test_a_model_that_finds_nothing_has_nothing_made_again(bench: Open, parts: Parts) -> None:
+    parts.said = None
+    parts.let.set()
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    vault.process(page)
+
+    assert (parts.words.runs, parts.meaning.runs) == (1, 1)
+
+
+def test_a_reset_file_gets_its_summary_back_even_if_the_model_says_the_same(bench: Open, parts: Parts) -> None:
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    parts.let.set()
+    vault.process(page)
+    parts.let.clear()
+    parts.begun.clear()
+
+    under_way = begin(vault, page, Wish(reset=True))
+    assert parts.begun.wait(60)
+    assert SUMMARY not in sources(vault, page, "passages").values()
+    parts.let.set()
+    under_way.join(60)
+    assert SUMMARY in sources(vault, page, "passages").values()
+    assert SUMMARY in sources(vault, page, "semantic_passages").values()
+
+
+def test_an_older_summary_serves_until_the_model_has_made_another(bench: Open, parts: Parts) -> None:
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    parts.let.set()
+    vault.process(page)
+    parts.let.clear()
+    parts.begun.clear()
+    parts.said = "Ships, and what carries them."
+    vault.database.write(
+        lambda db: digests.cascade(db, page, (SUMMARY, "search-keyword", "search-semantic"), "2026-03-04T12:00:00")
+    )
+
+    under_way = begin(vault, page)
+    assert parts.begun.wait(60)
+    assert vault.digest(page, "search-keyword")[0] == "completed"
+    assert vault.db.execute("SELECT text FROM passages WHERE source = ?", (SUMMARY,)).fetchall() == [
+        ("A page about the sea.",)
+    ]
+    parts.let.set()
+    under_way.join(60)
+    assert vault.db.execute("SELECT text FROM passages WHERE source = ?", (SUMMARY,)).fetchall() == [(parts.said,)]
+
+
+def test_vectors_that_are_gone_are_made_again(bench: Open) -> None:
+    """Another process may forget them while a child counts on them."""
+    parts = Parts(by_model=False)
+    parts.let.set()
+    vault = bench(*parts.registry)
+    page = vault.drop("page.txt")
+    vault.process(page)
+    forget = parts.meaning.digest
+
+    def digest(source: Source) -> list[Output]:
+        made = forget(source)
+        vault.database.write(lambda db: vectors.remove(db, page))
+        parts.meaning.digest = forget  # type: ignore[method-assign]
+        return made
+
+    parts.meaning.digest = digest  # type: ignore[method-assign]
+    vault.database.write(lambda db: digests.cascade(db, page, ("search-semantic",), "2026-03-04T12:00:00"))
+    vault.process(page)
+    assert vault.digest(page, "search-semantic")[:2] == ("failed", "crash")
+    vault.clock.forward(60)
+    vault.process(page)
+    assert vault.digest(page, "search-semantic")[0] == "completed"
+    assert set(sources(vault, page, "semantic_passages").values()) == {"file", "url-crawl-content", SUMMARY}
+
+
+def test_of_a_file_without_text_it_is_known_which_model_read_it(bench: Open) -> None:
+    model = Model()
+    vault = bench(SearchKeyword(), SearchSemantic(load=lambda _settings: model))
+    empty = vault.drop("empty.txt", " \n")
+    vault.process(empty)
+
+    for name in ("search-keyword", "search-semantic"):
+        assert (vault.digest(empty, name)[0], vault.content(empty, name)) == ("completed", None)
+    assert embedders.lacking(vault.db, SearchSemantic().settings.model_name, 9) == []
+    assert embedders.lacking(vault.db, "another", 9) == [empty]
+
+
+def test_a_file_that_can_be_found_by_its_name_alone_has_nothing_to_show(bench: Open) -> None:
+    vault = bench(SearchKeyword(), Told("never", applies=lambda file: file.kind is Kind.URL))
+    blob = vault.drop("blob.bin", b"\x00\x01\x02")
+    vault.process(blob)
+    file: File = vault.file_of(blob)
+
+    assert file.kind is Kind.OTHER
+    assert (vault.digest(blob, "search-keyword")[0], vault.content(blob, "search-keyword")) == ("completed", None)
+    assert vault.state(blob) == "completed"

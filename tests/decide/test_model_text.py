@@ -1,0 +1,47 @@
+"""What a model answers is kept as plain text."""
+
+from __future__ import annotations
+
+import pytest
+
+from chyme.decide.model_text import plain_line, plain_text, visible
+from chyme.decide.objects import told
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A <b>red</b> boat", "A red boat"),
+        ("A <script>alert(1)</script>boat<style>p {}</style>", "A boat"),
+        ("A boat <img src=x onerror=alert(1)> at sea <img src=x", "A boat at sea img src=x"),
+        ("&lt;b&gt;Fish &amp; chips&lt;/b&gt;", "Fish & chips"),
+        ("## A **red** _boat_ with `sails`", "A red boat with sails"),
+        ("# Harbour\n\n- a *boat*\n- a [pier](javascript:alert(1))\n> calm", "Harbour a boat a pier calm"),
+        ("```\na boat\n```", "a boat"),
+        ("a\x00 boat\u202e at\x1b[31m sea\U000e0041\u200b", "a boat at [31m sea"),
+        ("&#x202e;turned &#0;round", "turned round"),
+        ("2 * 3 * 4 = 24, snake_case_name, a < b", "2 * 3 * 4 = 24, snake_case_name, a < b"),
+        ("赤い**船**が港にある", "赤い船が港にある"),
+        ("", ""),
+    ],
+)
+def test_markup_and_what_nobody_sees_are_taken_out(text: str, plain: str) -> None:
+    assert plain_text(text) == plain
+    assert plain_text(plain) == plain
+
+
+def test_a_line_is_short_and_loses_the_quotation_marks_around_it() -> None:
+    assert plain_line("“The pier”") == "The pier"
+    assert len(plain_line("x" * 1_000_000)) <= 4000
+
+
+def test_text_that_was_read_in_a_picture_keeps_its_signs() -> None:
+    assert visible("<b>**price**</b>\u00ad") == "<b>**price**</b>"
+
+
+def test_an_object_of_a_model_has_no_markup_in_any_field() -> None:
+    thing = told("**boat**", "a <i>red</i> boat", "`vehicle`", ("<b>sea</b>", "_sail_"), None)
+    assert thing is not None
+    assert (thing.name, thing.description, thing.category, thing.tags) == (
+        *("boat", "a red boat", "vehicle", ("sea", "sail")),
+    )

@@ -1,0 +1,98 @@
+"""A word that stands nowhere is corrected only when that is near certain, and this is said."""
+
+from __future__ import annotations
+
+import pytest
+from keyword_shelf import Shelf
+from meaning_shelf import MeaningShelf
+
+from chyme.search.result import as_json, spelling_notes
+
+
+@pytest.fixture
+def contacts(meant: MeaningShelf) -> MeaningShelf:
+    meant.put_meant("plumber.txt", "contact the plumber about the leak")
+    meant.put_meant("bread.txt", "flour and water and a hot oven")
+    return meant
+
+
+def test_what_is_shown_instead_of_a_word_that_stands_nowhere_is_said(contacts: MeaningShelf) -> None:
+    result = contacts.hybrid("contract")
+    assert [hit.path for hit in result.hits] == ["plumber.txt"]
+    assert (result.corrected, result.suggested) == ({"contract": "contact"}, {})
+    assert spelling_notes(result) == ["nothing has “contract”; showing “contact”"]
+    assert as_json(result)["corrected"] == {"contract": "contact"}
+    assert as_json(result)["suggested"] == {}
+
+
+@pytest.mark.parametrize("question", ["+contract", '"contract"'])
+def test_a_plus_or_quotes_keep_a_word_as_it_was_typed(contacts: MeaningShelf, question: str) -> None:
+    result = contacts.hybrid(question)
+    assert (result.hits, result.corrected, result.suggested) == ((), {}, {})
+    assert contacts.knows.asked in ([], ["contract"])  # the plus says nothing
+
+
+def test_the_whole_question_can_be_searched_as_typed(contacts: MeaningShelf) -> None:
+    result = contacts.index.search("contract", as_typed=True)
+    assert (result.hits, result.corrected, result.suggested) == ((), {}, {})
+
+
+def test_a_question_that_means_something_here_is_not_corrected(meant: MeaningShelf) -> None:
+    meant.put_meant("bill.txt", "the vehixle works")  # one letter off, and near to nothing
+    meant.put_meant("car.txt", "tyres of the car in the garage")
+    result = meant.hybrid("vehicle")
+    assert [hit.path for hit in result.hits] == ["car.txt"]
+    assert (result.corrected, result.suggested) == ({}, {"vehicle": "vehixle"})
+    assert spelling_notes(result) == ["nothing has “vehicle”; did you mean “vehixle”?"]
+
+
+def test_beside_other_words_one_that_means_something_is_not_corrected(meant: MeaningShelf) -> None:
+    meant.put_meant("dentist.txt", "the dentist looks at the crown")
+    meant.put_meant("oil.txt", "an oil change is due")
+    result = meant.hybrid("what did the tooth charge")
+    assert result.hits[0].path == "dentist.txt"
+    assert (result.corrected, result.suggested) == ({}, {"charge": "change"})
+
+
+def test_a_typing_error_is_corrected_though_half_of_it_means_something(meant: MeaningShelf) -> None:
+    meant.put_meant("car.txt", "tyres of the car in the garage")
+    result = meant.hybrid("automobile garrage")
+    assert (result.corrected, result.hits[0].why) == ({"garrage": "garage"}, ("words", "meaning"))
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "other"),
+    [
+        ("cars", "cats", "cars"),  # short, and another consonant
+        ("present", "president", "present"),
+        ("contest", "content", "contest"),  # a word of its own, listed among the common ones
+        ("Martina", "Martin", "martina"),  # a name
+        ("panels", "planes", None),  # the same letters, but not swapped
+        ("xample", "example", "xample"),  # another first letter
+    ],
+)
+def test_what_is_not_near_certain_is_only_offered(shelf: Shelf, text: str, typed: str, other: str | None) -> None:
+    shelf.put("a.txt", text)
+    result = shelf.ask(typed)
+    assert (result.hits, result.corrected) == ((), {})
+    assert result.suggested == ({typed: other} if other else {})
+
+
+@pytest.mark.parametrize("typed", ["x4471", "2023", "abc", "tbale1"])
+def test_numbers_codes_and_tiny_words_are_left_alone(shelf: Shelf, typed: str) -> None:
+    shelf.put("a.txt", "x4472 2024 abd table1")
+    result = shelf.ask(typed)
+    assert (result.hits, result.corrected, result.suggested) == ((), {}, {})
+
+
+def test_of_two_words_as_near_and_as_frequent_none_is_certain(shelf: Shelf) -> None:
+    shelf.put("a.txt", "lattice")
+    shelf.put("b.txt", "lettuce")
+    result = shelf.ask("lettice")
+    assert (result.hits, result.corrected) == ((), {})
+    assert result.suggested["lettice"] in ("lattice", "lettuce")
+
+
+def test_nothing_is_offered_for_a_word_beside_others_that_is_far_from_certain(meant: MeaningShelf) -> None:
+    meant.put_meant("car.txt", "the car may rest in the garage")
+    assert meant.hybrid("garage for rent").suggested == {}

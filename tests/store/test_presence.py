@@ -1,0 +1,116 @@
+"""Nothing is acknowledged that is not in the database at its path."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chyme.errors import VaultGone
+from chyme.store import marks
+from chyme.store.database import Database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    (tmp_path / "vault").mkdir()
+    opened = Database(tmp_path / "vault/.chyme", root=tmp_path / "vault")
+    yield opened
+    opened.close()
+
+
+def put(database: Database, value: str) -> None:
+    database.write(lambda db: marks.put(db, "mark", value))
+
+
+def value_in(database: Database) -> str | None:
+    return marks.value_of(database.read(), "mark")
+
+
+def test_what_is_written_while_the_folder_is_away_is_refused_and_undone(database: Database, tmp_path: Path) -> None:
+    put(database, "before")
+    (tmp_path / "vault/.chyme").rename(tmp_path / "away")
+    with pytest.raises(VaultGone, match=r"vault\.db is gone"):
+        put(database, "meanwhile")
+    with pytest.raises(VaultGone):
+        database.checkpoint()
+    assert not (tmp_path / "vault/.chyme").exists()
+    (tmp_path / "away").rename(tmp_path / "vault/.chyme")
+
+    assert value_in(database) == "before"
+    put(database, "after")
+    assert value_in(database) == "after"
+
+
+def test_what_is_committed_while_the_folder_goes_is_not_acknowledged(database: Database, tmp_path: Path) -> None:
+    def go(db: sqlite3.Connection) -> None:
+        marks.put(db, "mark", "lost")
+        (tmp_path / "vault").rename(tmp_path / "away")
+
+    with pytest.raises(VaultGone, match="deleted, renamed or not mounted"):
+        database.write(go)
+    (tmp_path / "away").rename(tmp_path / "vault")
+    assert value_in(database) is None
+
+
+def test_another_database_at_the_path_is_neither_written_nor_read(database: Database, tmp_path: Path) -> None:
+    put(database, "before")
+    database.checkpoint()
+    shutil.copytree(tmp_path / "vault/.chyme", tmp_path / "copy")
+    (tmp_path / "vault/.chyme").rename(tmp_path / "away")
+    (tmp_path / "copy").rename(tmp_path / "vault/.chyme")
+    with pytest.raises(VaultGone, match="is not the database that chyme has opened"):
+        put(database, "meanwhile")
+
+
+def test_no_empty_database_is_made_where_one_was(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "vault/.chyme/vault.db").rename(tmp_path / "vault.db")
+    with pytest.raises(VaultGone):
+        database.read()
+    assert not (tmp_path / "vault/.chyme/vault.db").exists()
+    (tmp_path / "vault.db").rename(tmp_path / "vault/.chyme/vault.db")
+    assert value_in(database) is None
+
+
+def test_closing_leaves_the_log_of_another_database_alone(tmp_path: Path) -> None:
+    """In a process of its own: a connection that is left open stays so until its end."""
+    code = f"""
+import sqlite3
+from pathlib import Path
+from chyme.store import marks
+from chyme.store.database import Database
+root = Path({str(tmp_path)!r})
+database = Database(root / "state")
+database.write(lambda db: marks.put(db, "mark", "ours"))
+database.read().execute("SELECT 1 FROM marks").fetchone()
+(root / "state").rename(root / "away")
+(root / "state").mkdir()
+other = sqlite3.connect(root / "state/vault.db", isolation_level=None)
+other.execute("PRAGMA journal_mode = WAL")
+other.execute("CREATE TABLE theirs (a)")
+assert (root / "state/vault.db-wal").stat().st_size
+database.close()
+assert (root / "state/vault.db-wal").stat().st_size, "it took the log of another database away"
+other.close()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
+    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "chyme.store.presence")
+    (tmp_path / "vault").rename(tmp_path / "away")
+    for _ in range(5):
+        assert database.presence.problem() is not None
+    (tmp_path / "away").rename(tmp_path / "vault")
+    for _ in range(5):
+        assert database.presence.problem() is None
+
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
