@@ -10,7 +10,7 @@ from typing import Any
 
 from chyme.decide.documents import PROCESSING_STATUS, STALE_SECONDS, shown_state, steps_of
 from chyme.decide.transcript import from_json
-from chyme.errors import UsageError
+from chyme.errors import DatabaseDamaged, UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
 from chyme.store import (
     digests,
@@ -131,7 +131,12 @@ class Documents:
 
     def problems(self) -> list[str]:
         """Where the database contradicts itself; empty when all is well."""
-        found = self._database.write(verify.problems)
+        try:
+            found = self._database.write(verify.problems)
+        except DatabaseDamaged as error:
+            return [str(error)]
+        if found and found[0].startswith(verify.DAMAGE):
+            return [str(self._database.note_damage(found[0].removeprefix(verify.DAMAGE).splitlines()[-1])), *found]
         with self._database.snapshot() as db:
             wrong = projection.misdescribed(db)
         return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]

@@ -203,6 +203,12 @@ def _tag_change(db: Connection, file: File, before: TagEdit, wanted: Wanted) -> 
     return after
 
 
+def put_back(db: Connection, file: File, values: Mapping[str, object], now: str) -> None:
+    """What a person set about a file, salvaged from a damaged database, counts again."""
+    _put(db, file, edits.of_file(db, file.id), {**edits.of_file(db, file.id), **values}, now)
+    projection.describe(db, file.id, now)
+
+
 def _put(db: Connection, file: File, before: Mapping[str, object], after: Mapping[str, object], now: str) -> bool:
     """Write what is other than before. Whether anything is."""
     changed = [field for field in FIELDS if _of(before, field) != _of(after, field)]

@@ -3,7 +3,8 @@
 ChymeError
 ├── VaultError             the vault cannot be opened or used; the command ends with this sentence
 │   ├── DiskFull           digestion pauses until there is room; burns no attempt
-│   └── VaultGone          the vault or its database is not at its path; everything pauses until it is back
+│   ├── VaultGone          the vault or its database is not at its path; everything pauses until it is back
+│   └── DatabaseDamaged    digestion stops until the database is restored or rescued; burns no attempt
 ├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
 └── DigestError            one attempt at one digest failed; `category` decides what follows
     ├── UnreadableFile     validation: broken or locked; trying again cannot help
@@ -61,6 +62,14 @@ class DiskFull(VaultError):
 
 class VaultGone(VaultError):
     """The vault's folder or its database was deleted, renamed or replaced under us."""
+
+
+class DatabaseDamaged(VaultError):
+    """The database is damaged, or is not one of chyme's. The message says what is wrong and the ways out."""
+
+    def __init__(self, message: str, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or message  # what is wrong, without the ways out
 
 
 class UsageError(ChymeError):

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from types import MappingProxyType
 
 from chyme.coordinator import Claim, Coordinator, Handled
-from chyme.errors import ChymeError, DiskFull, VaultGone
+from chyme.errors import DiskFull, VaultGone
 from chyme.model import Lane, iso
 from chyme.store import queue, requests, unembedded
 from chyme.store.database import Database
@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
 REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
-FULL_DISK_SECONDS = 5.0
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # places that are filled together: one transaction for all
@@ -72,7 +71,7 @@ class Supervisor:
         self._woken = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-supervisor", daemon=True)
-        self.paused: str | None = None
+        self.paused: str | None = None  # why nothing is begun; a full disk is told by the coordinator's room
         self.passes = 0
 
     def start(self) -> None:
@@ -99,6 +98,13 @@ class Supervisor:
         swept = asked = time.monotonic()
         while not self._stop.is_set():
             self._woken.clear()
+            if self._database.damaged is not None:  # until it is restored or rescued, which needs us to end
+                self.paused = str(self._database.damaged)
+                self._stop.wait(WAKE_SECONDS)
+                continue
+            if not self._coordinator.room.may_go_on():
+                self._stop.wait(WAKE_SECONDS)
+                continue
             try:
                 self._database.presence.require()
                 if time.monotonic() - swept >= SWEEP_SECONDS:
@@ -108,25 +114,15 @@ class Supervisor:
                     asked = time.monotonic()
                     self._coordinator.wake(self._among)
                 self._fill()
-                self.paused = None
             except VaultGone:  # told of and logged by whoever found out
                 self._stop.wait(WAKE_SECONDS)
                 continue
             except DiskFull as error:
-                self._pause(str(error))
-                continue
-            except ChymeError as error:
-                log.warning("the queue could not be read: %s", error)
-            except Exception:  # without this thread nothing is ever digested again, and nobody would be told
-                log.exception("the queue could not be worked on")
+                self._coordinator.room.pause(str(error))
+            except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
+                self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
-
-    def _pause(self, reason: str) -> None:
-        if self.paused is None:
-            log.error("digestion is paused: %s", reason)
-        self.paused = reason
-        self._stop.wait(FULL_DISK_SECONDS)
 
     def _fill(self) -> None:
         """Take the next files: a recording must not keep a note from being read, nor ten of them."""
@@ -236,13 +232,8 @@ class Supervisor:
 
         try:
             self._coordinator.carry(claims, done)
-        except VaultGone:
-            pass
-        except ChymeError as error:
-            log.warning("a file could not be worked on: %s", error)
-        except Exception:
-            if not self._database.presence.problem():  # else its scratch went with the vault
-                log.exception("a file could not be worked on")
+        except Exception as error:
+            self._database.log_failure(log, "a file could not be worked on", error)
         finally:
             for file_id in list(left):
                 self._done(file_id, Handled.STOPPED)

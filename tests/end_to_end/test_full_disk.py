@@ -75,3 +75,38 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     ]
     assert len(chyme.said(running).splitlines()) < 40, "it says so, but not over and over"
     assert chyme.run("verify").code == 0
+
+
+@pytest.mark.slow
+def test_a_full_disk_pauses_once_until_there_is_clearly_room(chyme: RunningChyme, small_disk: Path) -> None:
+    install(chyme.site, "bulky_parsers", BULKY, {"bulky": "Bulky"})
+    for number in range(FILES):
+        chyme.drop(f"note {number}.md", f"# Note {number}\n\nmarigold")
+    ballast = small_disk / ".ballast"
+    ballast.write_bytes(random.Random(1).randbytes(5 << 20))
+    server = chyme.serve()
+
+    def paused() -> str | None:
+        told: str | None = server.http.get("/api/status").json()["paused"]
+        return told
+
+    wait_until(paused, 120)
+    first = paused()
+    for _ in range(60):
+        os.truncate(ballast, ballast.stat().st_size - 4096)  # a few bytes are no room
+        assert paused() == first
+        time.sleep(0.2)
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    wait_until(lambda: paused() is None, 120)
+    wait_until(
+        lambda: (
+            chyme.rows("SELECT count(*) FROM digests WHERE digester = 'bulky' AND status = 'completed'") == [(FILES,)]
+        ),
+        120,
+    )
+    server.http.close()
+    said = chyme.said(server.process)
+    assert (said.count("digestion is paused"), said.count("there is room on the disk again")) == (1, 1), said
+    assert len(said.splitlines()) < 10, said
+    assert chyme.rows("SELECT max(attempts) FROM digests") == [(1,)]

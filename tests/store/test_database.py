@@ -68,7 +68,7 @@ def test_a_newer_vault_is_refused_with_the_way_out(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("this is not a database, whatever its name says" * 100)
-    with pytest.raises(VaultError, match="cannot be opened"):
+    with pytest.raises(VaultError, match="does not begin like a database"):
         Database(tmp_path)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from chyme.errors import VaultError, VaultGone
+from chyme.errors import VaultError
 from chyme.model import iso
 from chyme.store import events
 from chyme.store.database import Database
@@ -178,8 +178,7 @@ class Broadcast:
             try:
                 self._look(watch, newcomers)
             except (sqlite3.Error, VaultError) as error:
-                if not isinstance(error, VaultGone):
-                    log.warning("what happens in the vault cannot be told: %s", error)
+                self._database.log_failure(log, "what happens in the vault cannot be told", error)
                 self._wait_again(newcomers)
                 time.sleep(POLL_SECONDS)
             except Exception:  # listeners would wait in silence; they come back and start it anew

@@ -17,7 +17,7 @@ from chyme.coordinator import Rules
 from chyme.coordinator.asking import ask_again
 from chyme.decide.plan import with_siblings
 from chyme.digester import Digester
-from chyme.errors import ChymeError, UsageError, VaultGone
+from chyme.errors import UsageError
 from chyme.model import Lane, iso
 from chyme.search.search import Search
 from chyme.store import bulk, events, files
@@ -89,6 +89,10 @@ class Bulk:
         self.begun = threading.Event()  # there may be something to do
         self._slow = [name for one in rules.registry if one.lane in SLOW_LANES for name in one.outputs]
         self._only_slow: dict[int, float] = {}  # jobs that had none but slow files left, and when that was seen
+
+    def log_failure(self, error: Exception) -> None:
+        """Log why the jobs do not go on."""
+        self._database.log_failure(log, "jobs are put off", error)
 
     def plan(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = "reset") -> Plan:
         """What starting this would do; nothing is changed."""
@@ -355,12 +359,8 @@ class Pump:
             busy = False
             try:
                 busy = self._jobs.pump()
-            except VaultGone:
-                pass
-            except ChymeError as error:
-                log.warning("jobs are put off: %s", error)
-            except Exception:  # without this thread no job ever ends, and nobody would be told
-                log.exception("jobs are put off")
+            except Exception as error:  # without this thread no job ever ends, and nobody would be told
+                self._jobs.log_failure(error)
             self._jobs.begun.wait(BUSY_SECONDS if busy else IDLE_SECONDS)
 
 

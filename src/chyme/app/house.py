@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from chyme.app.clock import now
 from chyme.app.opened import App, open_app
 from chyme.doors import Doors
 from chyme.engines.vault import STATE, Vault
-from chyme.errors import ChymeError, VaultError
+from chyme.errors import ChymeError, DatabaseDamaged, VaultError
 from chyme.settings import Settings, read_settings
 from chyme.store import marks
 from chyme.watcher import Stopped
@@ -34,12 +34,16 @@ class House:
     identities: dict[str, str]  # by the same name
     doors: Doors
     settings: Settings  # of the server: those of its first vault
+    closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
 
     def start(self, tell: Tell) -> None:
         """Begin to digest in every vault. First scans run in the background, so that nobody waits for them."""
         for name, app in self.vaults.items():
-            app.start(follow=True)
+            try:
+                app.start(follow=True)
+            except DatabaseDamaged:  # logged, and told by its pages; the others are served as ever
+                continue
             scan = threading.Thread(target=_scan, args=(app, tell), name=f"chyme-first-scan-{name}", daemon=True)
             self.scans.append(scan)
             scan.start()
@@ -58,22 +62,41 @@ def open_house(roots: Sequence[Path], settings: Settings | None = None) -> Itera
     """Vaults opened side by side; all are closed again, whatever happens."""
     with contextlib.ExitStack() as stack:
         vaults: dict[str, App] = {}
+        closed: dict[str, str] = {}
         for root in roots:
-            app = stack.enter_context(open_app(root, settings, create=True))
+            try:
+                app = stack.enter_context(_open_known(root, settings))
+            except DatabaseDamaged as error:
+                if len(roots) == 1:
+                    raise
+                closed[address_name(root.resolve().name, [*vaults, *closed])] = str(error)
+                continue
             _refuse_twice(vaults, app)
-            vaults[address_name(app.vault.root.name, vaults)] = app
+            vaults[address_name(app.vault.root.name, [*vaults, *closed])] = app
+        if not vaults:
+            raise DatabaseDamaged("; ".join(closed.values()))
         first = next(iter(vaults.values())).settings
         doors = stack.enter_context(contextlib.closing(Doors(server_folder(first), now)))
-        house = House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first)
+        with doors.explained():
+            _ = doors.closed  # a server that cannot tell who may come in must not begin
+        house = House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first, closed=closed)
         stack.callback(house.end_scans)
         yield house
+
+
+@contextlib.contextmanager
+def _open_known(root: Path, settings: Settings | None) -> Iterator[App]:
+    """An opened vault whose identity can be read."""
+    with open_app(root, settings, create=True) as app:
+        identity_of(app)
+        yield app
 
 
 @contextlib.contextmanager
 def open_doors(root: Path) -> Iterator[Doors]:
     """The doors of the server that would serve this vault."""
     settings = read_settings(Vault(root).root / STATE, os.environ)
-    with contextlib.closing(Doors(server_folder(settings), now)) as doors:
+    with contextlib.closing(Doors(server_folder(settings), now)) as doors, doors.explained():
         yield doors
 
 
@@ -93,7 +116,7 @@ def identity_of(app: App) -> str:
     return found
 
 
-def address_name(folder: str, taken: Sequence[str] | dict[str, App] = ()) -> str:
+def address_name(folder: str, taken: Collection[str] = ()) -> str:
     """A folder's name as part of an address, with a number where another vault has it already."""
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_") or NAMELESS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import stat
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -40,7 +42,7 @@ from chyme.engines.incoming import Incoming
 from chyme.engines.private_files import PrivateFiles
 from chyme.engines.private_modes import tighten_state
 from chyme.engines.vault import STATE, Vault, unspell
-from chyme.errors import UsageError, VaultError
+from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.failures import Failures, Maker
 from chyme.library import Library
 from chyme.model import Digest, File, Wish, iso
@@ -49,12 +51,17 @@ from chyme.settings import Settings, read_settings
 from chyme.store import files, marks, requests
 from chyme.store.database import FILE_NAME, Database
 from chyme.store.failures import Failure
+from chyme.store.read_only import refusal
 from chyme.tags import Tags
 from chyme.watcher import Report, Scanner
 
 SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 0.5  # to wait for a scan under way
 MOST_PATIENT = 4  # who do so at the same time
+LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
+LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
+# What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
+AMID_DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AssertionError, AttributeError, zlib.error)
 
 
 @contextlib.contextmanager
@@ -63,8 +70,23 @@ def open_app(root: Path, settings: Settings | None = None, *, create: bool = Tru
     app = App(root, settings, create=create)
     try:
         yield app
+    except ChymeError:
+        raise
+    except Exception as error:
+        told = _explained(app.database, error)
+        if told is error:
+            raise
+        raise told from error
     finally:
         app.close()
+
+
+def _explained(database: Database, error: Exception) -> BaseException:
+    """What a damaged database led to is told as damage, not as whatever stumbled over it."""
+    told = database.explain(error)
+    if told is error and isinstance(error, AMID_DAMAGE):
+        return database.look_over(LOOK_LONG_SECONDS) or error
+    return told
 
 
 class App:
@@ -135,7 +157,7 @@ class App:
                 f"{self.state} holds the state of the vault {before}; give {here} a state_dir of its own "
                 f"(in {self.vault.root / STATE}/settings.toml)"
             )
-        if before != here:
+        if before != here and not self.database.read_only:
             self.database.write(lambda db: marks.put(db, "root", here))
 
     @property
@@ -151,7 +173,15 @@ class App:
         return self._work is not None
 
     def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
-        """Begin to digest what is due; with `follow`, whatever happens in the folder as well."""
+        """Begin to digest what is due; with `follow`, whatever happens in the folder as well.
+
+        DatabaseDamaged before anything is written, where damage can be seen at once.
+        """
+        if self.database.read_only:
+            raise refusal(self.database.path)
+        damaged = self.database.look_over(LOOK_SECONDS)
+        if damaged is not None:
+            raise damaged
         prepare(self)
         self._work = Work(self, follow, among)
         self.searching.start(warm=follow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chyme.app.clock import now
 from chyme.app.recounted import Recounted
 from chyme.decide.eta import Heap, UnderWay, left_of, seconds_left, steady
-from chyme.errors import VaultGone
+from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso
 from chyme.store import events, files, queue, remaining
 
@@ -93,7 +94,13 @@ class HowFar:
             return replace(self._told[0], paused=str(error), eta_seconds=None)
 
     def _tell(self, moment: float) -> Told:
-        counted, work = self._counted(), self._work()
+        try:
+            counted, work = self._counted(), self._work()
+        except sqlite3.DatabaseError as error:
+            damaged = self._app.database.explain(error)
+            if not isinstance(damaged, DatabaseDamaged):
+                raise
+            return Told(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
         running = max(counted.running, len(work))
         todo = sum(counted.todo.values()) + self._wished()
         paused = self._paused() or (counted.waits_for if not (todo or running) else None)
@@ -129,6 +136,8 @@ class HowFar:
         return None
 
     def _paused(self) -> str | None:
+        if self._app.database.damaged is not None:
+            return str(self._app.database.damaged)
         gone = self._app.database.presence.problem()
         if gone is not None or not self._app.digesting:
             return gone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from chyme.engines.guard.guard import Guard
 from chyme.engines.guard.policy import policy_of
 from chyme.engines.llm.local import close_all
 from chyme.engines.llm.running import calls_cancelled
-from chyme.errors import ChymeError, UsageError, VaultGone
+from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
 from chyme.model import Lane, iso
 from chyme.settings import Settings
 from chyme.store import files, queue
@@ -132,6 +133,15 @@ class Work:
             self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
 
     def _keep_house(self) -> None:
+        """The chores of the house; damage of the database is told elsewhere, once."""
+        try:
+            self._do_chores()
+        except sqlite3.Error as error:
+            self._app.database.log_failure(log, "housekeeping is put off", error)
+        except DatabaseDamaged:
+            return
+
+    def _do_chores(self) -> None:
         """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
         if self._app.notice_engines():
             self.supervisor.wake()

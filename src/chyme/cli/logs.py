@@ -59,3 +59,4 @@ def set_up(form: str, verbose: bool, quiet: bool = False) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     hushed = quiet and not (verbose or programs)
     logging.getLogger("chyme.coordinator.finished").setLevel(logging.ERROR if hushed else logging.NOTSET)
+    logging.getLogger("chyme.store.damage").setLevel(logging.CRITICAL if hushed else logging.NOTSET)

@@ -27,6 +27,7 @@ from chyme.cli import (
     people,
     reading,
     renaming,
+    rescuing,
     searching,
     serving,
     tags,
@@ -119,6 +120,7 @@ for command in (
     weights.weights,
     backup.backup,
     backup.restore,
+    rescuing.rescue,
     backup.export,
     assistants.mcp,
 ):

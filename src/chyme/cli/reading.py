@@ -22,6 +22,8 @@ from chyme.engines.private_modes import FILE_MODE, make_private_folder
 from chyme.errors import UsageError
 from chyme.model import Kind, Place
 
+LOOK_SECONDS = 2.0  # for damage of the database
+
 
 def where(place: Place | None, person: str | None = None) -> str:
     """A place in words: page 3, 1:05 and who speaks, under a heading."""
@@ -44,14 +46,22 @@ def where(place: Place | None, person: str | None = None) -> str:
 
 @click.command()
 @vault_options
-def status(vault: Path | None, as_json: bool) -> None:
+@click.pass_context
+def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
     with opened(vault) as app:
-        told = {**app.documents.status(), "search": app.searching.status()}
+        damaged = app.database.look_over(LOOK_SECONDS)
+        told = {
+            **app.documents.status(),
+            "search": app.searching.status(),
+            "damaged": str(damaged) if damaged is not None else None,
+        }
         failed = app.documents.failures()
     if as_json:
         tell(told)
-        return
+        ctx.exit(1 if damaged is not None else 0)
+    if damaged is not None:
+        click.echo(f"chyme: {damaged}", err=True)
     click.echo(f"{'files':<22}{told['files']:>8}")
     for group in ("digests", "documents"):
         click.echo(group)
@@ -68,6 +78,7 @@ def status(vault: Path | None, as_json: bool) -> None:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in failures.told(failed):
         click.echo(line)
+    ctx.exit(1 if damaged is not None else 0)
 
 
 def _searched(told: dict[str, Any]) -> list[str]:

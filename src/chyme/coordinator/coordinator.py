@@ -19,6 +19,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import settling, transitions
 from chyme.coordinator.at_work import AtWork
+from chyme.coordinator.disk_room import DiskRoom
 from chyme.coordinator.embedding import fitting
 from chyme.coordinator.finished import Finished, finished, tell
 from chyme.coordinator.gathering import Gathering, Made, RunsMany, all_gather, gathers, take_alike
@@ -37,14 +38,14 @@ from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
-from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultGone
+from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
 from chyme.store import dictionary, digests, files, locks, passages, requests
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
 
-FULL_DISK_PAUSE = 5.0
+ROOM_POLL_SECONDS = 1.0
 LITTLE_ROOM = 4 * 1024 * 1024
 # What a model fails with. Whatever else goes wrong with a digest that asks one is no reason to wait for it.
 ITS_MODELS = frozenset(
@@ -109,9 +110,14 @@ class Coordinator:
         self._leases = Leases(database, clock)
         self._stop = threading.Event()
         self._begun: dict[str, datetime] = {}  # run → when a child took it
-        self.paused: str | None = None  # why digestion stands still, for people
+        self.room = DiskRoom(scratch)
         self.at_work = AtWork(database, clock)
         self._gathering = Gathering(database, runner, vault, self._scratch, self._leases, self.at_work, clock)
+
+    @property
+    def paused(self) -> str | None:
+        """Why digestion stands still, for people."""
+        return self.room.paused
 
     def stop(self) -> None:
         """Begin nothing more, and wait for nothing: attempts end at the next word of their progress."""
@@ -126,6 +132,7 @@ class Coordinator:
     def recover(self) -> int:
         """Give back what vanished workers left behind. Returns how many digests."""
         given_back = recover(self._database, self._rules, self._clock())
+        self._scratch.clear_up()
         for key in self._scratch.kept():
             if self._is_settled(key):  # we died between the verdict and tidying up
                 self._scratch.forget(key)
@@ -267,17 +274,25 @@ class Coordinator:
             return Interrupted(), Handled.CHANGED
         except DigestError as error:
             return self._failed(attempt, error)
-        except ChymeError:
+        except ChymeError as error:
+            if isinstance(error, DiskFull):
+                self.room.pause(str(error))
             return Interrupted(), Handled.STOPPED
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT) or self._database.presence.problem():
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            if full:
+                self.room.pause(f"{file.path}: there is no room left to work on it; make room")
+            if full or self._database.presence.problem():
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
         finally:
             self.at_work.end(file)
 
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
-        if self._out_of_room() or self._database.presence.problem():  # neither is the file's fault
+        full = self._out_of_room()
+        if full:
+            self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room")
+        if full or self._database.presence.problem():  # neither is the file's fault
             return Interrupted(), Handled.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
         tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
@@ -347,10 +362,15 @@ class Coordinator:
             try:
                 following = written.result()
                 break
-            except (DiskFull, VaultGone) as error:
-                self._pause(recording.attempt, error)
+            except DiskFull as error:
+                self._wait_for_room(recording.attempt, str(error))
                 written = self._database.submit(recording.write)
-        self.paused = None
+            except VaultGone:  # told of and logged by whoever found out
+                if self._stop.is_set():
+                    raise
+                self._leases.keep(recording.attempt.lease, self._clock() + LEASE)
+                self._stop.wait(ROOM_POLL_SECONDS)
+                written = self._database.submit(recording.write)
         tell(self._vault.root.name, recording.finished)
         self._watch(recording.finished)
         if recording.settled:
@@ -371,15 +391,13 @@ class Coordinator:
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
 
-    def _pause(self, attempt: Attempt, error: DiskFull | VaultGone) -> None:
-        if self._stop.is_set():
-            raise error
-        if isinstance(error, DiskFull):  # the other is told of and logged by whoever found out
-            if self.paused is None:
-                log.error("digestion is paused: %s", error)
-            self.paused = str(error)
-        self._leases.keep(attempt.lease, self._clock() + LEASE)
-        self._stop.wait(FULL_DISK_PAUSE)
+    def _wait_for_room(self, attempt: Attempt, reason: str) -> None:
+        self.room.pause(reason)
+        while not self.room.may_go_on():
+            if self._stop.is_set():
+                raise VaultError(reason)
+            self._leases.keep(attempt.lease, self._clock() + LEASE)
+            self._stop.wait(ROOM_POLL_SECONDS)
 
     def _out_of_room(self) -> bool:
         try:

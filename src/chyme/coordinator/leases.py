@@ -71,4 +71,4 @@ class Leases:
             except VaultGone:
                 continue
             except VaultError as error:
-                log.warning("leases could not be renewed: %s", error)
+                self._database.log_failure(log, "leases could not be renewed", error)

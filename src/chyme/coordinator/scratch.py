@@ -17,6 +17,7 @@ from chyme.engines.private_modes import make_private_folder, write_private
 OLD_SECONDS = 7 * 86400
 LENT = "lent-"
 OWNER = "owner"
+NAMELESS_SECONDS = 60.0  # in which a process says whose folder it has made
 
 
 class Scratch:
@@ -27,20 +28,29 @@ class Scratch:
         self._lent = root / (LENT + hashlib.sha256(owner.encode()).hexdigest()[:16])
         self._free: list[Path] = []
         self._made = 0
+        self._in_use: set[str] = set()  # keys of kept folders that are lent right now
         self._guard = threading.Lock()
         make_private_folder(root)
         self._lent.mkdir(mode=0o700, exist_ok=True)
         with write_private(self._lent / OWNER) as stream:
             stream.write(owner.encode())
-        self._clear_up()
+        self.clear_up()
 
     @contextlib.contextmanager
     def lent(self, key: str | None) -> Iterator[Path]:
         """An empty folder, or the kept one of this key as it was left."""
         if key is not None:
             folder = self.root / key
-            folder.mkdir(mode=0o700, exist_ok=True)
-            yield folder
+            with self._guard:
+                self._in_use.add(key)
+                folder.mkdir(mode=0o700, exist_ok=True)
+            try:
+                yield folder
+            finally:
+                with self._guard:
+                    self._in_use.discard(key)
+                    with contextlib.suppress(OSError):
+                        folder.rmdir()  # where nothing was kept
             return
         folder = self._empty()
         try:
@@ -73,11 +83,42 @@ class Scratch:
     def close(self) -> None:
         shutil.rmtree(self._lent, ignore_errors=True)
 
-    def _clear_up(self) -> None:
-        """What dead processes were lent goes at once; what was kept for another attempt, at last."""
+    def clear_up(self) -> None:
+        """Remove what dead processes were lent, at once; what was kept for another attempt, when it is old or empty.
+
+        An empty one may be another process's, which has just begun: then it stays.
+        """
+        alone = True
+        kept = []
         for folder in self.root.iterdir():
+            if not folder.name.startswith(LENT):
+                kept.append(folder)
+            elif folder != self._lent:
+                alone &= self._remove_if_abandoned(folder)
+        for folder in kept:
             with contextlib.suppress(OSError):
-                old = time.time() - folder.stat().st_mtime > OLD_SECONDS
-                lent = folder.name.startswith(LENT)
-                if (lent and is_dead((folder / OWNER).read_text())) or (old and not lent):
+                if time.time() - folder.stat().st_mtime > OLD_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
+                elif alone and folder.name not in self._in_use:
+                    folder.rmdir()  # only an empty one can be removed so
+
+    @staticmethod
+    def _remove_if_abandoned(folder: Path) -> bool:
+        """Whether what another process was lent is gone: its owner is dead, or died before it said who it was."""
+        try:
+            owner = (folder / OWNER).read_text()
+            abandoned = is_dead(owner) if owner else _is_older(folder, NAMELESS_SECONDS)
+        except FileNotFoundError:
+            abandoned = _is_older(folder, NAMELESS_SECONDS)
+        except OSError:
+            return False
+        if abandoned:
+            shutil.rmtree(folder, ignore_errors=True)
+        return abandoned
+
+
+def _is_older(folder: Path, seconds: float) -> bool:
+    try:
+        return time.time() - folder.stat().st_mtime > seconds
+    except OSError:
+        return False

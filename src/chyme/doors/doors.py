@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
@@ -44,6 +46,14 @@ class Doors:
         """Whether there is any account or token, so that everybody has to show one."""
         db = self._database.read()
         return db is not None and users.anybody(db)
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Tell damage of the database of accounts in a sentence."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._database.explain(error) from error
 
     def by_token(self, secret: str) -> Visitor | None:
         """Whoever shows this token."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.errors import DiskFull, VaultError
+from chyme.store import damage
 from chyme.store.database import connect
 
+SHARED_FIRST, SHARED_SIZE = 0x40000002, 510  # the bytes that whoever reads a database has locked
 ALONE_SECONDS = 2.0  # for somebody who is just closing
 
 
 def copy_into(source: Path, target: Path) -> None:
     """A copy of one moment, whoever writes meanwhile; compact, and in one file. `target` must not be there."""
-    with _explained(target), contextlib.closing(connect(source)) as db:
+    with _explained(target), damage.explained(source), contextlib.closing(connect(source)) as db:
         db.execute("VACUUM INTO ?", (os.fspath(target),))
 
 
@@ -82,12 +85,27 @@ def fold_up(path: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise VaultError(
-                f"{path} is open in another chyme process; end it first ('chyme serve', 'digest' or 'mcp')"
-            ) from error
+            raise _in_use(path) from error
         # It is broken, which may be why somebody restores.
     finally:
         db.close()
+
+
+def refuse_in_use(path: Path) -> None:
+    """VaultError while another process has a database open, damaged as it may be: SQLite's own lock says so."""
+    if not path.exists():
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, SHARED_SIZE, SHARED_FIRST, os.SEEK_SET)
+    except BlockingIOError as error:
+        raise _in_use(path) from error
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(path: Path) -> VaultError:
+    return VaultError(f"{path} is open in another chyme process; end it first ('chyme serve', 'digest' or 'mcp')")
 
 
 @contextlib.contextmanager

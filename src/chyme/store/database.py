@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -17,9 +19,10 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from chyme.engines.private_modes import FILE_MODE, make_private_state, tighten_file
-from chyme.errors import VaultError
+from chyme.errors import ChymeError, DatabaseDamaged, DiskFull, VaultError, VaultGone
+from chyme.store import damage, read_only
 from chyme.store.presence import Presence
-from chyme.store.writer import Writer
+from chyme.store.writer import Writer, explain_disk
 
 T = TypeVar("T")
 
@@ -31,6 +34,7 @@ BUSY_SECONDS = 30.0
 READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
 CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
+FULL_NEWS_SECONDS = 60.0  # between two lines about a full disk
 LARGE = 100 << 20  # bytes from which whoever waits for a new schema is told why
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
@@ -52,28 +56,45 @@ class Database:
     ) -> None:
         """`root`: the vault's folder; nothing is written while it is not there."""
         self.path = folder / file_name
-        make_private_state(folder)  # it holds the text of every file
+        _make_folder(folder, self.path)
         refuse_network_file_system(folder)
-        _migrate(self.path, migrations(schema))
+        damage.refuse_lost(self.path)
+        self.read_only = not read_only.is_writable(self.path)  # what is there can be read, and nothing changed
+        if self.read_only:
+            _check_unchanged(self.path, schema)
+        else:
+            _migrate(self.path, schema)
+        self._full_logged = -FULL_NEWS_SECONDS
+        self.damaged: DatabaseDamaged | None = None  # once it was found to be
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
         self.presence = Presence(self.path, root)
-        self._writer = Writer(lambda: _writing(self.path), on_commit, self.presence.require)
+        self._writer = (
+            None
+            if self.read_only
+            else Writer(lambda: _writing(self.path), on_commit, self.presence.require, self.explain)
+        )
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            self.presence.require()  # else we would make an empty database where this one was
-            db = connect(self.path, create=False)
-            db.execute("PRAGMA query_only = ON")
-            db.execute("PRAGMA wal_autocheckpoint = 0")
+            db = self._reader()
             self._local.db = db
             with self._guard:
                 for ended in [thread for thread in self._readers if not thread.is_alive()]:
                     self._readers.pop(ended).close()  # servers have threads come and go
                 self._readers[threading.current_thread()] = db
+        return db
+
+    def _reader(self) -> sqlite3.Connection:
+        if self.read_only:
+            return read_only.connect_read_only(self.path)
+        self.presence.require()  # else we would make an empty database where this one was
+        db = connect(self.path, create=False)
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
         return db
 
     @contextlib.contextmanager
@@ -88,22 +109,74 @@ class Database:
 
     def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
         """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
-        return self._writer.write(work, size)
+        return self.submit(work, size).result()
 
     def submit(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> Future[T]:
-        """The same without waiting for it."""
+        """The same without waiting for it. Nothing more is written to a database that is known to be damaged."""
+        if self.damaged is not None:
+            raise self.damaged
+        if self._writer is None:
+            raise read_only.refusal(self.path)
         return self._writer.submit(work, size)
 
     def checkpoint(self) -> None:
         """Move everything from the write-ahead log into the database and empty the log."""
+        if self._writer is None:
+            raise read_only.refusal(self.path)
         self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def explain(self, error: BaseException) -> BaseException:
+        """An error as people should read it. Damage is remembered, and logged the first time it is met."""
+        if not damage.is_damage(error):
+            return explain_disk(error)
+        found = damage.damaged(self.path, damage.describe(self.path, error))
+        found.__cause__ = error
+        return self._note_damage(found)
+
+    def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
+        """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
+        told = self.explain(error)
+        if isinstance(told, DatabaseDamaged | VaultGone) or (isinstance(told, DiskFull) and not self._full_is_news()):
+            return
+        if isinstance(told, ChymeError):
+            where.warning("%s: %s", what, told)
+        elif not self.presence.problem():  # else its scratch folder went with the vault
+            where.error(what, exc_info=error)
+
+    def _full_is_news(self) -> bool:
+        """Whether a full disk was not logged for a minute."""
+        before, moment = self._full_logged, time.monotonic()
+        if moment - before < FULL_NEWS_SECONDS:
+            return False
+        self._full_logged = moment
+        return True
+
+    def look_over(self, seconds: float) -> DatabaseDamaged | None:
+        """Look for damage for at most so many seconds. What is found is remembered."""
+        if self.damaged is None:
+            found = damage.look_over(self.read(), seconds)
+            if found is not None:
+                self.note_damage(found)
+        return self.damaged
+
+    def note_damage(self, found: str) -> DatabaseDamaged:
+        """Remember that the database is damaged in this way."""
+        return self._note_damage(damage.damaged(self.path, f"is damaged ({found})"))
+
+    def _note_damage(self, found: DatabaseDamaged) -> DatabaseDamaged:
+        with self._guard:
+            first, self.damaged = self.damaged is None, self.damaged or found
+        if first:
+            damage.log.error("%s", found)
+        return found
 
     @property
     def commits(self) -> int:
-        return self._writer.commits
+        return self._writer.commits if self._writer is not None else 0
 
     def close(self) -> None:
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
         with self._guard:
             for db in self._readers.values():
                 db.close()
@@ -114,13 +187,17 @@ def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True)
     """A connection as every part of chyme expects it."""
     address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
     db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
-    tighten_file(path)  # before its journal is made, which gets the same mode
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
-    db.execute("PRAGMA temp_store = MEMORY")
-    db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    try:
+        tighten_file(path)  # before its journal is made, which gets the same mode
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -171,16 +248,39 @@ def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
     return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
 
 
-def _migrate(path: Path, steps: list[tuple[int, str, str]]) -> None:
+def _make_folder(folder: Path, path: Path) -> None:
+    try:
+        make_private_state(folder)  # it holds the text of every file
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise read_only.refusal(path) from error
+        raise VaultError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
+def _check_unchanged(path: Path, schema: str) -> None:
+    """A database that cannot be brought up to date must be of today's schema."""
+    if not path.exists():
+        raise read_only.refusal(path)
+    with damage.explained(path), contextlib.closing(read_only.connect_read_only(path)) as db:
+        damage.refuse_foreign(db, path, schema)
+        version, newest = int(db.execute("PRAGMA user_version").fetchone()[0]), migrations(schema)[-1][0]
+    if version != newest:
+        raise VaultError(
+            f"{path} is read-only, and of another version (schema {version}, this chyme needs {newest}); "
+            "open the vault once where it can be written"
+        )
+
+
+def _migrate(path: Path, schema: str) -> None:
     """Bring the database to today's schema, with a dated copy of an existing vault before."""
     try:
-        db = connect(path)
-    except sqlite3.DatabaseError as error:
+        with damage.explained(path):
+            with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
+                damage.refuse_foreign(db, path, schema)
+            with contextlib.closing(connect(path)) as db:
+                _bring_up_to_date(db, path, migrations(schema))
+    except sqlite3.Error as error:
         raise VaultError(f"{path} cannot be opened as a database of chyme's: {error}") from error
-    try:
-        _bring_up_to_date(db, path, steps)
-    finally:
-        db.close()
 
 
 def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int, str, str]]) -> None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from chyme.engines.private_modes import make_private_state
 from chyme.errors import VaultError
+from chyme.store.damage import damaged
 from chyme.store.database import Database
 
 T = TypeVar("T")
@@ -42,6 +43,10 @@ class ServerDatabase:
         """The same without waiting for it."""
         return self._database().submit(work)
 
+    def explain(self, error: BaseException) -> BaseException:
+        """An error as people should read it; damage is remembered, and logged the first time it is met."""
+        return error if self._opened is None else self._opened.explain(error)
+
     def close(self) -> None:
         with self._guard:
             if self._opened is not None:
@@ -50,6 +55,9 @@ class ServerDatabase:
     def _database(self) -> Database:
         with self._guard:
             if self._opened is None:
+                if self.path.exists() and not self.path.stat().st_size:
+                    # Taken for a new one, it would say that there are no accounts, and open the door to everybody.
+                    raise damaged(self.path, "is empty (0 bytes)")
                 self._make_private()
                 self._opened = Database(self.path.parent, file_name=FILE_NAME, schema=SCHEMA)
             return self._opened

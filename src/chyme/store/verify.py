@@ -6,6 +6,8 @@ from sqlite3 import Connection
 
 from chyme.store import names, passages, sqlar
 
+DAMAGE = "database: "  # how a line begins that SQLite itself found
+
 _QUESTIONS = {
     "digests with a path that is not their file's": """
         SELECT d.file_path || ' ' || d.digester FROM digests d JOIN files f ON f.id = d.file_id
@@ -138,7 +140,9 @@ _QUESTIONS = {
 
 def problems(db: Connection) -> list[str]:
     """Everything that is wrong, in words; empty when all is well. Runs on the writer (FTS5's check is a write)."""
-    found = [f"database: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    found = [f"{DAMAGE}{row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    if found:
+        return found  # what else would be asked reads what is damaged
     found += [f"database: {row[0]} refers to a missing row" for row in db.execute("PRAGMA foreign_key_check")]
     found += passages.check(db)
     for question, statement in _QUESTIONS.items():

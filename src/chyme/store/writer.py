@@ -49,10 +49,12 @@ class Writer:
         connect: Callable[[], sqlite3.Connection],
         on_commit: Callable[[], None] | None = None,
         require_present: Callable[[], None] = lambda: None,
+        explain: Callable[[BaseException], BaseException] | None = None,
     ) -> None:
         self._connect = connect
         self._on_commit = on_commit
         self._require_present = require_present
+        self._explain = explain or explain_disk
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
         self._closing = threading.Lock()
@@ -148,7 +150,7 @@ class Writer:
             self._require_present()
             request.answer.set_result(request.work(db))
         except BaseException as error:
-            request.answer.set_exception(_explained(error))
+            request.answer.set_exception(self._explain(error))
 
     def _commit(self, db: sqlite3.Connection, batch: list[_Request]) -> None:
         try:
@@ -161,7 +163,7 @@ class Writer:
         except sqlite3.Error as error:
             self._roll_back(db)
             if len(batch) == 1:
-                batch[0].answer.set_exception(_explained(error))
+                batch[0].answer.set_exception(self._explain(error))
                 return
             # The whole transaction is gone, released savepoints too: each request gets its own.
             for request in batch:
@@ -170,7 +172,7 @@ class Writer:
         self.commits += 1
         for request in batch[: len(batch) - len(left_out)]:
             if request.error is not None:
-                request.answer.set_exception(_explained(request.error))
+                request.answer.set_exception(self._explain(request.error))
             else:
                 request.answer.set_result(request.result)
         if self._on_commit is not None:
@@ -224,8 +226,9 @@ class Writer:
         if db.in_transaction:
             try:
                 db.execute("ROLLBACK")
-            except sqlite3.Error:
-                log.exception("rollback failed")
+            except sqlite3.Error as error:
+                if not isinstance(self._explain(error), ChymeError):
+                    log.exception("rollback failed")
 
 
 def _begin(db: sqlite3.Connection) -> None:
@@ -249,7 +252,8 @@ def _lost(error: BaseException, db: sqlite3.Connection) -> bool:
     return isinstance(error, sqlite3.Error) and not db.in_transaction
 
 
-def _explained(error: BaseException) -> BaseException:
+def explain_disk(error: BaseException) -> BaseException:
+    """What SQLite says about the disk, as a sentence; any other error as it is."""
     if isinstance(error, ChymeError) or not isinstance(error, sqlite3.OperationalError):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF

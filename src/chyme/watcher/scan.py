@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import stat
 import time
@@ -24,6 +25,8 @@ from chyme.watcher.ignore import Ignore
 from chyme.watcher.landing import Landing, Report
 from chyme.watcher.turns import Priority, Turns
 from chyme.watcher.vanishing import Vanishing
+
+log = logging.getLogger(__name__)
 
 SCANNED = "scanned-at"  # when everything was looked at last
 FEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
@@ -86,6 +89,10 @@ class Scanner:
     def problem(self) -> str | None:
         """Why nothing that is seen now proves anything: the vault or its database is not at its path."""
         return self._database.presence.problem()
+
+    def log_failure(self, error: Exception) -> None:
+        """Log why a look at the folder came to nothing."""
+        self._database.log_failure(log, "could not look at what changed", error)
 
     def passes_over(self, raw: str) -> bool:
         """Whether a folder (as the disk spells it) is none of our business."""

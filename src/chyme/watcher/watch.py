@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 
-from chyme.errors import ChymeError
 from chyme.watcher import ignore
 from chyme.watcher.hashing import Hasher
 from chyme.watcher.inotify import Ears
@@ -192,12 +191,9 @@ class Watcher:
             report = look()
         except Stopped:
             return True
-        except ChymeError as error:
+        except Exception as error:
             if not self._scanner.problem():
-                log.warning("could not look at what changed: %s", error)
-        except Exception:
-            if not self._scanner.problem():
-                log.exception("could not look at what changed")
+                self._scanner.log_failure(error)
         else:
             if report.anything:
                 self._noticed()

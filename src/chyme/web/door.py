@@ -93,7 +93,8 @@ class Door:
             await send(message)
 
         try:
-            refusal = self._judge(scope)
+            with self._house.doors.explained():
+                refusal = self._judge(scope)
             await (refusal or self._inside)(scope, receive, sent)
         except ChymeError as error:
             if not begun:

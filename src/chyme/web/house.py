@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from fastapi import FastAPI, Request
@@ -57,6 +58,11 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
     @api.exception_handler(ChymeError)
     def sentence(request: Request, error: ChymeError) -> Response:
         return refused_outside(request, status_of(error), str(error))
+
+    @api.exception_handler(sqlite3.DatabaseError)
+    def damaged(_request: Request, error: sqlite3.DatabaseError) -> Response:
+        with house.doors.explained():
+            raise error
 
     @api.exception_handler(RequestValidationError)
     def misshapen(request: Request, error: RequestValidationError) -> Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -78,6 +80,13 @@ def create(app: App) -> FastAPI:
     @api.exception_handler(ChymeError)
     def sentence(request: Request, error: ChymeError) -> Response:
         return refused(request, status_of(error), str(error))
+
+    @api.exception_handler(sqlite3.DatabaseError)
+    def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
+        told = app.database.explain(error)
+        if not isinstance(told, ChymeError):
+            raise error
+        return refused(request, status_of(told), str(told))
 
     @api.exception_handler(RequestValidationError)
     def misshapen(request: Request, error: RequestValidationError) -> Response:

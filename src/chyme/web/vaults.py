@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -13,6 +15,7 @@ from chyme.app.house import House
 from chyme.decide.addressed import SAFE_METHODS
 from chyme.doors import Right, Visitor
 from chyme.web.bodies import TOO_LARGE, HeldBodies, told_too_large
+from chyme.web.pages.refused import refused_outside
 from chyme.web.problems import problem
 
 UPLOAD = "/api/upload"  # written to the disk as it comes, and bounded there
@@ -36,6 +39,10 @@ class Vaults:
         if name not in scope["state"]["vaults"]:
             if self._only is not None and route in ("", "/") and scope["state"]["visitor"] is not None:
                 await RedirectResponse("/account", 303)(scope, receive, send)
+                return
+            if name in self._house.closed and self._sees_closed(scope["state"]):
+                sentence = self._house.closed[name]
+                await refused_outside(Request(scope), 503, sentence)(scope, receive, send)
                 return
             raise HTTPException(404)
         await self._enter(name, scope, receive, send)
@@ -67,6 +74,12 @@ class Vaults:
         except Exception:
             if not stream.ended:
                 raise
+
+    @staticmethod
+    def _sees_closed(state: dict[str, Any]) -> bool:
+        """Whose vault it is cannot be read: only those who may read every vault learn of it."""
+        visitor = state["visitor"]
+        return visitor.may("", Right.READ) if visitor is not None else not state["closed"]
 
     def _still(self, visitor: Visitor | None, name: str) -> bool:
         """Whether whoever listens to a stream may go on: they may have signed out, or lost the right."""

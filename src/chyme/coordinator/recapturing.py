@@ -1,0 +1,61 @@
+"""Put captured web pages back that were salvaged from a damaged database: the page may not be there any more."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.coordinator import settling
+from chyme.coordinator.prepared import Prepared, prepare
+from chyme.coordinator.rules import Rules
+from chyme.model import THUMBNAIL, Artifact, File, Output
+from chyme.store import digests, documents, places, projection, sqlar
+from chyme.store.put_back import unskip
+from chyme.store.salvage import OldDigest, OldFile, Salvaged
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One output of a captured page, whole: its hash says so."""
+
+    digest: OldDigest
+    prepared: Prepared
+
+
+def whole_captures(found: Salvaged, old_id: int, old: OldFile, file: File) -> list[Capture]:
+    """The captured outputs of a file of which every byte is as it was recorded."""
+    whole = []
+    for (owner, name), digest in found.captures.items():
+        if owner != old_id or (old.hash and old.hash != file.hash):
+            continue
+        try:
+            held = found.artifacts_of(old.path, name)
+        except zlib.error:
+            continue
+        artifacts = tuple(Artifact(filename, data) for filename, data in held.items())
+        ordered = tuple(place for _, place in sorted(found.places.get((old_id, name), {}).items()))
+        prepared = prepare(file, Output(name, digest.content, artifacts, places=ordered))
+        if prepared.content_hash == digest.content_hash:
+            whole.append(Capture(digest, prepared))
+    return whole
+
+
+def put_back(db: Connection, rules: Rules, file: File, captures: Sequence[Capture], now: str) -> None:
+    """Complete these outputs as they were, with their artifacts; what reads them is made again from them."""
+    for capture in captures:
+        digest, prepared = capture.digest, capture.prepared
+        name = digest.digester
+        sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
+        places.replace(db, file.id, name, prepared.output.places)
+        unskip(db, file.id, name)  # its settings may be other ones today
+        digests.complete(
+            db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
+            None, now,
+        )  # fmt: skip
+        if name == "url-metadata" and documents.find_title(db, file.id, prepared.title):
+            projection.describe(db, file.id, now)
+        if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
+            documents.show_face(db, file.id, name, prepared.pages)
+    settling.project(db, rules, file, digests.of_file(db, file.id), now)

@@ -1,0 +1,141 @@
+"""Recognise a database that is damaged or not chyme's, and say so with the ways out."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from chyme.errors import DatabaseDamaged
+
+log = logging.getLogger(__name__)  # commands tell damage otherwise, and hush it
+
+SERVER_FILE = "server.db"
+CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+HEADER = b"SQLite format 3\0"
+STEPS = 10_000  # instructions of SQLite between two looks at the clock
+# Tables of the first migration, without which a database is not one of ours; by the folder of its migrations.
+NEEDED = {
+    "migrations": frozenset({"files", "digests", "documents", "sqlar", "marks"}),
+    "server_migrations": frozenset({"users", "tokens", "sessions"}),
+}
+WAYS_OUT = (
+    "restore a backup ('chyme restore FILE --into VAULT'), or run 'chyme rescue': it builds a new database from the "
+    "files, keeps what can still be read of edits, people and captured web pages, and deletes nothing"
+)
+SERVER_WAYS_OUT = (
+    "restore the accounts of a backup ('chyme restore FILE --into VAULT --server --replace'), or move this file away "
+    "and make the accounts again ('chyme users add', 'chyme tokens add')"
+)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether SQLite says that what it reads is not a database, or not a whole one."""
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # raised by Python's module, not by SQLite: a text that is not UTF-8 was overwritten
+        return isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error)
+    return code & 0xFF in CODES
+
+
+def damaged(path: Path, cause: str) -> DatabaseDamaged:
+    """The sentence for people: the file, the cause, the ways out."""
+    ways_out = SERVER_WAYS_OUT if path.name == SERVER_FILE else WAYS_OUT
+    return DatabaseDamaged(f"the database {path} {cause}; {ways_out}", cause)
+
+
+def describe(path: Path, error: BaseException) -> str:
+    """What is wrong with a database that SQLite refused, as far as its first bytes tell."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(100)
+        size = path.stat().st_size
+    except OSError as unreadable:
+        return f"cannot be read ({unreadable.strerror})"
+    if not size:
+        return "is empty (0 bytes)"
+    if head[:16] != HEADER:
+        return "does not begin like a database: its beginning was overwritten, or it is another kind of file"
+    page = int.from_bytes(head[16:18], "big")
+    whole = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
+    if size < whole:
+        return f"is cut short: {size:,} of {whole:,} bytes are left"
+    told = "a text in it is not readable" if "UTF-8" in str(error) else str(error)
+    return f"is damaged ({told})"
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite says about a damaged database into a sentence."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        raise damaged(path, describe(path, error)) from error
+
+
+def refuse_lost(path: Path) -> None:
+    """An empty file is not a new vault where there was one: its caches, copies or journal are still beside it."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        size = -1
+    if size > 0:
+        return
+    journal = path.with_name(f"{path.name}-wal")
+    left = [journal.name] if journal.exists() and journal.stat().st_size else []
+    if size == 0:
+        left += [
+            entry.name
+            for entry in sorted(path.parent.iterdir())
+            if entry.is_dir() or (entry.suffix == path.suffix and entry != path)
+        ]
+    if left:
+        what = "is empty (0 bytes)" if size == 0 else "is gone"
+        raise damaged(path, f"{what}, though there was one here: {left[0]} is still beside it")
+
+
+def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
+    """Another application's database is left as it is, down to its journal mode; ours has its tables."""
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    own = {name for name in tables if not name.startswith("sqlite_")}
+    missing = NEEDED[schema] - own
+    if (version == 0 and not own) or (version > 0 and not missing):
+        return
+    if missing == NEEDED[schema]:
+        named = ", ".join(sorted(own)[:3]) or "none"
+        raise damaged(path, f"belongs to another application (its tables: {named[:100]})")
+    raise damaged(path, f"is damaged (tables are missing: {', '.join(sorted(missing))})")
+
+
+def diagnose(path: Path, schema: str) -> str | None:
+    """What is wrong with a database that nobody has open, looked at as a whole; None when nothing is."""
+    try:
+        refuse_lost(path)
+        if not path.stat().st_size:
+            return "is empty (0 bytes)"
+        with explained(path), contextlib.closing(sqlite3.connect(path)) as db:
+            refuse_foreign(db, path, schema)
+            found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except DatabaseDamaged as error:
+        return error.cause
+    return None if found == "ok" else f"is damaged ({found.splitlines()[-1]})"
+
+
+def look_over(db: sqlite3.Connection, seconds: float) -> str | None:
+    """What is wrong with a database, as far as that can be seen in so many seconds; None when nothing is."""
+    deadline = time.monotonic() + seconds
+    db.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    try:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()
+        return None if found is None or found[0] == "ok" else str(found[0]).splitlines()[-1]
+    except sqlite3.DatabaseError as error:
+        return str(error) if is_damage(error) else None
+    finally:
+        db.set_progress_handler(None, 0)

@@ -1,0 +1,86 @@
+"""Write salvaged rows into a new database: people, voices, calls of models, renames, the vault's identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sqlite3 import Connection
+
+from chyme.decide.people import folded_name
+from chyme.store import marks
+from chyme.store.page_reader import Row
+from chyme.store.salvage import Salvaged
+
+
+def put_identity(db: Connection, identity: str) -> None:
+    """The vault stays the one that accounts and tokens have rights to."""
+    marks.put(db, "identity", identity)
+
+
+def put_people(db: Connection, found: Salvaged, new_ids: Mapping[int, int]) -> tuple[int, int]:
+    """Voices of files that are there, their groups, and whoever has a voice or a name. Returns people and voices.
+
+    They keep their numbers: "Person 3" stays who it was.
+    """
+    voices = [(id_, row) for id_, row in found.voices.items() if row[1] in new_ids and row[3] in found.voice_groups]
+    groups = {int(str(row[3])) for _, row in voices}
+    people = {int(str(found.voice_groups[group][1])) for group in groups}
+    named = {id_ for id_, row in found.people.items() if row[1] is not None}
+    taken: set[str] = set()
+    for id_ in sorted(people | named):
+        row = found.people.get(id_)
+        name = str(row[1]) if row is not None and row[1] is not None else None
+        folded = folded_name(name) if name is not None else None
+        if folded in taken:
+            name = folded = None
+        taken |= {folded} if folded is not None else set()
+        moment = str(row[3]) if row is not None else _earliest(found)
+        db.execute(
+            "INSERT INTO people (id, name, folded, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+            (id_, name, folded, moment, moment),
+        )
+    for group in sorted(groups):
+        db.execute("INSERT INTO voice_groups VALUES (?, ?, ?, ?)", (group, *found.voice_groups[group][1:]))
+    for id_, row in voices:
+        db.execute("INSERT INTO voices VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (id_, new_ids[int(str(row[1]))], *row[2:]))
+    return len(people | named), len(voices)
+
+
+def _earliest(found: Salvaged) -> str:
+    """A moment for a person whose own row is lost."""
+    return min((str(row[3]) for row in found.people.values()), default="1970-01-01T00:00:00.000Z")
+
+
+def unskip(db: Connection, file_id: int, output: str) -> None:
+    """An output that would not be made today is there all the same."""
+    db.execute(
+        """
+        UPDATE digests SET status = 'todo', settled = 0, error = NULL
+         WHERE file_id = ? AND digester = ? AND status = 'skipped'
+        """,
+        (file_id, output),
+    )
+
+
+def put_renames(db: Connection, renames: Mapping[int, Row], new_ids: Mapping[int, int]) -> int:
+    """How files were called before. Returns how many."""
+    rows = [
+        (row[1], new_ids[int(str(row[2]))], row[3], row[4]) for _, row in sorted(renames.items()) if row[2] in new_ids
+    ]
+    db.executemany("INSERT INTO renames (at, file_id, was, becomes) VALUES (?, ?, ?, ?)", rows)
+    return len(rows)
+
+
+def put_calls(db: Connection, calls: Mapping[int, Row], new_ids: Mapping[int, int]) -> int:
+    """What was asked of models, and what it cost. Responses of files that are not there are left out."""
+    count = 0
+    for id_, row in sorted(calls.items()):
+        values = list(row)
+        values[0] = id_
+        values[6] = new_ids.get(row[6]) if isinstance(row[6], int) else None
+        if values[6] is None:
+            values[15] = values[16] = None
+        if values[9] == "in-flight":
+            values[9] = "lost"
+        marks_ = ", ".join("?" * len(values))
+        count += db.execute(f"INSERT OR IGNORE INTO ai_calls VALUES ({marks_})", values).rowcount
+    return count

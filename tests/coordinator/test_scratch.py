@@ -1,0 +1,80 @@
+"""Scratch folders: none stays behind a process that died, and none is taken from one that lives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from chyme.coordinator.owner import this_process
+from chyme.coordinator.scratch import NAMELESS_SECONDS, Scratch
+
+HOLDER = """
+import sys
+from pathlib import Path
+from chyme.coordinator.owner import this_process
+from chyme.coordinator.scratch import Scratch
+
+scratch = Scratch(Path(sys.argv[1]), this_process())
+with scratch.lent("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:
+    (full / "part").write_text("half a recording")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def names(root: Path) -> set[str]:
+    return {folder.name for folder in root.iterdir()}
+
+
+def start_holder(root: Path) -> subprocess.Popen[bytes]:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, os.fspath(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
+    return holder
+
+
+def test_nothing_empty_stays_behind_a_process_that_was_killed(tmp_path: Path) -> None:
+    with start_holder(tmp_path) as holder:
+        assert len(names(tmp_path)) == 3
+        holder.send_signal(signal.SIGKILL)
+    scratch = Scratch(tmp_path, this_process())
+    assert names(tmp_path) == {scratch._lent.name, "8-full"}, "what was worked out is kept for the next attempt"
+    scratch.close()
+    assert names(tmp_path) == {"8-full"}
+
+
+def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
+    with start_holder(tmp_path) as holder:
+        before = names(tmp_path)
+        scratch = Scratch(tmp_path, this_process())
+        scratch.clear_up()
+        assert names(tmp_path) == before | {scratch._lent.name}
+        scratch.close()
+        holder.communicate()
+
+
+def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after_a_while(tmp_path: Path) -> None:
+    nameless = tmp_path / "lent-0123456789abcdef"
+    nameless.mkdir()
+    scratch = Scratch(tmp_path, this_process())
+    assert nameless.exists(), "it may be about to say so"
+    long_ago = time.time() - 2 * NAMELESS_SECONDS
+    os.utime(nameless, (long_ago, long_ago))
+    scratch.clear_up()
+    assert not nameless.exists()
+    scratch.close()
+
+
+def test_a_kept_folder_that_nothing_was_put_into_goes_with_its_attempt(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path, this_process())
+    with scratch.lent("7-kept") as folder:
+        scratch.clear_up()
+        assert folder.exists()
+    assert not folder.exists()
+    scratch.close()
+    assert names(tmp_path) == set()

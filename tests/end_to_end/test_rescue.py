@@ -1,0 +1,240 @@
+"""chyme rescue: what people decided and what the web left survives a damaged database."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+import damaging
+import pytest
+from click.testing import CliRunner, Result
+from damaging import REFUSED
+from running_chyme import wait_until
+
+from chyme.app import open_app
+from chyme.app.rescuing import PREFIX
+from chyme.cli.main import main
+from chyme.coordinator.prepared import prepare
+from chyme.coordinator.recapturing import Capture, put_back
+from chyme.model import Artifact, Output, Place, Question, Voice, iso
+from chyme.store import ai_calls, digests, marks, people, sqlar, tags, voices
+from chyme.store.salvage import OldDigest
+
+PAGE = "# A page that is gone\n\n" + "What stood there about walnuts. " * 1000
+COPY = b"<html>" + bytes(range(256)) * 100
+FOUND = {"edits": 3, "tag_rules": 1, "people": 1, "voices": 1, "captures": 2, "renames": 0, "ai_calls": 1}
+
+
+def environment(root: Path) -> dict[str, str]:
+    return {"CHYME_CRAWL": "false", "CHYME_SERVER_DIR": os.fspath(root.parent / "server")}
+
+
+def run(root: Path, command: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [command, "--vault", os.fspath(root), *arguments], env=environment(root))
+
+
+def rescued(root: Path, *arguments: str) -> Any:
+    answer = run(root, "rescue", "--json", *arguments)
+    assert answer.exit_code == 0, answer.output
+    return json.loads(answer.stdout)
+
+
+def database_of(root: Path) -> Path:
+    return root / ".chyme/vault.db"
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault about which people and the web have said much."""
+    root = tmp_path_factory.mktemp("known") / "vault"
+    root.mkdir()
+    for number in range(30):
+        (root / f"note {number}.md").write_text(f"# Note {number}\n\nThe walnut harvest was counted {number} times.\n")
+    (root / "page.url").write_text("[InternetShortcut]\nURL=https://example.com/gone\n")
+    now = iso(datetime(2026, 4, 3, tzinfo=UTC))
+    with open_app(root) as app:
+        app.scan_and_settle()
+        app.edits.set_title("note 1.md", "Counting nuts")
+        app.edits.set_date("note 1.md", "2026-04")
+        app.edits.set_tags("note 2.md", ["garden"])
+        file = app.files_below(["note 3.md"])[0]
+        link = app.files_below(["page.url"])[0]
+
+        def fill(db: Connection) -> None:
+            tags.put_rule(db, "Nut", "Nuts", now)
+            person = people.add(db, now)
+            people.rename(db, person, "Ada", now)
+            voice = Voice("speaker-1", 12.5, "encoder", (1.0, 0.0, 0.0))
+            voices.add(db, file.id, voice, voices.add_group(db, person, voice), is_new=True)
+            question = Question("llm", "localhost", "model", "hash")
+            ai_calls.begin(db, question, "tags", file.id, "run", now)
+            captured = [
+                Output("url-crawl-content", PAGE, places=(Place(0, 24, heading="A page that is gone"),)),
+                Output("url-crawl-html", None, (Artifact("page.html", COPY),)),
+            ]
+            prepared = [prepare(link, output) for output in captured]
+            put_back(
+                db,
+                app.rules,
+                link,
+                [
+                    Capture(OldDigest(one.output.name, one.output.content, one.content_hash, "recipe", "input"), one)
+                    for one in prepared
+                ],
+                now,
+            )
+
+        app.database.write(fill)
+    return root
+
+
+@pytest.fixture
+def vault(known: Path, tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    shutil.copytree(known, root)
+    return root
+
+
+def assert_everything_is_back(root: Path) -> None:
+    with open_app(root) as app:
+        shown = app.edits.shown("note 1.md").document
+        assert (shown.title, shown.date) == ("Counting nuts", "2026-04")
+        assert app.edits.shown("note 2.md").document.tags == ("garden",)
+        db = app.database.read()
+        link = app.files_below(["page.url"])[0]
+        assert tags.rules(db) == {"Nut": "Nuts"}
+        ada = people.by_name(db, "ada")
+        assert ada is not None and [one.path for one in voices.of_person(db, ada.id)] == ["note 3.md"]
+        assert digests.content(db, link.id, "url-crawl-content") == PAGE
+        assert sqlar.of_digest(db, "page.url", "url-crawl-html") == {"page.html": COPY}
+        assert db.execute("SELECT outcome, count(*) FROM ai_calls").fetchall() == [("lost", 1)]
+        assert app.documents.problems() == []
+
+
+@pytest.mark.parametrize("how", ["header", "schema"])
+def test_everything_a_person_decided_survives_a_lost_beginning(vault: Path, how: str) -> None:
+    with closing(sqlite3.connect(database_of(vault))) as db:
+        identity = marks.value_of(db, "identity")
+    REFUSED[how][0](database_of(vault))
+    damaged = database_of(vault).read_bytes()
+
+    told = rescued(vault, "--yes")
+
+    assert told["found"] == FOUND == told["saved"]
+    assert told["files"] == 31
+    (aside,) = told["aside"]
+    assert Path(aside).read_bytes() == damaged and Path(aside).parent == database_of(vault).parent
+    with closing(sqlite3.connect(database_of(vault))) as db:
+        assert marks.value_of(db, "identity") == identity, "accounts keep their rights"
+    assert_everything_is_back(vault)
+    assert not list((vault / ".chyme").glob(f"{PREFIX}*"))
+    assert run(vault, "digest").exit_code in (0, 1), "a link without its page may fail"
+    assert run(vault, "verify").stdout == "all is well\n"
+    assert_everything_is_back(vault)
+
+
+@pytest.mark.parametrize("how", [*REFUSED, "pages"])
+def test_after_any_damage_there_is_a_vault_again_that_agrees_with_itself(vault: Path, how: str) -> None:
+    (REFUSED[how][0] if how in REFUSED else damaging.overwrite_pages)(database_of(vault))
+    dry = rescued(vault, "--dry-run")
+    told = rescued(vault, "--yes")
+    assert told["problem"] and dry["found"] == told["found"] and not dry["saved"]
+    assert all(told["saved"][kind] <= count for kind, count in told["found"].items())
+    assert told["files"] == 31
+    assert run(vault, "verify").stdout == "all is well\n"
+
+
+def test_what_stands_only_in_the_journal_is_read(vault: Path) -> None:
+    with closing(sqlite3.connect(database_of(vault))) as db:
+        db.execute("UPDATE edits SET value = '\"Walnuts\"' WHERE field = 'title'")
+        db.commit()
+        for end in ("", "-wal"):
+            shutil.copy(f"{database_of(vault)}{end}", vault.parent / f"copy.db{end}")
+    for end in ("", "-wal"):
+        shutil.move(vault.parent / f"copy.db{end}", f"{database_of(vault)}{end}")
+    damaging.overwrite_header(database_of(vault))
+    rescued(vault, "--yes")
+    with open_app(vault) as app:
+        assert app.edits.shown("note 1.md").document.title == "Walnuts"
+
+
+def test_what_is_not_whole_is_not_kept(vault: Path) -> None:
+    at = database_of(vault).read_bytes().index(b"What stood there about walnuts. " * 20)
+    damaging.overwrite(database_of(vault), at, b"Something else")
+    damaging.overwrite_header(database_of(vault))
+    told = rescued(vault, "--yes")
+    assert (told["found"]["captures"], told["saved"]["captures"]) == (2, 1)
+
+
+def test_a_healthy_database_is_left_alone_unless_one_insists(vault: Path) -> None:
+    answer = run(vault, "rescue", "--yes")
+    assert answer.exit_code == 2 and "is not damaged" in answer.stderr
+    assert rescued(vault, "--yes", "--force")["saved"] == FOUND
+    assert_everything_is_back(vault)
+
+
+def test_a_person_is_asked_first(vault: Path) -> None:
+    damaging.overwrite_header(database_of(vault))
+    before = database_of(vault).read_bytes()
+    answer = CliRunner().invoke(main, ["rescue", "--vault", os.fspath(vault)], input="n\n", env=environment(vault))
+    assert answer.exit_code == 1 and "titles, dates and tags set by hand: 3 can be read" in answer.stderr
+    assert database_of(vault).read_bytes() == before
+
+
+def test_nothing_is_rescued_while_another_process_has_the_database_open(vault: Path) -> None:
+    held = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('SELECT * FROM marks').fetchall();"
+    held += "print('open', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", held, os.fspath(database_of(vault))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"open\n"
+        damaging.overwrite_schema(database_of(vault))
+        answer = run(vault, "rescue", "--yes")
+        assert answer.exit_code == 2 and "is open in another chyme process" in answer.stderr
+        holder.communicate()
+    assert rescued(vault, "--yes")["saved"] == FOUND
+
+
+@pytest.mark.slow
+def test_a_rescue_that_is_killed_loses_nothing(vault: Path) -> None:
+    damaging.overwrite_header(database_of(vault))
+    before = database_of(vault).read_bytes()
+    command = [sys.executable, "-m", "chyme", "rescue", "--vault", os.fspath(vault), "--yes"]
+    with subprocess.Popen(command, env=os.environ | environment(vault)) as process:
+        wait_until(lambda: list((vault / ".chyme").glob(f"{PREFIX}*/new/vault.db")), 60)
+        process.send_signal(signal.SIGKILL)
+    assert database_of(vault).read_bytes() == before
+    assert rescued(vault, "--yes")["saved"] == FOUND
+    assert_everything_is_back(vault)
+    assert not list((vault / ".chyme").glob(f"{PREFIX}*"))
+
+
+def test_a_rescue_killed_at_the_last_moment_still_finds_the_journal(vault: Path) -> None:
+    with closing(sqlite3.connect(database_of(vault))) as db:
+        db.execute("UPDATE edits SET value = '\"Walnuts\"' WHERE field = 'title'")
+        db.commit()
+        for end in ("", "-wal"):
+            shutil.copy(f"{database_of(vault)}{end}", vault.parent / f"copy.db{end}")
+    aside = database_of(vault).with_name("vault.damaged-20260403T120000000000Z.db")
+    database_of(vault).unlink()
+    shutil.move(vault.parent / "copy.db", database_of(vault))
+    shutil.move(vault.parent / "copy.db-wal", f"{aside}-wal")
+    damaging.overwrite_header(database_of(vault))
+    os.link(database_of(vault), aside)
+    rescued(vault, "--yes")
+    with open_app(vault) as app:
+        assert app.edits.shown("note 1.md").document.title == "Walnuts"
+
+
+def test_where_there_is_no_database_there_is_nothing_to_rescue(tmp_path: Path) -> None:
+    answer = run(tmp_path, "rescue")
+    assert answer.exit_code == 2 and "there is no database to rescue" in answer.stderr
