@@ -44,7 +44,7 @@ class Attempt:
     digester: Digester
     outputs: tuple[str, ...]
     run_id: str
-    attempts: dict[str, int]
+    number: int  # which attempt at these outputs it is, counted from 1
     input_hash: str
     inputs: tuple[str, ...]  # the outputs it reads that are there
     seconds: float

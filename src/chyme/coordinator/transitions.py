@@ -193,13 +193,12 @@ def _start(
     seconds = digester.time_limit(StoredSource(db, file, digester))
     deadline = iso(now + timedelta(seconds=seconds))
     run_id = uuid.uuid4().hex
-    digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
-    attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
+    number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
     inputs = readable_inputs(digester, rows)
     before = {name: rows[name] for name in outputs if name in rows}
-    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now, before)
+    return Attempt(lease, file, digester, outputs, run_id, number, input_hash, inputs, seconds, now, before)
 
 
 def record(
