@@ -89,20 +89,22 @@ def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str)
 
 
 def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Back to todo, with all that was made gone; only captures stay, until there are others."""
-    changed = digests.reset(db, file.id, outputs, priority, now, rules.captures)
+    """Back to todo, with all that was made gone; captures stay, with all that was made of them, until replaced."""
+    kept = rules.kept_by_reset(digests.of_file(db, file.id))
+    changed = digests.reset(db, file.id, outputs, priority, now, kept)
+    gone = [name for name in changed if name not in kept]
     for name in changed:
-        if name not in rules.captures:
+        if name in gone:
             sqlar.remove(db, file.path, name)
             places.remove(db, file.id, name)
             passages.remove(db, file.id, name)
             documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
-    if SEMANTIC in changed:
+    if SEMANTIC in gone:
         vectors.remove(db, file.id)
-    if TAGS in changed:
+    if TAGS in gone:
         tagging.forgotten(db, file.id)
-    if DESCRIBING.intersection(changed):
+    if DESCRIBING.intersection(gone):
         projection.describe(db, file.id, now)
     return changed
 

@@ -209,15 +209,15 @@ def keep(
 
 
 def reset(
-    db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, captures: Collection[str] = ()
+    db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, kept: Collection[str] = ()
 ) -> list[str]:
     """Back to todo as if never made: content, error and attempts are gone. Returns the outputs reset.
 
-    Of `captures` the content stays until there is another.
+    Of `kept` the content stays until there is another.
     """
     changed = []
     for name in outputs:
-        gone = "" if name in captures else "content = NULL, sqlar_name = NULL,"
+        gone = "" if name in kept else "content = NULL, sqlar_name = NULL,"
         count = db.execute(
             f"""
             UPDATE digests

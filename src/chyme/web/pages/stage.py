@@ -53,8 +53,13 @@ def versions(told: Told) -> dict[str, str]:
 def stage(app: App, told: Told, place: Asked) -> dict[str, Any]:
     """What the template of this viewer needs."""
     how = viewer(told)
-    rows = {row["digester"]: row for row in told["digests"] if row["status"] == "completed"}
+    rows = {row["digester"]: row for row in told["digests"] if _is_served(row)}
     return {"viewer": how, "place": place, **_MADE[how](app, told, rows, place)}
+
+
+def _is_served(row: Told) -> bool:
+    """Whether a digest has something to show: its content, or the content before while another is being made."""
+    return row["status"] == "completed" or (not row["settled"] and row["content"] is not None)
 
 
 def transcript(app: App, told: Told) -> list[dict[str, Any]]:
