@@ -36,6 +36,7 @@ from chyme.coordinator.upstream import inputs_of
 from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.decide.plan import with_siblings
+from chyme.decide.unsettled import Unsettled, is_moving, unsettled
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultGone
@@ -249,6 +250,16 @@ class Coordinator:
                 self.process_file(file_id)
             time.sleep(0.05)
         return Handled.BUSY
+
+    def await_settled(self, file_id: int, outputs: frozenset[str], seconds: float) -> list[Unsettled]:
+        """Wait until none of these outputs is queued or under way, no longer than so. Returns what is not settled."""
+        deadline = time.monotonic() + seconds
+        while True:
+            rows = digests.of_file(self._database.read(), file_id)
+            chosen = [row for name, row in rows.items() if name in outputs]
+            if not any(is_moving(row) for row in chosen) or time.monotonic() > deadline or self._stop.is_set():
+                return unsettled(chosen)
+            time.sleep(0.05)
 
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
         """Run the digester under its limits; whatever happens becomes an outcome."""

@@ -15,7 +15,7 @@ from chyme.coordinator.settling import DESCRIBING, Attempt, keep_capture, projec
 from chyme.coordinator.upstream import StoredSource
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.meaning import SEMANTIC
-from chyme.decide.plan import Skip, Start, Wait, next_step, readable_inputs, with_siblings
+from chyme.decide.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
 from chyme.decide.tag_names import TAGS
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
@@ -67,7 +67,7 @@ def claim(
     turn = Pass(now, asked=digests.asked_for(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
-        wanted = with_siblings(rules.registry, wish.only) if wish.only else None
+        wanted = with_dependents(rules.registry, wish.only) if wish.only else None
         turn = Pass(now, asked=True, wanted=wanted, lanes=lanes)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)

@@ -166,6 +166,16 @@ def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> froze
     )
 
 
+def with_dependents(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
+    """Outputs or digester names, widened to their digesters and to all that is made of them, however indirectly."""
+    digesters = list(registry)
+    found = set(with_siblings(digesters, outputs))
+    for digester in digesters:  # readers come after what they read, so one round finds all
+        if found.intersection(digester.reads):
+            found.update(digester.outputs)
+    return frozenset(found)
+
+
 def misordered(registry: Sequence[Digester]) -> list[str]:
     """Digesters that read an output made after them, or do not read what they call optional, or two that make the same
     output; empty when all is well."""
