@@ -321,7 +321,7 @@ class App:
                 self._work.watcher.look_at(path)
 
     def digest_again(self, path: str, names: Sequence[str]) -> list[Unsettled]:
-        """Reset and process a file now, with what depends on these digesters. Returns what is not settled then, and why.
+        """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
 
         What waits for a host, a model or a retry time is not waited for.
         """
