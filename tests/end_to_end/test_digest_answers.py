@@ -16,18 +16,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
-    with LocalWeb() as local:
-        chyme.settings |= {
-            "CHYME_CRAWL": "true",
-            "CHYME_WEB_ALLOW": local.host,
-            "CHYME_WEB_DELAY": "0",
-            "CHYME_BROWSER": "off",
-        }
-        yield local
-
-
-@pytest.fixture
 def server(chyme: RunningChyme, web: LocalWeb) -> Iterator[Server]:
     chyme.drop("mill.txt", local_sites.article(web) + "\n")
     running = chyme.serve()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,18 +18,6 @@ from chyme.model import iso
 
 pytestmark = pytest.mark.slow
 CRAWLED = "digester IN ('url-crawl-content', 'url-crawl-html', 'url-metadata')"
-
-
-@pytest.fixture
-def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
-    with LocalWeb() as local:
-        chyme.settings |= {
-            "CHYME_CRAWL": "true",
-            "CHYME_WEB_ALLOW": local.host,
-            "CHYME_WEB_DELAY": "0",
-            "CHYME_BROWSER": "off",
-        }
-        yield local
 
 
 def dead(web: LocalWeb) -> str:

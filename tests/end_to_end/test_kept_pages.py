@@ -22,18 +22,6 @@ MEANT = "a tide mill whose wheel stood still"
 
 
 @pytest.fixture
-def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
-    with LocalWeb() as local:
-        chyme.settings |= {
-            "CHYME_CRAWL": "true",
-            "CHYME_WEB_ALLOW": local.host,
-            "CHYME_WEB_DELAY": "0",
-            "CHYME_BROWSER": "off",
-        }
-        yield local
-
-
-@pytest.fixture
 def server(chyme: RunningChyme, web: LocalWeb) -> Iterator[Server]:
     chyme.drop(LINK, local_sites.article(web) + "\n")
     running = chyme.serve()

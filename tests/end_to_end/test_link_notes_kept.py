@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import local_sites
 import pytest
@@ -11,18 +10,6 @@ from local_web import LocalWeb
 from running_chyme import RunningChyme, wait_until
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
-    with LocalWeb() as local:
-        chyme.settings |= {
-            "CHYME_CRAWL": "true",
-            "CHYME_WEB_ALLOW": local.host,
-            "CHYME_WEB_DELAY": "0",
-            "CHYME_BROWSER": "off",
-        }
-        yield local
 
 
 def test_a_shared_link_is_fetched_and_found_by_page_and_remark(chyme: RunningChyme, web: LocalWeb) -> None:
