@@ -144,7 +144,7 @@ class Bench:
         self.clock = clock
         self.vault = Vault(root)
         self.database = Database(root / ".chyme")
-        self.rules = Rules(registry, policy or Policy(jitter=0))
+        self.rules = Rules(registry, policy or Policy())
         self.intake = Intake(self.database, self.rules, clock)
         self.scanner = Scanner(self.vault, self.database, self.intake, wall=lambda: 4e9)
         scratch = root / ".chyme/scratch"

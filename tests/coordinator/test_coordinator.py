@@ -168,14 +168,20 @@ def test_a_terminal_failure_is_a_change_for_those_who_had_the_content(bench: Ope
 def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> None:
     said = ["one", "two"]
     text = Told("text", lambda _: [Output("text", said.pop(0))])
-    vault = bench(text, Told("tags", reads=("text",)))
+    served = []
+
+    def make(source: Source) -> list[Output]:
+        served.append(vault.content(source.file.id, "tags"))
+        upstream = source.output("text")
+        return [Output("tags", f"tags of {upstream.content if upstream else None}")]
+
+    vault = bench(text, Told("tags", make, reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
-    before = vault.content(note, "tags")
     vault.process(note, Wish(True, ("text",)))
 
-    assert vault.digest(note, "tags")[0] == "todo"
-    assert vault.content(note, "tags") == before
+    assert served == [None, "tags of one"]
+    assert vault.content(note, "tags") == "tags of two"
 
 
 def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: Open) -> None:

@@ -75,10 +75,9 @@ def test_a_file_that_is_one_link_is_known_by_its_address(name: str, data: bytes,
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.txt", "https://example.org/two words"),
         ("a.txt", "https://example.org/a\nhttps://example.org/b\n"),
-        ("a.txt", "see https://example.org/a"),
-        ("a.md", "[The page](https://example.org/a)\n"),
+        ("a.csv", "see https://example.org/a"),
+        ("a.json", '{"url": "https://example.org/a"}'),
         ("a.txt", "ftp://example.org/a"),
         ("a.txt", "javascript:alert(1)//https://example.org/"),
         ("a.txt", "https://"),

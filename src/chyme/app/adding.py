@@ -18,6 +18,7 @@ from chyme.engines.vault import spell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, Kind
 from chyme.store import files
+from chyme.store import link_files as link_file_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,16 @@ def add_links(app: App, typed: Sequence[str], name: str | None = None, folder: s
     except OSError as error:
         where = "/".join(inside) or app.vault.root
         raise VaultError(f"{where}: no link can be written there ({error.strerror})") from error
+
+
+def link_files(app: App, addresses: Sequence[str]) -> dict[str, str]:
+    """address → path of the link file that keeps it: written by chyme, or with a page fetched from there."""
+    db = app.database.read()
+    found = link_file_rows.fetched_from(db, addresses)
+    for address in addresses:
+        written = files.same_content(db, hashlib.sha256(shortcut(address)).hexdigest())
+        found.update((address, file.path) for file in written if file.vanished_at is None)
+    return found
 
 
 class _Shelf:

@@ -36,6 +36,8 @@ from chyme.coordinator.purging import PURGE_WAITS, purge_vanished
 from chyme.coordinator.reprocessing import Reprocessing, reprocess
 from chyme.coordinator.transitions import apply_wish
 from chyme.decide.judge import Policy
+from chyme.decide.plan import with_dependents
+from chyme.decide.unsettled import Unsettled
 from chyme.documents import Documents
 from chyme.edits import Edits
 from chyme.engines.incoming import Incoming
@@ -57,6 +59,7 @@ from chyme.watcher import Report, Scanner
 
 SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 0.5  # to wait for a scan under way
+OTHERS_SECONDS = 60.0  # to wait for what others are at work on, once our own part is done
 MOST_PATIENT = 4  # who do so at the same time
 LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
 LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
@@ -347,13 +350,18 @@ class App:
             for path in raw:
                 self._work.watcher.look_at(path)
 
-    def digest_again(self, path: str, names: Sequence[str]) -> None:
-        """Reset and process a file now; returns when it is done."""
+    def digest_again(self, path: str, names: Sequence[str]) -> list[Unsettled]:
+        """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
+
+        What waits for a host, a model or a retry time is not waited for.
+        """
         wish = Wish(True, self.rules.named(names) or None)
         with self.database.snapshot() as db:
             file = self.documents.find(db, path)
         self.work.coordinator.process_file(file.id, wish, wait=True)
         self.work.supervisor.wake()
+        promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
+        return self.work.coordinator.await_settled(file.id, promised, OTHERS_SECONDS)
 
     def request_again(self, path: str, names: Sequence[str]) -> None:
         """The same, in the background."""

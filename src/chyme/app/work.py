@@ -15,6 +15,7 @@ from chyme.app.bulk import Pump
 from chyme.app.clock import now
 from chyme.coordinator import Coordinator
 from chyme.coordinator.coordinator import Allowance
+from chyme.coordinator.finished import COMPLETED, Finished
 from chyme.engines.children.runner import Family, Runner
 from chyme.engines.guard.door import Door
 from chyme.engines.guard.guard import Guard
@@ -84,7 +85,7 @@ class Work:
             now,
             lambda f: allowed.get(f, allowed["parsers"]),
             app.ledger,
-            app.measured.finished,
+            self._finished,
         )
         self.supervisor = Supervisor(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
@@ -125,6 +126,14 @@ class Work:
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
+
+    def _finished(self, one: Finished) -> None:
+        """Count an attempt; where the setting says so, keep the links of a text that was read."""
+        self._app.measured.finished(one)
+        if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
+            from chyme.app.link_keeping import keep_new_links  # which needs the app that starts us
+
+            keep_new_links(self._app, one.path)
 
     def _look_at(self, file_id: int) -> None:
         file = files.by_id(self._app.database.read(), file_id)

@@ -51,7 +51,13 @@ def retry_failures(database: Database, rules: Rules, chosen: Sequence[Failure], 
 
         def retry_some(db: Connection, some: Sequence[Failure] = tuple(chosen[start : start + BATCH])) -> int:
             changed = failures.retry(db, some, priority, now)
+            outputs: dict[int, list[str]] = {}
+            for one in some:
+                outputs.setdefault(one.file_id, []).append(one.output)
             for file_id in dict.fromkeys(changed):
+                siblings = with_siblings(rules.registry, outputs[file_id]).difference(outputs[file_id])
+                if siblings:  # an attempt makes all outputs of a digester, whatever each of them failed with
+                    digests.retry_failed(db, [file_id], siblings, now, priority)
                 file = files.by_id(db, file_id)
                 if file is not None:
                     project(db, rules, file, digests.of_file(db, file_id), now)

@@ -36,11 +36,13 @@ from chyme.coordinator.transitions import LEASE, Claim, Pass
 from chyme.coordinator.upstream import inputs_of
 from chyme.coordinator.waiting import InThread, Runs
 from chyme.decide.judge import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
+from chyme.decide.plan import with_siblings
+from chyme.decide.unsettled import Unsettled, is_moving, unsettled
 from chyme.engines.children.task import Task
 from chyme.engines.vault import Vault
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
-from chyme.store import dictionary, digests, files, locks, passages, requests
+from chyme.store import dictionary, digests, files, locks, passages, requests, without_model
 from chyme.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -143,10 +145,16 @@ class Coordinator:
         return self._ledger.wake(self._follow, among)
 
     def _follow(self, db: Connection, file_id: int) -> None:
-        """The document of a file whose digests went back to the queue says so."""
-        file = files.by_id(db, file_id)
-        if file is not None:
-            settling.project(db, self._rules, file, digests.of_file(db, file_id), iso(self._clock()))
+        """The other outputs of woken digesters follow, and the document of the file says that it is worked on."""
+        file, now = files.by_id(db, file_id), iso(self._clock())
+        if file is None:
+            return
+        rows = digests.of_file(db, file_id)
+        woken = [name for name in rows if rows[name].status is Status.TODO]
+        siblings = with_siblings(self._rules.registry, woken).difference(woken)
+        if siblings and without_model.wake_siblings(db, file_id, siblings, now):
+            rows = digests.of_file(db, file_id)
+        settling.project(db, self._rules, file, rows, now)
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
@@ -250,6 +258,16 @@ class Coordinator:
             time.sleep(0.05)
         return Handled.BUSY
 
+    def await_settled(self, file_id: int, outputs: frozenset[str], seconds: float) -> list[Unsettled]:
+        """Wait until none of these outputs is queued or under way, no longer than so. Returns what is not settled."""
+        deadline = time.monotonic() + seconds
+        while True:
+            rows = digests.of_file(self._database.read(), file_id)
+            chosen = [row for name, row in rows.items() if name in outputs]
+            if not any(is_moving(row) for row in chosen) or time.monotonic() > deadline or self._stop.is_set():
+                return unsettled(chosen)
+            time.sleep(0.05)
+
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
         file, digester = attempt.file, attempt.digester
@@ -340,8 +358,9 @@ class Coordinator:
 
     def _begin_to_record(self, attempt: Attempt, turn: Pass, outcome: Outcome, so_far: Handled) -> Recording:
         began = self._begun.pop(attempt.run_id, attempt.started)
-        took = max(0, round((self._clock() - began).total_seconds() * 1000))
-        verdicts = [(name, *self._judged(attempt, outcome, name)) for name in attempt.outputs]
+        now, chance = self._clock(), random.random()  # one of each for all outputs: they are tried again together
+        took = max(0, round((now - began).total_seconds() * 1000))
+        verdicts = [(name, *self._judged(attempt, outcome, name, now, chance)) for name in attempt.outputs]
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
         put_down = isinstance(outcome, Interrupted)
 
@@ -377,10 +396,11 @@ class Coordinator:
             self._scratch.forget(_key(recording.attempt))
         return following
 
-    def _judged(self, attempt: Attempt, outcome: Outcome, name: str) -> tuple[Verdict, Prepared | None]:
-        policy = self._rules.policy
+    def _judged(
+        self, attempt: Attempt, outcome: Outcome, name: str, now: datetime, chance: float
+    ) -> tuple[Verdict, Prepared | None]:
         outcome = fitting(self._database.read(), attempt, outcome)
-        verdict = judge(outcome, name, attempt.attempts[name], self._clock(), policy, random.random())
+        verdict = judge(outcome, name, attempt.number, now, self._rules.policy, chance)
         if verdict.output is None:
             if verdict.status is Status.SKIPPED:
                 log.warning("%s: %s did not produce %s", attempt.file.path, attempt.digester.name, name)

@@ -42,7 +42,7 @@ def finished(attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, give
         outcome=GIVEN_BACK if given_back else _outcome(worst),
         category=str(worst.category) if worst.category else None,
         error=worst.error,
-        attempt=max(attempt.attempts.values(), default=1),
+        attempt=attempt.number,
         run_id=attempt.run_id,
         seconds=seconds,
     )

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from chyme.decide.documents import heading_title, page_count, told_title
-from chyme.model import File, Output
+from chyme.model import File, Kind, Output
 from chyme.store import sqlar
 
 PIECE = 1 << 20
@@ -40,6 +40,8 @@ def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset())
         title = told_title(output.content)
     elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
         title = heading_title(output.passages[0].text)
+    elif output.name == "search-keyword" and file.kind is Kind.URL:
+        title = told_title(output.content)  # what somebody wrote beside the address
     packed = tuple(map(sqlar.pack, output.artifacts))
     return Prepared(output, content_hash(output), packed, title, forgotten, page_count(output))
 

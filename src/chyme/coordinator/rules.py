@@ -58,6 +58,14 @@ class Rules:
         siblings = next(digester.outputs for digester in self.registry if name in digester.outputs)
         return any(rows[one].content_hash is not None for one in siblings if one in rows)
 
+    def kept_by_reset(self, rows: Mapping[str, Digest]) -> frozenset[str]:
+        """The outputs whose content outlives a reset: captures, and in a captured file everything.
+
+        A page may not be had again for hours, or ever. Until it is, it must be found by what it said before.
+        """
+        captured = any(self.has_capture(name, rows) for name in self.captures)
+        return frozenset(self.outputs) if captured else self.captures
+
     def expects_title(self, file: File) -> bool:
         """Whether a classifier is at work on files like this one."""
         return any(d.can_digest(file) for d in self.registry if CLASSIFIERS.intersection(d.outputs))

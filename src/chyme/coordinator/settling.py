@@ -44,7 +44,7 @@ class Attempt:
     digester: Digester
     outputs: tuple[str, ...]
     run_id: str
-    attempts: dict[str, int]
+    number: int  # which attempt at these outputs it is, counted from 1
     input_hash: str
     inputs: tuple[str, ...]  # the outputs it reads that are there
     seconds: float
@@ -220,6 +220,9 @@ def _forget_meaning(db: Connection, file_id: int, content: str | None, model: st
 def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
     """The text itself gives the title until a classifier does."""
     speaks = name in ("doc-to-markdown", "url-metadata") or (name == "search-keyword" and file.kind is Kind.TEXT)
+    if name == "search-keyword" and file.kind is Kind.URL and title is not None:
+        known = documents.of_file(db, file.id)
+        speaks = known is not None and known.found_title is None  # the page itself could not be read, or has no title
     if speaks and documents.find_title(db, file.id, title):
         projection.describe(db, file.id, now)
 

@@ -15,7 +15,7 @@ from chyme.coordinator.settling import DESCRIBING, Attempt, keep_capture, projec
 from chyme.coordinator.upstream import StoredSource
 from chyme.decide.judge import NotApplicable, Verdict, Waiting, judge
 from chyme.decide.meaning import SEMANTIC
-from chyme.decide.plan import Skip, Start, Wait, next_step, readable_inputs, with_siblings
+from chyme.decide.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
 from chyme.decide.tag_names import TAGS
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
@@ -67,7 +67,7 @@ def claim(
     turn = Pass(now, asked=digests.asked_for(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
-        wanted = with_siblings(rules.registry, wish.only) if wish.only else None
+        wanted = with_dependents(rules.registry, wish.only) if wish.only else None
         turn = Pass(now, asked=True, wanted=wanted, lanes=lanes)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)
@@ -89,20 +89,22 @@ def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str)
 
 
 def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Back to todo, with all that was made gone; only captures stay, until there are others."""
-    changed = digests.reset(db, file.id, outputs, priority, now, rules.captures)
+    """Back to todo, with all that was made gone; captures stay, with all that was made of them, until replaced."""
+    kept = rules.kept_by_reset(digests.of_file(db, file.id))
+    changed = digests.reset(db, file.id, outputs, priority, now, kept)
+    gone = [name for name in changed if name not in kept]
     for name in changed:
-        if name not in rules.captures:
+        if name in gone:
             sqlar.remove(db, file.path, name)
             places.remove(db, file.id, name)
             passages.remove(db, file.id, name)
             documents.hide_face(db, file.id, name)
         events.tell(db, now, "digest", file.id, file.path, name, "todo")
-    if SEMANTIC in changed:
+    if SEMANTIC in gone:
         vectors.remove(db, file.id)
-    if TAGS in changed:
+    if TAGS in gone:
         tagging.forgotten(db, file.id)
-    if DESCRIBING.intersection(changed):
+    if DESCRIBING.intersection(gone):
         projection.describe(db, file.id, now)
     return changed
 
@@ -193,13 +195,12 @@ def _start(
     seconds = digester.time_limit(StoredSource(db, file, digester))
     deadline = iso(now + timedelta(seconds=seconds))
     run_id = uuid.uuid4().hex
-    digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
-    attempts = {name: (rows[name].attempts if name in rows else 0) + 1 for name in outputs}
+    number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
     for name in outputs:
         events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
     inputs = readable_inputs(digester, rows)
     before = {name: rows[name] for name in outputs if name in rows}
-    return Attempt(lease, file, digester, outputs, run_id, attempts, input_hash, inputs, seconds, now, before)
+    return Attempt(lease, file, digester, outputs, run_id, number, input_hash, inputs, seconds, now, before)
 
 
 def record(

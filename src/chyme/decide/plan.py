@@ -51,20 +51,18 @@ def next_step(
     """The first thing to do for this file, or None when all is settled or waiting.
 
     `wanted`: only these outputs. What belongs to another of the `lanes` is passed over. A model is asked only when
-    nothing else is left to do: while it is waited for, nothing else of the file is begun.
+    nothing else is left to do: while it is waited for, nothing else of the file is begun. One attempt makes all
+    unsettled outputs of a digester: when one of them is due, the others do not wait for a retry time of their own.
     """
     asking: Start | None = None
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()):
             continue
-        pending = tuple(
-            name
-            for name in digester.outputs
-            if (wanted is None or name in wanted) and is_pending(known.get(name), now, max_attempts)
-        )
-        if not pending:
+        chosen = [name for name in digester.outputs if wanted is None or name in wanted]
+        if not any(is_pending(known.get(name), now, max_attempts) for name in chosen):
             continue
+        pending = tuple(name for name in chosen if name not in known or not known[name].settled)
         if not digester.can_digest(file):
             return Skip(digester, pending)
         upstream = first_unsettled(registry, digester, file, rows)
@@ -166,6 +164,16 @@ def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> froze
         if digester.name in asked or asked.intersection(digester.outputs)
         for name in digester.outputs
     )
+
+
+def with_dependents(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
+    """Outputs or digester names, widened to their digesters and to all that is made of them, however indirectly."""
+    digesters = list(registry)
+    found = set(with_siblings(digesters, outputs))
+    for digester in digesters:  # readers come after what they read, so one round finds all
+        if found.intersection(digester.reads):
+            found.update(digester.outputs)
+    return frozenset(found)
 
 
 def misordered(registry: Sequence[Digester]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
@@ -15,6 +16,7 @@ from chyme.decide.dates import RULES as DATE_RULES
 from chyme.decide.model_classification import CHECKS, Asked, Check, Told, merged
 from chyme.decide.to_ask import FILE, SPOKEN, SUMMARIES, ToAsk, read_back, to_ask, to_json
 from chyme.digester import Digester, Source
+from chyme.digesters.texts import link_note_of
 from chyme.engines import language as languages
 from chyme.engines.llm.classify import PROMPTS, classified_document
 from chyme.engines.llm.local import turn_at
@@ -32,6 +34,7 @@ KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
 LOOKED_AT = 5_000_000  # characters of a text
 PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # from the preparation to the attempt
 SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+METADATA = "url-metadata"
 _LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 
 
@@ -46,7 +49,7 @@ class ClassifyDocument(Digester):
     description = (
         "Title, one-sentence summary, date, language and tags, each with how sure it is and what it was read from."
     )
-    reads = ("url-metadata", "media-preview", *_LONG_TEXTS, *SPOKEN, *SUMMARIES)
+    reads = (METADATA, "media-preview", *_LONG_TEXTS, *SPOKEN, *SUMMARIES)
     reads_artifacts = False
     family = "text"
     uses_name = True
@@ -168,6 +171,10 @@ def _texts(source: Source) -> dict[str, str]:
     }
     if source.file.kind is Kind.TEXT:
         texts[FILE] = read_text(source, LOOKED_AT).text
+    elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: what was written beside it
+        note = link_note_of(source)
+        if note is not None and note.text:
+            texts[METADATA] = json.dumps({"title": note.title, "description": note.remark}, ensure_ascii=False)
     return texts
 
 

@@ -11,8 +11,8 @@ from chyme.decide.readable import Readable
 from chyme.decide.segment import segment
 from chyme.decide.spelling import words_of
 from chyme.digester import Digester, Source
-from chyme.digesters.texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, texts_of
-from chyme.model import File, Output, Passage
+from chyme.digesters.texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, link_note_of, texts_of
+from chyme.model import File, Kind, Output, Passage
 
 MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
 
@@ -80,6 +80,9 @@ class SearchKeyword(Digester):
             "words": len(words),
             "sources": sources,
         }
+        link = link_note_of(source) if source.file.kind is Kind.URL else None
+        if link is not None and link.title:
+            content["title"] = link.title
         if texts.notes:
             content["note"] = "; ".join(texts.notes)
         return [

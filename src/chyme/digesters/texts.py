@@ -9,6 +9,8 @@ from chyme.decide.chunk import markdown_headings
 from chyme.decide.readable import Readable, readable, writable
 from chyme.decide.worth_finding import without_notes
 from chyme.digester import Source
+from chyme.engines.link_notes import LinkNote
+from chyme.engines.links import LINK_BYTES, link_note_in
 from chyme.engines.text import read_text
 from chyme.model import Kind
 
@@ -52,6 +54,12 @@ def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
     return Texts(tuple(found), tuple(notes))
 
 
+def link_note_of(source: Source) -> LinkNote | None:
+    """The address in a link file, with what somebody wrote beside it."""
+    with source.open() as stream:
+        return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))
+
+
 def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, Readable]]:
     texts: list[tuple[str, Readable]] = []
     if source.file.kind is Kind.TEXT:
@@ -61,6 +69,10 @@ def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str
             notes.append(f"first {limit:,} bytes of the file indexed")
         markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
         texts.append((FILE, Readable(text, markdown_headings(text) if markdown else ())))
+    elif source.file.kind is Kind.URL:
+        note = link_note_of(source)
+        if note is not None and note.text:
+            texts.append((FILE, Readable(writable(note.text))))
     for name in names:
         output = source.output(name)
         if output is None or not output.content:

@@ -133,7 +133,7 @@ def _as_text(head: bytes, size: int, extension: str) -> str | None:
 
 
 def _in_text(name: str, extension: str, text: str, head: bytes, size: int) -> tuple[Kind, str]:
-    if size <= len(head) and link_in(name, head):
+    if size <= len(head) and link_in(name, head) and not (extension in ("", "txt") and _is_mail(text)):
         return Kind.URL, LINKS.get(extension, "text/uri-list")
     if text.lstrip().startswith("{\\rtf") or (extension == "rtf" and text.lstrip().startswith("{\\")):
         return Kind.DOCUMENT, RTF

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import plistlib
-import re
 from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError
 
+from chyme.engines.extensions import extension_of
+from chyme.engines.link_notes import NOTE_EXTENSIONS, LinkNote, is_address, read_link_note
 from chyme.engines.text import unmarked_utf16
 
 LINK_BYTES = 8192
 LINK_EXTENSIONS = frozenset({"url", "webloc", "desktop"})
 
-# White space, control and direction characters, half letters, and what stands for an unreadable one.
-_NEVER = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
-_ADDRESS = re.compile(rf"https?://[^/?#'\\{_NEVER}]+(?:[/?#][^{_NEVER}]*)?", re.IGNORECASE)
 _AROUND = " \t\r\n\v\f\x00\x85\xa0\u200b\u200e\u200f\u2028\u2029\u2060\ufeff"  # what copying brings along
 # Whatever a property list of 8 KB that somebody has tampered with makes plistlib raise.
 _BROKEN = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError, ExpatError)
 
 
 def link_in(name: str, data: bytes) -> str | None:
-    """The http(s) address that is the file's whole content, or None when the file is more than a link.
+    """The http(s) address that a file is about, or None when the file is more than a link."""
+    note = link_note_in(name, data)
+    return note.url if note else None
 
-    A shortcut (.url, .webloc, .desktop) may say more about its address, such as an icon. Markdown with one link in it
-    is no link: somebody wrote words there.
+
+def link_note_in(name: str, data: bytes) -> LinkNote | None:
+    """The address of a link file, with the title and remark somebody wrote beside it.
+
+    A shortcut (.url, .webloc, .desktop) may say more about its address, such as an icon. A note is a link when it is
+    one address with little beside it; every other file only when the address is its whole content.
     """
     if not data or len(data) > LINK_BYTES:
         return None
-    extension = name.rpartition(".")[2].lower()
+    extension = extension_of(name)
     if extension == "webloc":
-        return _in_webloc(data)
-    text = _plain(data)
-    if extension in LINK_EXTENSIONS:
-        return _in_shortcut(text) or _address(text)
-    return _address(text)
+        address = _in_webloc(data)
+    else:
+        text = _plain(data)
+        address = (_in_shortcut(text) if extension in LINK_EXTENSIONS else None) or _address(text)
+        if address is None and extension in NOTE_EXTENSIONS:
+            return read_link_note(text)
+    return LinkNote(address) if address else None
 
 
 def shortcut(address: str) -> bytes:
@@ -85,12 +91,7 @@ def _address(text: str) -> str | None:
     text = text.strip(_AROUND)
     if text.startswith("<") and text.endswith(">"):
         text = text[1:-1].strip()
-    if not _ADDRESS.fullmatch(text):
-        return None
-    try:
-        return text if urlsplit(text).hostname else None
-    except ValueError:  # brackets around what is no address, letters that only look like a slash
-        return None
+    return text if is_address(text) else None
 
 
 def as_asked(link: str, found: str) -> str:

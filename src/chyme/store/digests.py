@@ -73,23 +73,30 @@ def start(
     deadline: str,
     now: str,
 ) -> int:
-    """Begin an attempt: the only place where attempts grow. Returns the highest count among the outputs."""
-    attempts = 0
-    for name in outputs:
-        row = db.execute(
-            """
-            UPDATE digests
-               SET status = 'in-progress', settled = 0, attempts = attempts + 1, run_id = :run, recipe = :recipe,
-                   input_hash = :input, deadline = :deadline, error = NULL, error_category = NULL, retry_at = NULL,
-                   provider = NULL, updated_at = :now
-             WHERE file_id = :file AND digester = :name AND status IN ('todo', 'failed')
-            RETURNING attempts
-            """,
-            {"run": run_id, "recipe": recipe, "input": input_hash, "deadline": deadline, "now": now,
-             "file": file_id, "name": name},
-        ).fetchone()  # fmt: skip
-        attempts = max(attempts, row[0] if row else 0)
-    return attempts
+    """Begin an attempt: the only place where attempts grow. Returns which attempt it is.
+
+    One attempt makes all these outputs, so they share its number and its interruptions: the highest of them counts.
+    """
+    names = json.dumps(list(outputs))
+    rows = db.execute(
+        """
+        WITH before AS (
+            SELECT max(attempts) AS attempts, max(interruptions) AS interruptions FROM digests
+             WHERE file_id = :file AND digester IN (SELECT value FROM json_each(:names))
+               AND status IN ('todo', 'failed'))
+        UPDATE digests
+           SET status = 'in-progress', settled = 0, attempts = before.attempts + 1,
+               interruptions = before.interruptions, run_id = :run, recipe = :recipe, input_hash = :input,
+               deadline = :deadline, error = NULL, error_category = NULL, retry_at = NULL, provider = NULL,
+               updated_at = :now
+          FROM before
+         WHERE file_id = :file AND digester IN (SELECT value FROM json_each(:names)) AND status IN ('todo', 'failed')
+        RETURNING digests.attempts
+        """,
+        {"run": run_id, "recipe": recipe, "input": input_hash, "deadline": deadline, "now": now, "file": file_id,
+         "names": names},
+    ).fetchall()  # fmt: skip
+    return rows[0][0] if rows else 0
 
 
 def complete(
@@ -202,15 +209,15 @@ def keep(
 
 
 def reset(
-    db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, captures: Collection[str] = ()
+    db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, kept: Collection[str] = ()
 ) -> list[str]:
     """Back to todo as if never made: content, error and attempts are gone. Returns the outputs reset.
 
-    Of `captures` the content stays until there is another.
+    Of `kept` the content stays until there is another.
     """
     changed = []
     for name in outputs:
-        gone = "" if name in captures else "content = NULL, sqlar_name = NULL,"
+        gone = "" if name in kept else "content = NULL, sqlar_name = NULL,"
         count = db.execute(
             f"""
             UPDATE digests

@@ -178,6 +178,20 @@ def wake_without(
     return dict(Counter(row[0] for row in rows))
 
 
+def wake_siblings(db: Connection, file_id: int, outputs: Collection[str], now: str) -> int:
+    """Make again also those of these outputs that wait for the same model: one attempt makes all of them."""
+    return db.execute(
+        """
+        UPDATE digests INDEXED BY digests_of_file
+           SET status = 'todo', settled = 0, error = NULL, error_category = NULL, provider = NULL, retry_at = NULL,
+               priority = 2, updated_at = :now
+         WHERE file_id = :file AND digester IN (SELECT value FROM json_each(:names))
+           AND status = 'completed' AND provider IS NOT NULL AND retry_at IS NOT NULL
+        """,
+        {"now": now, "file": file_id, "names": json.dumps(list(outputs))},
+    ).rowcount
+
+
 def waiting_until(db: Connection, moment: str, among: Collection[int] | None = None) -> list[tuple[str, int, str]]:
     """(provider, digests, when the first) of what was made without a model and is made again before this moment."""
     rows = db.execute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -59,13 +60,16 @@ def add_routes(api: FastAPI, app: App) -> None:
     def digest(
         path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
     ) -> dict[str, Any] | JSONResponse:
-        """Reset and process a file; with wait=false, or when many wait already, in the background."""
+        """Reset and process a file; `unsettled` says what is still to come, and why.
+
+        With wait=false, or when many wait already, it is done in the background.
+        """
         known(app, path)
         if not wait or not _waiters.acquire(blocking=False):
             app.request_again(path, digester or ())
             return JSONResponse(Queued(path=path).model_dump(), 202)
         try:
-            app.digest_again(path, digester or ())
+            unsettled = app.digest_again(path, digester or ())
         finally:
             _waiters.release()
-        return app.documents.show(path)
+        return {**app.documents.show(path), "unsettled": [asdict(one) for one in unsettled]}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from chyme.app import App
+from chyme.app.link_keeping import links_of
 from chyme.decide.readable import writable
 from chyme.decide.spoken_words import timed_words
 from chyme.decide.transcript import in_words
+from chyme.engines.link_notes import LinkNote
+from chyme.engines.links import LINK_BYTES, link_note_in, without_secret
 from chyme.engines.text import decode
 from chyme.model import File, Kind
 from chyme.store import files
@@ -53,8 +57,13 @@ def versions(told: Told) -> dict[str, str]:
 def stage(app: App, told: Told, place: Asked) -> dict[str, Any]:
     """What the template of this viewer needs."""
     how = viewer(told)
-    rows = {row["digester"]: row for row in told["digests"] if row["status"] == "completed"}
+    rows = {row["digester"]: row for row in told["digests"] if _is_served(row)}
     return {"viewer": how, "place": place, **_MADE[how](app, told, rows, place)}
+
+
+def _is_served(row: Told) -> bool:
+    """Whether a digest has something to show: its content, or the content before while another is being made."""
+    return row["status"] == "completed" or (not row["settled"] and row["content"] is not None)
 
 
 def transcript(app: App, told: Told) -> list[dict[str, Any]]:
@@ -211,13 +220,15 @@ def _url(app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> dict[s
     content = row["content"] if row else None
     facts = _json(rows, "url-metadata")
     told_url = facts.get("url")
-    url = told_url if isinstance(told_url, str) else _link(_file_text(app, told["file"]["path"]))
+    note = _link_note(app, told["file"]["path"])
+    url = told_url if isinstance(told_url, str) else note and note.url
     copy = _json(rows, "url-crawl-html").get("artifact")
     return {
         "picture": _artifact(rows, "url-crawl-screenshot", "screenshot.jpg"),
         "size": _size(_json(rows, "url-crawl-screenshot"), 1280, 800),
         "text": text_part(content, "markdown", place, place.source == "url-crawl-content") if content else None,
-        "url": url if url and url.startswith(("http://", "https://")) else None,
+        "url": url if url and url.lower().startswith(("http://", "https://")) else None,
+        "note": note,
         "facts": [
             (label, str(facts[name]))
             for name, label in _ABOUT_PAGES
@@ -236,14 +247,11 @@ _ABOUT_PAGES = (
 )
 
 
-def _link(text: str) -> str | None:
-    """The address in a file that is nothing but a link."""
-    for line in text.splitlines()[:50]:
-        _, equals, value = line.strip().partition("=")
-        for candidate in (line.strip(), value if equals else ""):
-            if candidate.startswith(("http://", "https://")) and " " not in candidate:
-                return candidate[:2000]
-    return None
+def _link_note(app: App, path: str) -> LinkNote | None:
+    """The address in a link file, with what somebody wrote beside it."""
+    file = files.by_path(app.database.read(), path)
+    note = link_note_in(file.name, _read(app, file, LINK_BYTES)) if file else None
+    return replace(note, url=without_secret(note.url)) if note else None
 
 
 def _text(app: App, told: Told, _rows: Mapping[str, Told], place: Asked) -> dict[str, Any]:
@@ -251,7 +259,8 @@ def _text(app: App, told: Told, _rows: Mapping[str, Told], place: Asked) -> dict
     suffix = name[name.rfind(".") :] if "." in name else ""
     form = "markdown" if suffix in MARKDOWN else TABLES.get(suffix, "plain")
     text = _file_text(app, told["file"]["path"])
-    return {"text": text_part(text, form, place, place.source == "file") if text else None}
+    new = sum(link.path is None for link in links_of(app, told["file"]["path"])) if "://" in text else 0
+    return {"text": text_part(text, form, place, place.source == "file") if text else None, "new_links": new}
 
 
 def _other(_app: App, _told: Told, _rows: Mapping[str, Told], _place: Asked) -> dict[str, Any]:

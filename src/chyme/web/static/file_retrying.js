@@ -1,4 +1,4 @@
-/* Trying a file again, making one of its digests again, and what became of it. */
+/* Trying a file again, making one of its digests again, what became of it; keeping the links of a text. */
 (function () {
   "use strict";
 
@@ -64,7 +64,21 @@
     else if (retried.begun) outcome(state);
   }
 
+  async function keepLinks(button) {
+    button.setAttribute("aria-disabled", "true");
+    try {
+      const { links } = await chyme.api("POST", `/api/links/${chyme.at(path)}`, {});
+      const created = links.filter((link) => link.created).length;
+      chyme.toast(created === 1 ? "One link is kept" : `${created} links are kept`);
+      button.closest("p").remove();
+    } catch (error) {
+      chyme.problem(error);
+      button.removeAttribute("aria-disabled");
+    }
+  }
+
   document.addEventListener("chyme:parts", settled);
+  pressed("[data-keep-links]", keepLinks);
   pressed("[data-reprocess]", retry);
   pressed("[data-rerun]", makeAgain);
 })();

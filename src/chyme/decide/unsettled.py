@@ -1,0 +1,41 @@
+"""What is still to come of digests that somebody asked for, and what each of them waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chyme.model import Digest, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A digest that will change by itself."""
+
+    digester: str  # the output's name
+    status: str
+    reason: str  # what it waits for, or how it failed last
+    retry_at: str | None
+    provider: str | None  # whose model it waits for
+
+
+def is_moving(row: Digest) -> bool:
+    """Whether a digest is queued or under way, so that waiting for it makes sense."""
+    return row.status in (Status.TODO, Status.IN_PROGRESS)
+
+
+def unsettled(rows: Iterable[Digest]) -> list[Unsettled]:
+    """Those of the digests that are not settled, or were made without the model they should have."""
+    return [
+        Unsettled(row.digester, str(row.status), _reason(row), row.retry_at, row.provider)
+        for row in rows
+        if not row.settled or row.provider is not None
+    ]
+
+
+def _reason(row: Digest) -> str:
+    if row.status is Status.TODO:
+        return "waits for its turn"
+    if row.status is Status.IN_PROGRESS:
+        return "is being made"
+    return row.error or "waits for its model"

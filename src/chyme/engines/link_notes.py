@@ -1,0 +1,141 @@
+"""Notes that are one link with a title or a remark, as phones share them, and the links in any text.
+
+The rule is in docs/web.md: exactly one address, and no more words beside it than a title and a remark have.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+NOTE_EXTENSIONS = frozenset({"", "txt", "text", "md", "markdown", "mdown", "mkd"})
+MOST_WORDS, MOST_CHARACTERS, MOST_LINES = 30, 240, 5  # beside the address
+TITLE_CHARACTERS = 200
+MOST_LINKS = 100  # of one text
+LONGEST = 4000  # characters of an address
+
+# White space, control and direction characters, half letters, and what stands for an unreadable one.
+NEVER = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
+ADDRESS = re.compile(rf"https?://[^/?#'\\{NEVER}]+(?:[/?#][^{NEVER}]*)?", re.IGNORECASE)
+_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffd]")
+_TARGET = r"[^\s()<>]{1,4000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500})?"
+_MARKDOWN_LINK = re.compile(
+    rf"(!?)\[([^\[\]\n]{{0,500}})\]\(\s{{0,5}}<?({_TARGET})>?(?:\s{{1,5}}\"[^\"\n]{{0,300}}\")?\s{{0,5}}\)"
+)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,4000}?)\n---[ \t]*(?:\n|$)", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z][\w-]{0,40})[ \t]*:[ \t]*(.*)")
+_ADDRESS_FIELDS = ("url", "source", "link", "canonical_url", "source_url", "href")
+_REMARK_FIELDS = ("description", "excerpt", "note", "comment", "remark")
+_OPENING, _CLOSING = "(<[{\"'“‘«", ")>]}\"'”’».,;:!?"
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_MARKUP = re.compile(r"```|~~~|^\s*\|.*\|\s*$|^\s*<(?!https?:)[a-z!]", re.MULTILINE | re.IGNORECASE)
+_LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNote:
+    """One address, and what somebody wrote beside it."""
+
+    url: str
+    title: str | None = None
+    remark: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words beside the address."""
+        return "\n\n".join(part for part in (self.title, self.remark) if part)
+
+
+def is_address(text: str) -> bool:
+    """Whether the text is one http(s) address with a host."""
+    if not ADDRESS.fullmatch(text):
+        return False
+    try:
+        return bool(urlsplit(text).hostname)
+    except ValueError:  # brackets around what is no address, letters that only look like a slash
+        return False
+
+
+def links_in(text: str) -> list[str]:
+    """The http(s) addresses in a text, each once, in order; at most MOST_LINKS."""
+    found: dict[str, None] = {}
+    for address in _addresses(_MARKDOWN_LINK.sub(lambda link: f" {link[2]} {link[3]} ", text)):
+        if address is not None and len(address) <= LONGEST:
+            found.setdefault(address)
+        if len(found) == MOST_LINKS:
+            break
+    return list(found)
+
+
+def read_link_note(text: str) -> LinkNote | None:
+    """The link that a note is, or None for a text: two addresses, none, or more words than a remark has."""
+    text = text.strip("\ufeff \t\r\n").replace("\r\n", "\n")
+    if _HIDDEN.search(text) or _MARKUP.search(text):
+        return None
+    fields, body = _front_matter(text)
+    links = list(_MARKDOWN_LINK.finditer(body))
+    if any(link[1] for link in links):
+        return None  # a picture belongs to a text
+    labels = [link[2].strip() for link in links]
+    body = _MARKDOWN_LINK.sub(lambda link: f" {link[3]} ", body)
+    named = next((fields[name] for name in _ADDRESS_FIELDS if is_address(fields.get(name, ""))), None)
+    addresses = [named] if named else []
+    for address in _addresses(body):
+        if address is None:
+            return None  # something that looks like an address and is none
+        addresses.append(address)
+    if len(set(addresses)) != 1:
+        return None
+    lines = [_without_addresses(line) for line in body.split("\n") if line.strip()]
+    first = body.strip().split("\n", 1)[0]
+    first_is_title = not _addresses(first) and (named is None or first.startswith("#"))
+    words = [line for line in lines if line]
+    rest = "\n".join(words)
+    if len(words) > MOST_LINES or len(rest) > MOST_CHARACTERS or len(rest.split()) > MOST_WORDS:
+        return None
+    if len(_LIST_ITEM.findall(body)) > 1:
+        return None
+    title = fields.get("title") or next(filter(None, labels), None)
+    if title is None and first_is_title and words:
+        title = words.pop(0).lstrip("# ")
+    remarks = [fields[name] for name in _REMARK_FIELDS if fields.get(name)] + words
+    return LinkNote(addresses[0], (title or "")[:TITLE_CHARACTERS].strip() or None, "\n".join(remarks) or None)
+
+
+def _addresses(text: str) -> list[str | None]:
+    """For each word that has an address in it, the address; None where it only looks like one."""
+    found: list[str | None] = []
+    for word in text.split():
+        if "://" in word:
+            address = _trimmed(word)
+            found.append(address if is_address(address) else None)
+    return found
+
+
+def _trimmed(word: str) -> str:
+    """The word without the marks that stand around an address in a sentence."""
+    word = word.lstrip(_OPENING)
+    while word and word[-1] in _CLOSING:
+        pair = _PAIRS.get(word[-1])
+        if pair and word.count(pair) >= word.count(word[-1]):
+            break
+        word = word[:-1]
+    return word
+
+
+def _without_addresses(line: str) -> str:
+    return " ".join(word for word in line.split() if "://" not in word).strip(" -–—|:")
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The plain fields of the front matter, and what follows it."""
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return {}, text
+    fields: dict[str, str] = {}
+    for line in found[1].split("\n"):
+        field = _FIELD.match(line)
+        if field:
+            fields.setdefault(field[1].lower(), field[2].strip().strip("\"'").strip())
+    return fields, text[found.end() :]

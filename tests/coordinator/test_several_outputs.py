@@ -1,0 +1,170 @@
+"""A digester with several outputs makes one attempt for all of them: counted once, retried once, woken once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from coordinating import Bench, Clock, Told, fails
+
+from chyme.coordinator.asking import retry_failures
+from chyme.decide.providers import Allowance
+from chyme.digester import Source
+from chyme.errors import NetworkFailed, RateLimited, UnreadableFile
+from chyme.model import CallEnd, Output, Question, Reply, Ticket, Wish, iso
+from chyme.store import ai_providers, digests, queue
+from chyme.store.failures import all_failed
+
+Open = Callable[..., Bench]
+NAMES = ("page", "copy", "facts")
+
+
+def made(_source: Source) -> list[Output]:
+    return [Output(name, name) for name in NAMES]
+
+
+def states(vault: Bench, file_id: int) -> set[tuple[str, int, str | None]]:
+    rows = digests.of_file(vault.db, file_id)
+    return {(str(rows[name].status), rows[name].attempts, rows[name].retry_at) for name in NAMES}
+
+
+def process_until_nothing_is_due(vault: Bench, clock: Clock, file_id: int) -> None:
+    vault.process(file_id)
+    while (retry := queue.next_retry(vault.db)) is not None:
+        clock.now = datetime.fromisoformat(retry)
+        vault.process(file_id)
+
+
+def test_all_outputs_are_retried_by_the_same_attempt(bench: Open, clock: Clock) -> None:
+    crawl = Told("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+    vault.process(link)
+    assert len(states(vault, link)) == 1
+
+    process_until_nothing_is_due(vault, clock, link)
+
+    assert crawl.calls == 3
+    assert states(vault, link) == {("failed", 3, None)}
+
+
+def test_retry_times_of_their_own_from_an_older_version_end_in_one_attempt(bench: Open, clock: Clock) -> None:
+    crawl = Told("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+    vault.process(link)
+    for name, attempts, seconds in (("page", 1, 7), ("copy", 1, 5), ("facts", 2, 6)):
+        values = (attempts, iso(clock()).replace("12:00:00", f"12:00:0{seconds}"), name)
+        vault.database.write(
+            lambda db, values=values: db.execute(  # type: ignore[misc]
+                "UPDATE digests SET attempts = ?, retry_at = ? WHERE digester = ?", values
+            )
+        )
+    process_until_nothing_is_due(vault, clock, link)
+
+    assert crawl.calls == 2
+    assert states(vault, link) == {("failed", 3, None)}
+
+
+def test_an_output_that_is_new_is_made_without_the_others(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("crawl", lambda _source: [Output("page", "first")], outputs=("page",)))
+    link = vault.drop("a.url")
+    vault.process(link)
+    vault.close()
+
+    crawl = Told("crawl", made, outputs=NAMES)
+    vault = bench(crawl)
+    vault.intake.complete_rows()
+    vault.process(link)
+
+    assert crawl.calls == 1
+    assert [vault.content(link, name) for name in NAMES] == ["first", "copy", "facts"]
+    assert states(vault, link) == {("completed", 1, None)}
+
+
+def test_what_a_person_retries_for_one_output_is_retried_for_all(bench: Open, clock: Clock) -> None:
+    crawl = Told("crawl", fails(UnreadableFile("a.url: gone")), outputs=NAMES)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+    vault.process(link)
+    crawl.make = made
+
+    one = [failure for failure in all_failed(vault.db) if failure.output == "copy"]
+    assert retry_failures(vault.database, vault.rules, one, iso(clock())) == 1
+    vault.process(link)
+
+    assert crawl.calls == 2
+    assert states(vault, link) == {("completed", 1, None)}
+
+
+def test_a_pause_that_costs_nothing_costs_no_output_an_attempt(bench: Open, clock: Clock) -> None:
+    crawl = Told("crawl", fails(RateLimited("a.url: later", retry_after=60, tried=False)), outputs=NAMES)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+    vault.process(link)
+    assert {(status, attempts) for status, attempts, _ in states(vault, link)} == {("failed", 0)}
+    crawl.make = made
+
+    process_until_nothing_is_due(vault, clock, link)
+
+    assert crawl.calls == 2
+    assert states(vault, link) == {("completed", 1, None)}
+
+
+def test_deaths_are_counted_for_all_outputs_alike(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("crawl", made, outputs=NAMES))
+    link = vault.drop("a.url")
+    for outputs, attempts in ((["page"], 0), (NAMES, 0), (NAMES, 1), (NAMES, 2)):
+        vault.database.write(lambda db, names=outputs: digests.start(db, link, names, "run", "r", "i", "", ""))  # type: ignore[misc]
+        vault.coordinator.recover()
+        assert states(vault, link) == {("todo", attempts, None)}
+
+
+def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, clock: Clock) -> None:
+    asked = 0
+    down = True
+
+    def ask(source: Source) -> list[Output]:
+        nonlocal asked
+        asked += 1
+        ticket = source.calls.begin(Question("llm", "there", "m", f"question {asked}"))
+        assert isinstance(ticket, Ticket)
+        if down:
+            source.calls.end(ticket, CallEnd("refused", 0.1, status=500))
+            source.calls.failed("llm", NetworkFailed("down"), outage=True)
+            raise NetworkFailed("down")
+        source.calls.end(ticket, CallEnd("answered", 0.1, Reply(200, "application/json", b"{}"), None, 7, 3))
+        source.calls.answered("llm")
+        return [Output(name, f"{name} by the model") for name in NAMES]
+
+    describe = Told("describe", ask, outputs=NAMES, waits=True, provider="llm", instead=made)
+    vault = Bench(tmp_path, clock, describe, allowed={"llm": Allowance(per_second=0)})
+    try:
+        note = vault.drop("note.txt")
+        vault.process(note)
+        assert [vault.content(note, name) for name in NAMES] == list(NAMES)
+        down = False
+        for _ in range(len(NAMES)):  # one at a time, while it is not known whether the provider is back
+            until = ai_providers.of(vault.db, "llm").until
+            if until is not None:
+                clock.now = max(clock.now, datetime.fromisoformat(until))
+            clock.forward(600)
+            vault.coordinator.wake()
+            vault.process(note)
+    finally:
+        vault.close()
+
+    assert asked == 2
+
+
+def test_resetting_one_output_makes_all_of_them_once(bench: Open) -> None:
+    crawl = Told("crawl", made, outputs=NAMES)
+    vault = bench(crawl)
+    link = vault.drop("a.url")
+    vault.process(link)
+
+    vault.process(link, Wish(reset=True, only=("facts",)))
+
+    assert crawl.calls == 2
+    assert states(vault, link) == {("completed", 1, None)}
