@@ -20,7 +20,6 @@ from chyme.model import File, Kind
 from chyme.store import files
 from chyme.store import link_files as link_file_rows
 
-
 REMEMBERED = 1000  # links written last
 
 
