@@ -14,11 +14,13 @@ from chyme.app.placing import folder_parts, held_open, is_taken, write_new
 from chyme.decide.addresses import address_of
 from chyme.decide.link_names import file_name, link_name, safe_name
 from chyme.engines.links import LINK_BYTES, LINK_EXTENSIONS, link_in, shortcut
-from chyme.engines.vault import spell
+from chyme.engines.vault import spell, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, Kind
 from chyme.store import files
 from chyme.store import link_files as link_file_rows
+
+REMEMBERED = 1000  # links written last
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,29 @@ def link_files(app: App, addresses: Sequence[str]) -> dict[str, str]:
     """address → path of the link file that keeps it: written by chyme, or with a page fetched from there."""
     db = app.database.read()
     found = link_file_rows.fetched_from(db, addresses)
+    found.update((one, path) for one in addresses if (path := _just_written(app, one)) is not None)
     for address in addresses:
         written = files.same_content(db, hashlib.sha256(shortcut(address)).hexdigest())
         found.update((address, file.path) for file in written if file.vanished_at is None)
     return found
+
+
+def _remember(app: App, address: str, path: str) -> None:
+    """Note a link file that was just written: it is taken in when it has been still for a moment."""
+    while len(app.written_links) >= REMEMBERED:
+        app.written_links.pop(next(iter(app.written_links)), None)
+    app.written_links[address] = path
+
+
+def _just_written(app: App, address: str) -> str | None:
+    """The path of a link file that was just written, if it is still there and holds the address."""
+    path = app.written_links.get(address)
+    if path is None:
+        return None
+    try:
+        return path if (app.vault.root / unspell(path)).read_bytes() == shortcut(address) else None
+    except OSError:
+        return None
 
 
 class _Shelf:
@@ -84,6 +105,8 @@ class _Shelf:
                 raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
             # Asked before writing, which takes a disk's time; many addresses differ only behind their path.
             created = not is_taken(self._handle, name) and write_new(self._handle, name, shortcut(address))
+            if created:
+                _remember(self._app, address, spell(path)[0])
             if created or self._link(name) == address:
                 return Added(address, spell(path)[0], created)
         raise AssertionError("there is always another number")

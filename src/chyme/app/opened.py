@@ -148,6 +148,7 @@ class App:
             self.database, changed, lambda: self.progress.told().shape(), self.documents.stale_since
         )
         self._work: Work | None = None
+        self.written_links: dict[str, str] = {}  # address → path, of link files that may not be taken in yet
         self._patient = threading.BoundedSemaphore(MOST_PATIENT)
 
     def _belongs_here(self) -> None:
