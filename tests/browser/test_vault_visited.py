@@ -236,7 +236,7 @@ def test_a_picture_that_cannot_be_read_is_red_on_its_card_and_on_its_page(house:
     expect(torn.get_by_role("button", name="Retry processing")).to_be_visible()
     expect(torn.locator(".tile-title")).to_have_text("torn.png")
     why = torn.locator(".tile-why").inner_text()
-    torn.locator(".tile-link").click()
+    torn.locator(".tile-title").click()
     notice = page.locator("[data-part=state] .notice-red")
     expect(notice).to_contain_text(why.split(";")[0])
     expect(notice.get_by_role("button", name="Retry processing")).to_be_visible()

@@ -45,7 +45,7 @@ def test_status_has_the_promised_shape(digested: RunningChyme) -> None:
 
 def test_show_has_the_promised_shape(digested: RunningChyme) -> None:
     told = digested.run("show", "papers/contract.pdf", "--json").json
-    assert set(told) == {"file", "document", "people", "digests"}
+    assert set(told) == {"file", "document", "steps", "people", "digests"}
     assert told["file"]["kind"] == "document"
     for digest in told["digests"]:
         expected = {"digester", "status", "content", "sqlar_name", "error", "error_category", "attempts"}
