@@ -105,6 +105,7 @@ class Supervisor:
             if not self._coordinator.room.may_go_on():
                 self._stop.wait(WAKE_SECONDS)
                 continue
+            resumed = self._coordinator.room.resumed
             try:
                 self._database.presence.require()
                 if time.monotonic() - swept >= SWEEP_SECONDS:
@@ -118,7 +119,7 @@ class Supervisor:
                 self._stop.wait(WAKE_SECONDS)
                 continue
             except DiskFull as error:
-                self._coordinator.room.pause(str(error))
+                self._coordinator.room.pause(str(error), resumed)
             except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
                 self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)

@@ -82,6 +82,7 @@ class Recording:
     write: Callable[[Connection], tuple[Attempt | None, Pass]]
     written: Future[tuple[Attempt | None, Pass]]
     finished: Finished
+    resumed: int  # of the room on the disk, when it was handed to the writer
 
 
 class Coordinator:
@@ -270,7 +271,7 @@ class Coordinator:
 
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
-        file, digester = attempt.file, attempt.digester
+        file, digester, resumed = attempt.file, attempt.digester, self.room.resumed
         self._leases.keep(attempt.lease)
         self.at_work.begin(file, digester.name)
         try:
@@ -294,12 +295,12 @@ class Coordinator:
             return self._failed(attempt, error)
         except ChymeError as error:
             if isinstance(error, DiskFull):
-                self.room.pause(str(error))
+                self.room.pause(str(error), resumed)
             return Interrupted(), Handled.STOPPED
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             if full:
-                self.room.pause(f"{file.path}: there is no room left to work on it; make room")
+                self.room.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
             if full or self._database.presence.problem():
                 return Interrupted(), Handled.STOPPED
             return Unreadable(error.strerror or str(error)), Handled.DONE
@@ -309,7 +310,7 @@ class Coordinator:
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
         full = self._out_of_room()
         if full:
-            self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room")
+            self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room", self.room.resumed)
         if full or self._database.presence.problem():  # neither is the file's fault
             return Interrupted(), Handled.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
@@ -372,18 +373,19 @@ class Coordinator:
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
         over = finished(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
-        return Recording(attempt, so_far, settled, write, self._database.submit(write, size), over)
+        resumed = self.room.resumed
+        return Recording(attempt, so_far, settled, write, self._database.submit(write, size), over, resumed)
 
     def _recorded(self, recording: Recording) -> tuple[Attempt | None, Pass]:
         """What follows, once the verdict is written. The work is done and must not be lost: we wait for room."""
-        written = recording.written
+        written, resumed = recording.written, recording.resumed
         while True:
             try:
                 following = written.result()
                 break
             except DiskFull as error:
-                self._wait_for_room(recording.attempt, str(error))
-                written = self._database.submit(recording.write)
+                self._wait_for_room(recording.attempt, str(error), resumed)
+                resumed, written = self.room.resumed, self._database.submit(recording.write)
             except VaultGone:  # told of and logged by whoever found out
                 if self._stop.is_set():
                     raise
@@ -411,8 +413,8 @@ class Coordinator:
             forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
         return verdict, prepare(attempt.file, verdict.output, forgotten)
 
-    def _wait_for_room(self, attempt: Attempt, reason: str) -> None:
-        self.room.pause(reason)
+    def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
+        self.room.pause(reason, resumed)
         while not self.room.may_go_on():
             if self._stop.is_set():
                 raise VaultError(reason)

@@ -26,10 +26,16 @@ class DiskRoom:
         self._guard = threading.Lock()
         self._looked = 0.0
         self.paused: str | None = None
+        self.resumed = 0  # how many times digestion went on after a pause
 
-    def pause(self, reason: str) -> None:
-        """The disk is full. Only the first to say so is logged."""
+    def pause(self, reason: str, resumed: int) -> None:
+        """The disk is full. Only the first to say so is logged.
+
+        `resumed`: its value when the work that failed began. A failure from before the last pause ended is not news.
+        """
         with self._guard:
+            if resumed != self.resumed:
+                return
             first, self.paused = self.paused is None, self.paused or reason
             self._looked = time.monotonic()
         if first:
@@ -46,6 +52,7 @@ class DiskRoom:
             if not has_room(self._folder, self._room_bytes):
                 return False
             self.paused = None
+            self.resumed += 1
         log.warning("there is room on the disk again; digestion goes on")
         return True
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import anyio.to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from chyme.app import App
@@ -32,7 +32,7 @@ from chyme.decide.served import (
     served_as,
 )
 from chyme.engines.vault import stamp_of
-from chyme.model import Box, File
+from chyme.model import File
 from chyme.store import files
 from chyme.web.not_found import NotFound, known
 
@@ -106,7 +106,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Where the words of a question stand on a page of a PDF."""
         known(app, path)
         with _as_http():
-            return PageWords(page=page, boxes=app.drawing.word_boxes(path, page, q))
+            return PageWords(page=page, boxes=[list(box) for box in app.drawing.word_boxes(path, page, q)])
 
 
 @contextlib.contextmanager
@@ -124,7 +124,7 @@ class PageWords(BaseModel):
     """Boxes as left, top, right and bottom in parts of the drawn page."""
 
     page: int
-    boxes: list[Box]
+    boxes: list[Annotated[list[float], Field(min_length=4, max_length=4)]]
 
 
 def _file(request: Request, file: File, stream: FileIO, download: bool) -> Response:
