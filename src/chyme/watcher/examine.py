@@ -25,8 +25,12 @@ class Examination:
         self._escaped = escaped
         self._name = path.rpartition("/")[2]
         self._fd = vault.open(File(0, path, self._name, Kind.OTHER, "", _UNSEEN, "", 1, escaped))
-        self._stamp = stamp_of(os.fstat(self._fd))
-        self._head = os.pread(self._fd, HEAD, 0)
+        try:
+            self._stamp = stamp_of(os.fstat(self._fd))
+            self._head = os.pread(self._fd, HEAD, 0)
+        except OSError:
+            os.close(self._fd)
+            raise
         self._digest = hashlib.sha256(self._head)
         self._position = len(self._head)
 
