@@ -324,6 +324,7 @@ class Seen:
     mime: str
     stamp: Stamp
     hash: str
+    link: str | None = None  # of a link file: its address, without password
 
     @property
     def folder(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from coordinating import Bench, Clock, Told, fails
@@ -108,6 +109,78 @@ def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
 
     assert vault.content(link, "page") is None
     assert vault.digest(link, "page") == ("failed", "validation", 1)
+
+
+def kept_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
+    page = Output("url-crawl-content", "what it said", (Artifact(THUMBNAIL, b"jpg"),))
+    outputs = ("url-crawl-content", "url-metadata")
+    crawl = Told("url-crawl", lambda _source: [page, Output("url-metadata", facts)], outputs=outputs, captures=True)
+    text = Told("text", lambda source: [Output("text", source.open().read().decode())], reads=outputs)
+    vault = bench(crawl, text)
+    link = vault.drop("a.md", "https://example.org/mill\n\nfor the summer\n")
+    vault.process(link)
+    crawl.make = fails(UnreadableFile("a.md: gone, 404"))
+    return vault, link, crawl
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        '{"url": "https://example.org/mill", "title": "The mill"}',
+        '{"url": "https://www.example.org/mill/", "requested_url": "https://example.org/mill", "title": "The mill"}',
+    ],
+)
+def test_another_remark_beside_the_same_address_keeps_the_captured_page(bench: Open, facts: str) -> None:
+    vault, link, crawl = kept_link(bench, facts)
+    before = documents.of_file(vault.db, link)
+    assert before is not None
+
+    assert vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n") == link
+    assert documents.of_file(vault.db, link) == replace(before, state="processing", reason="waiting for text")
+    assert "summer" in (vault.content(link, "text") or "")
+    vault.process(link)
+
+    assert (crawl.calls, vault.content(link, "url-crawl-content")) == (1, "what it said")
+    assert "winter" in (vault.content(link, "text") or "")
+    assert vault.state(link) == "completed"
+    assert vault.database.write(verify.problems) == []
+
+
+def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None:
+    vault, link, crawl = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+
+    vault.drop("a.md", "https://example.org/other\n\nfor the summer\n")
+    vault.process(link)
+
+    assert (crawl.calls, vault.content(link, "url-crawl-content")) == (2, None)
+    assert vault.digest(link, "url-crawl-content")[0] == "failed"
+
+
+def test_a_page_that_was_being_fetched_again_is_fetched_for_the_new_remark(bench: Open, clock: Clock) -> None:
+    vault, link, crawl = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+    crawl.make = fails(NetworkFailed("a.md: nobody answers"))
+    vault.process(link, Wish(reset=True, only=("url-crawl",)))
+    assert vault.digest(link, "url-crawl-content")[0] == "failed"
+
+    vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n")
+    vault.process(link)
+
+    assert crawl.calls == 3
+    assert vault.content(link, "url-crawl-content") == "what it said"
+
+
+def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> None:
+    vault, link, _ = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+    (vault.root / "a.md").unlink()
+    vault.scanner.scan()
+    assert vault.file_of(link).vanished_at is not None
+
+    assert vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n") == link
+    assert queue.due(vault.db, iso(vault.clock()), 10)
+    vault.process(link)
+
+    assert "winter" in (vault.content(link, "text") or "")
+    assert vault.content(link, "url-crawl-content") == "what it said"
 
 
 def test_a_capture_survives_a_page_that_takes_chyme_along_each_time(bench: Open, clock: Clock) -> None:

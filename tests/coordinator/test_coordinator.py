@@ -434,6 +434,7 @@ def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Op
     assert not left.exists()
     waiting, forgotten = scratch / f"{note}-0123456789abcdef-other", scratch / "4711-0123456789abcdef-other"
     for folder in (left, waiting, forgotten):
-        folder.mkdir()  # as if we had died before tidying up
+        folder.mkdir()
+        (folder / "page").write_text("1")  # as if we had died before tidying up
     vault.coordinator.recover()
     assert [folder.exists() for folder in (left, waiting, forgotten)] == [False, True, False]

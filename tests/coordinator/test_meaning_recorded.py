@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,7 +17,7 @@ from model_server import ModelServer
 from model_server import fails as failing
 from waiting import AMPLE
 
-from chyme.coordinator import Claim, Coordinator
+from chyme.coordinator import Claim, Coordinator, Handled
 from chyme.coordinator.prepared import prepare
 from chyme.coordinator.switching import switch_when_complete
 from chyme.coordinator.transitions import LEASE
@@ -26,7 +27,7 @@ from chyme.digesters.search_semantic import SearchSemantic
 from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
 from chyme.model import Embedded, File, Lane, Output, Passage, Place, Wish
-from chyme.store import documents, embedders, vectors
+from chyme.store import documents, embedders, vectors, verify
 from chyme.supervisor import BUNDLE, QUIET_SECONDS, Supervisor
 
 Open = Callable[..., Bench]
@@ -502,3 +503,27 @@ def test_an_outage_is_waited_for_and_nobody_else_embeds_meanwhile(bench: Open) -
         vault.coordinator.wake()
         vault.process(note)
     assert meant(vault, note, digester.settings.model_name) == ["some words"]
+
+
+def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went_meanwhile(bench: Open) -> None:
+    meaning = Meaning()
+    vault = bench(meaning)
+    notes = [vault.drop(f"note{number}.txt", f"line {number}") for number in range(3)]
+    state, away, embed_many = vault.root / ".chyme", vault.root / "away", meaning.digest_many
+    back = threading.Timer(1, lambda: away.rename(state))
+
+    def go_meanwhile(sources: Sequence[Source]) -> list[Made]:
+        made = embed_many(sources)
+        state.rename(away)
+        back.start()
+        return made
+
+    meaning.digest_many = go_meanwhile  # type: ignore[method-assign]
+    claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
+    handled = vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+
+    back.join()
+    assert handled == dict.fromkeys(notes, Handled.DONE)
+    assert [meant(vault, note) for note in notes] == [["line 0"], ["line 1"], ["line 2"]]
+    assert meaning.groups == [["note0.txt", "note1.txt", "note2.txt"]]
+    assert vault.database.write(verify.problems) == []

@@ -12,8 +12,9 @@ from coordinating import Bench, Told
 from chyme.digester import Digester, Source
 from chyme.digesters.search_keyword import SearchKeyword
 from chyme.digesters.search_semantic import SearchSemantic
+from chyme.errors import ChildCrashed
 from chyme.model import File, Kind, Lane, Output, Wish
-from chyme.store import digests, embedders, vectors
+from chyme.store import digests, embedders, outdated, vectors
 
 Open = Callable[..., Bench]
 SUMMARY = "url-crawl-summary"
@@ -240,3 +241,29 @@ def test_a_file_that_can_be_found_by_its_name_alone_has_nothing_to_show(bench: O
     assert file.kind is Kind.OTHER
     assert (vault.digest(blob, "search-keyword")[0], vault.content(blob, "search-keyword")) == ("completed", None)
     assert vault.state(blob) == "completed"
+
+
+def test_vectors_of_an_older_recipe_are_made_again_also_after_an_attempt_that_failed(bench: Open) -> None:
+    model = Model()
+    meaning = SearchSemantic(load=lambda _settings: model)
+    vault = bench(meaning)
+    note = vault.drop("note.txt", PAGE)
+    vault.process(note)
+    whole, embed = len(model.asked), model.embed
+    vault.database.write(lambda db: db.execute("UPDATE digests SET recipe = 'older'"))
+    vault.database.write(lambda db: outdated.redo(db, note, ["search-semantic"], "2026-03-04T12:00:00"))
+
+    def crash(texts: Sequence[str]) -> bytes:
+        model.embed = embed  # type: ignore[method-assign]
+        raise ChildCrashed("note.txt: as asked")
+
+    model.embed = crash  # type: ignore[method-assign]
+    vault.process(note)
+    assert vault.digest(note, "search-semantic")[:2] == ("failed", "crash")
+    model.asked.clear()
+    vault.clock.forward(60)
+    vault.process(note)
+
+    assert vault.digest(note, "search-semantic")[0] == "completed"
+    assert len(model.asked) == whole
+    assert embedders.lacking(vault.db, meaning.settings.model_name, 9) == []

@@ -13,6 +13,7 @@ import pytest
 from disk_source import DiskSource, source_of
 from local_web import Listener, LocalWeb, Page
 
+from chyme.decide.documents import captured_address
 from chyme.digesters.image_ocr import ImageOcr
 from chyme.digesters.linked_file import FileReaders
 from chyme.digesters.url_crawl import UrlCrawl
@@ -108,6 +109,14 @@ def test_what_the_page_tells_has_always_the_same_fields(tmp_path: Path, web: Loc
         *("url", "title", "description", "author", "published_date", "image", "site_name", "domain"),
         *("word_count", "reading_minutes"),
     } <= set(page)
+
+
+def test_where_a_link_is_redirected_both_addresses_are_told_and_no_password(tmp_path: Path, web: LocalWeb) -> None:
+    link = local_sites.redirect_chain(web)
+    facts = told(crawl(tmp_path, web, link.replace("http://", "http://me:secret@"))["url-metadata"])
+
+    assert facts["requested_url"] == captured_address(json.dumps(facts)) == link
+    assert facts["url"] != link
 
 
 def test_a_document_behind_a_link_is_read_with_its_pages_and_kept(tmp_path: Path, web: LocalWeb) -> None:

@@ -107,3 +107,21 @@ def test_what_is_there_now_takes_the_place_of_what_was_captured(
     found = served(server)
     assert (found["words"], found["shown"]) == ([], False)
     assert server.http.get("/api/search?q=wheelwright&mode=words").json()["total"] == 1
+
+
+def test_another_remark_is_found_and_the_page_stays_though_it_is_gone_meanwhile(
+    chyme: RunningChyme, web: LocalWeb, server: Server
+) -> None:
+    address = (chyme.vault / LINK).read_text().strip()
+    before = served(server)
+    web.handler("/article", lambda _asked, _wire: Page(b"gone", 404))
+
+    chyme.drop(LINK, f"{address}\n\nrecommended by Philippa\n")
+
+    found = "/api/search?q=Philippa&mode=words"
+    wait_until(lambda: server.http.get(found).json()["total"], seconds=120)
+    wait_until(lambda: not chyme.rows("SELECT 1 FROM digests WHERE settled = 0"), seconds=120)
+    after = served(server)
+    assert (after["words"], after["shown"], after["copy"]) == ([LINK], True, True)
+    assert after["contents"]["url-crawl-content"] == before["contents"]["url-crawl-content"]
+    assert chyme.run("verify").code == 0

@@ -15,6 +15,7 @@ import pytest
 from chyme.errors import VaultGone
 from chyme.store import marks
 from chyme.store.database import Database
+from chyme.store.presence import Presence
 
 
 @pytest.fixture
@@ -85,6 +86,7 @@ import sqlite3
 from pathlib import Path
 from chyme.store import marks
 from chyme.store.database import Database
+from chyme.store.presence import Presence
 root = Path({str(tmp_path)!r})
 database = Database(root / "state")
 database.write(lambda db: marks.put(db, "mark", "ours"))
@@ -114,3 +116,11 @@ def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
         assert database.presence.problem() is None
 
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
+def test_a_folder_that_cannot_be_asked_about_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "vault.db").touch()
+    unasked = Presence(tmp_path / "vault.db", tmp_path / ("x" * 300))  # an error of its own, as from a broken mount
+
+    with pytest.raises(VaultGone, match="is gone"):
+        unasked.require()

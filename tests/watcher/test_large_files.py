@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from watching import Folder, until
 
-from chyme.engines.vault import stamp_of
+from chyme.engines.vault import Vault, stamp_of
 from chyme.watcher import Watcher
+from chyme.watcher.examine import Examination
 from chyme.watcher.found import Found
 from chyme.watcher.hashing import LARGE, Hasher
 
@@ -218,3 +219,14 @@ def test_a_constant_stream_of_smaller_files_does_not_keep_a_large_one_from_being
     finally:
         hasher.close()
     assert count > 4
+
+
+def test_a_file_that_cannot_be_read_is_closed_each_time_it_is_tried() -> None:
+    vault = Vault(Path(f"/proc/{os.getpid()}"))  # its file "mem" opens, and gives an I/O error as a bad disk does
+    before = len(os.listdir("/proc/self/fd"))
+
+    for _ in range(3):
+        with pytest.raises(OSError, match="Input/output error"):
+            Examination(vault, "mem", False)
+
+    assert len(os.listdir("/proc/self/fd")) == before

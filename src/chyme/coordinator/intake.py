@@ -8,6 +8,7 @@ from sqlite3 import Connection
 
 from chyme.coordinator import joining, settling, tagging, transitions
 from chyme.coordinator.rules import Rules
+from chyme.decide.documents import captured_address, told_title
 from chyme.decide.moves import BY_A_PERSON, DISPLACED, TRASHED, Move, displaced, trashed
 from chyme.model import File, Seen, iso
 from chyme.store import (
@@ -26,6 +27,8 @@ from chyme.store import (
     vectors,
 )
 from chyme.store.database import Database
+
+FACTS = "url-metadata"  # says where a captured page came from
 
 
 class Intake:
@@ -64,6 +67,8 @@ class Intake:
                 settling.project(db, self._rules, known, digests.of_file(db, known.id), now)
                 events.tell(db, now, "file", known.id, known.path, None, "returned")
             return
+        elif self._is_of_same_page(db, known, seen):
+            file = self._rewrite_link(db, known, seen, now)
         else:
             files.update_content(db, known.id, seen, now)
             file = _file(known.id, seen, known.generation + 1)
@@ -78,6 +83,27 @@ class Intake:
             joining.changed(db, file, rows)
         settling.project(db, self._rules, file, rows, now)
         events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
+
+    def _is_of_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
+        """Whether a link leads to the page that was captured for it, whatever else is written beside it now."""
+        if seen.link is None or (known.kind, known.mime) != (seen.kind, seen.mime):
+            return False
+        if not self._rules.has_capture(FACTS, digests.of_file(db, known.id)):
+            return False
+        return captured_address(digests.content(db, known.id, FACTS)) == seen.link
+
+    def _rewrite_link(self, db: Connection, known: File, seen: Seen, now: str) -> File:
+        """What was captured stays, for it may not be had again; all else is made anew, and serves until then."""
+        files.update_content(db, known.id, seen, now)
+        file = _file(known.id, seen, known.generation + 1)
+        captured = self._rules.captured_whole(digests.of_file(db, file.id))
+        queue.hold(db, file.id, False)
+        transitions.reset(
+            db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now
+        )
+        if documents.find_title(db, file.id, told_title(digests.content(db, file.id, FACTS))):
+            projection.describe(db, file.id, now)
+        return file
 
     def _forget_digests(self, db: Connection, file: File) -> None:
         for name in digests.of_file(db, file.id):

@@ -11,7 +11,7 @@ from chyme.decide.judge import Policy
 from chyme.decide.plan import misordered, optional_readers_of, readers_of
 from chyme.digester import Digester
 from chyme.errors import UsageError
-from chyme.model import Digest, File
+from chyme.model import Digest, File, Status
 from chyme.store.digests import LANE
 
 
@@ -57,6 +57,16 @@ class Rules:
             return False
         siblings = next(digester.outputs for digester in self.registry if name in digester.outputs)
         return any(rows[one].content_hash is not None for one in siblings if one in rows)
+
+    def captured_whole(self, rows: Mapping[str, Digest]) -> frozenset[str]:
+        """The outputs of capturing digesters that have made all of theirs."""
+        return frozenset(
+            name
+            for digester in self.registry
+            if digester.captures
+            and all(one in rows and rows[one].status is Status.COMPLETED for one in digester.outputs)
+            for name in digester.outputs
+        )
 
     def kept_by_reset(self, rows: Mapping[str, Digest]) -> frozenset[str]:
         """The outputs whose content outlives a reset: captures, and in a captured file everything.

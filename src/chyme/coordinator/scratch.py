@@ -56,11 +56,19 @@ class Scratch:
         try:
             yield folder
         finally:
-            if os.listdir(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-            else:
-                with self._guard:
-                    self._free.append(folder)
+            self._take_back(folder)
+
+    def _take_back(self, folder: Path) -> None:
+        """Keep an empty folder for the next task. One that went with the vault spoils no work that was done in it."""
+        try:
+            is_empty = not os.listdir(folder)
+        except OSError:
+            return
+        if is_empty:
+            with self._guard:
+                self._free.append(folder)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _empty(self) -> Path:
         with self._guard:

@@ -34,11 +34,16 @@ def _output(db: Connection, file: File, name: str, most: int | None, pictures: b
 
 def _embedded_before(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
     """For a digester that embeds: which passages of the file it need not embed again, by the same recipe as today."""
-    before = attempt.before.get(SEMANTIC)
-    if attempt.digester.embedder is None or before is None or before.content_hash is None:
+    model, before = attempt.digester.embedder, attempt.before.get(SEMANTIC)
+    if (
+        model is None
+        or before is None
+        or before.content_hash is None
+        or digests.embedder_of(db, attempt.file.id) != model
+    ):
         return ()
-    embedder = embedders.by_model(db, attempt.digester.embedder)
-    if embedder is None or before.recipe != attempt.digester.recipe:
+    embedder = embedders.by_model(db, model)
+    if embedder is None:
         return ()
     hashes = frozenset(map(passage_hash, vectors.texts_of(db, attempt.file.id, embedder.id)))
     return (Upstream(EMBEDDED_BEFORE, EmbeddedBefore(embedder.dimension, hashes).as_json()),) if hashes else ()

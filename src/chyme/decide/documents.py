@@ -115,6 +115,13 @@ def told_title(content: str | None) -> str | None:
     return " ".join(title.split())[:TITLE_LENGTH] or None if isinstance(title, str) else None
 
 
+def captured_address(content: str | None) -> str | None:
+    """The address in the link file for which a page was captured, by its `url-metadata`."""
+    told = _told(content)
+    address = told.get("requested_url", told.get("url"))
+    return address if isinstance(address, str) else None
+
+
 def page_count(output: Output) -> int | None:
     """How many pages an output says that its document has."""
     pages = _told(output.content).get("pages") if output.name == "doc-to-screenshot" else None

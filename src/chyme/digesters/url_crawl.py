@@ -110,7 +110,7 @@ class UrlCrawl(Digester):
             page = is_page(fetched, found)
             if page or fetched.status >= 400:  # what is no page does not explain a status
                 return self._page(source, fetcher, url, fetched if page else replace(fetched, body=b""))
-        return self._file(fetched, found)
+        return self._file(url, fetched, found)
 
     def _refuse_walls(self, name: str, asked: str, fetched: Fetched) -> None:
         from chyme.engines.crawl.decoding import decode_page
@@ -136,7 +136,7 @@ class UrlCrawl(Digester):
         copy = snapshot(read.source, read.fetched.url, fetcher, self.limits)
         source.progress(0.9)
         facts = metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown)
-        told: dict[str, Any] = {**json.loads(facts.as_json()), "mime": HTML}
+        told: dict[str, Any] = {**json.loads(facts.as_json()), "mime": HTML, **_requested(asked, read.fetched.url)}
         if read.finding.wall is Wall.PAYWALL:
             told["access"] = "paywall"
         kept: dict[str, Any] = {
@@ -191,7 +191,7 @@ class UrlCrawl(Digester):
             read = replace(read, finding=Finding(Wall.CONTENT))
         return read, True
 
-    def _file(self, fetched: Fetched, found: Behind) -> list[Output]:
+    def _file(self, asked: str, fetched: Fetched, found: Behind) -> list[Output]:
         """What is behind the link is no page: it is read as what it is, and kept."""
         from chyme.engines.crawl.reading import reading_time
 
@@ -212,6 +212,7 @@ class UrlCrawl(Digester):
             "reading_minutes": minutes,
             "favicon": None,
             "mime": contents.mime,
+            **_requested(asked, fetched.url),
         }
         original = original_name(found.file.name)
         kept: dict[str, Any] = {"artifact": original, "bytes": len(found.data), "parts": 0, "left_out": 0}
@@ -223,6 +224,12 @@ class UrlCrawl(Digester):
             Output(COPY, as_json(kept), (Artifact(original, found.data),)),
             Output(FACTS, as_json(told)),
         ]
+
+
+def _requested(asked: str, found: str) -> dict[str, str]:
+    """The address in the link file, where the page came from another one in the end."""
+    requested = without_secret(asked)
+    return {} if requested == found else {"requested_url": requested}
 
 
 def link_of(source: Source) -> str:

@@ -76,6 +76,8 @@ def start(
     """Begin an attempt: the only place where attempts grow. Returns which attempt it is.
 
     One attempt makes all these outputs, so they share its number and its interruptions: the highest of them counts.
+    From now on the recipe is that of the attempt. Vectors that another one made are no longer known by their embedder,
+    so that no later attempt takes them for its own.
     """
     names = json.dumps(list(outputs))
     rows = db.execute(
@@ -86,7 +88,8 @@ def start(
                AND status IN ('todo', 'failed'))
         UPDATE digests
            SET status = 'in-progress', settled = 0, attempts = before.attempts + 1,
-               interruptions = before.interruptions, run_id = :run, recipe = :recipe, input_hash = :input,
+               interruptions = before.interruptions, run_id = :run,
+               embedder = CASE WHEN recipe = :recipe THEN embedder END, recipe = :recipe, input_hash = :input,
                deadline = :deadline, error = NULL, error_category = NULL, retry_at = NULL, provider = NULL,
                updated_at = :now
           FROM before
@@ -125,6 +128,14 @@ def complete(
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
          "ms": duration_ms, "embedder": embedder, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
+
+
+def embedder_of(db: Connection, file_id: int) -> str | None:
+    """The model that made the file's vectors, by the recipe that its digest has now."""
+    row = db.execute(
+        "SELECT embedder FROM digests WHERE file_id = ? AND digester = 'search-semantic'", (file_id,)
+    ).fetchone()
+    return row[0] if row else None
 
 
 def relane(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:

@@ -47,7 +47,7 @@ class Presence:
         return problem
 
     def _find_problem(self) -> str | None:
-        if self._root is not None and not self._root.is_dir():
+        if self._root is not None and not os.path.isdir(self._root):  # False for any error
             return f"{self._root} is gone (deleted, renamed or not mounted); nothing is written until it is back"
         found = _identity_of(self._database)
         if found is None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 
 from chyme.engines.kinds import identify
+from chyme.engines.links import LINK_BYTES, link_in, without_secret
 from chyme.engines.vault import Vault, stamp_of
 from chyme.model import File, Kind, Seen, Stamp
 
@@ -25,8 +26,12 @@ class Examination:
         self._escaped = escaped
         self._name = path.rpartition("/")[2]
         self._fd = vault.open(File(0, path, self._name, Kind.OTHER, "", _UNSEEN, "", 1, escaped))
-        self._stamp = stamp_of(os.fstat(self._fd))
-        self._head = os.pread(self._fd, HEAD, 0)
+        try:
+            self._stamp = stamp_of(os.fstat(self._fd))
+            self._head = os.pread(self._fd, HEAD, 0)
+        except OSError:
+            os.close(self._fd)
+            raise
         self._digest = hashlib.sha256(self._head)
         self._position = len(self._head)
 
@@ -51,12 +56,17 @@ class Examination:
         """The kind and the MIME type. Reads little of the file, however large it is."""
         return identify(self._name, self._head, self._stamp.size, lambda at, size: os.pread(self._fd, size, at))
 
+    def _link(self) -> str | None:
+        address = link_in(self._name, self._head[: LINK_BYTES + 1])
+        return without_secret(address) if address else None
+
     def result(self) -> Seen | None:
         """What the file is; None when it has changed while it was read."""
         kind, mime = self.kind()
         if self._position != self._stamp.size or self.has_changed():
             return None
-        return Seen(self._path, self._escaped, kind, mime, self._stamp, self._digest.hexdigest())
+        link = self._link() if kind is Kind.URL else None
+        return Seen(self._path, self._escaped, kind, mime, self._stamp, self._digest.hexdigest(), link)
 
     def close(self) -> None:
         os.close(self._fd)
