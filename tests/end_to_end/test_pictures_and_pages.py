@@ -153,7 +153,7 @@ def test_a_broken_file_says_what_is_wrong_and_keeps_its_name(digested: RunningCh
     assert (preview["status"], preview["error_category"], preview["attempts"]) == ("failed", "validation", 1)
     assert name in preview["error"]
     assert told["document"]["title"] == ("empty" if film else name)  # of a film at least the name tells something
-    assert told["document"]["state"] == ("failed" if film else "needs-classification")
+    assert told["document"]["state"] == "failed"
     assert digest(told, "search-keyword")["status"] == "completed"
     assert [hit["path"] for hit in digested.run("search", name, "--json").json["hits"]][:1] == [f"broken/{name}"]
 
