@@ -164,7 +164,8 @@ class Settings:
     )
     crawl: bool = _setting(True, "Whether the pages behind links are fetched; otherwise only their addresses are kept.")
     keep_links: bool = _setting(
-        False, "Whether the first 20 links of every text are kept as link files, in the folder `links`."
+        False,
+        "Whether the first 20 links of every text that is not private are kept as link files, in the folder `links`.",
     )
     web_allow: str = _setting(
         "", "Hosts links may lead to though they are private, such as `wiki.lan, 127.0.0.1:8000, 10.1.0.0/16`."

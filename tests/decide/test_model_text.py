@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from chyme.decide.model_text import plain_line, plain_text, visible
@@ -45,3 +47,14 @@ def test_an_object_of_a_model_has_no_markup_in_any_field() -> None:
     assert (thing.name, thing.description, thing.category, thing.tags) == (
         *("boat", "a red boat", "vehicle", ("sea", "sail")),
     )
+
+
+def test_long_answers_that_are_no_text_cost_little_and_break_nothing() -> None:
+    def seconds(text: str) -> float:
+        begun = time.process_time()
+        assert plain_text(text) == ""
+        return time.process_time() - begun
+
+    assert plain_text(f"a &#{'1' * 5000}; b &#65; c") == "a b A c"
+    assert plain_text("a <script>x<script>y</script> b") == "a x b"
+    assert seconds("<script>" * 20_000) < 50 * seconds("<strong>" * 20_000)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.query import parse
-from chyme.decide.snippet import Snippet, cut_snippet, to_plain
+from chyme.decide.query import Term, parse
+from chyme.decide.snippet import Snippet, cut_snippet, find, to_plain
 
 
 def marked(text: str, question: str, *, typing: bool = False) -> list[str]:
@@ -75,3 +76,13 @@ def test_marks_are_in_order_and_inside(text: str, question: str, length: int) ->
     assert "".join(words for words, _ in snippet.parts()) == snippet.text
     assert all(0 <= start < end <= len(snippet.text) for start, end in snippet.marks)
     assert list(snippet.marks) == sorted(snippet.marks)
+
+
+def test_a_word_in_a_page_without_spaces_is_found_in_time_that_grows_with_the_page() -> None:
+    def seconds(text: str) -> float:
+        begun = time.process_time()
+        assert find(text, (Term("アイ"),)) == [(1000, 1002)]
+        return time.process_time() - begun
+
+    around = "日" * 1000
+    assert seconds(around + "ｱｲ" + around * 4) < 50 * max(seconds(around + "アイ" + around * 4), 0.001)

@@ -74,3 +74,21 @@ def test_the_setting_keeps_links_of_texts_and_follows_none_of_the_pages(chyme: R
 
     assert len(list((chyme.vault / "links").glob("*.url"))) == 20
     assert "/deeper" not in web.paths
+
+
+def test_the_setting_keeps_no_links_of_private_texts(chyme: RunningChyme, web: LocalWeb) -> None:
+    chyme.settings["CHYME_KEEP_LINKS"] = "true"
+    chyme.drop(".chymeprivate", "diary/\n")
+    secret, other = web.page("/secret", "<h1>Secret</h1>"), web.page("/other", "<h1>Other</h1>")
+    chyme.drop("diary/day.txt", f"What nobody should know of:\n{secret}\n{web.url('/secret/2')}\n")
+    chyme.run("digest")
+    chyme.drop("text.txt", f"Pages to read:\n{other}\n{web.url('/gone')}\n")
+    server = chyme.serve()
+    try:
+        wait_until(lambda: "/other" in web.paths, seconds=120)
+        wait_until(lambda: not chyme.rows("SELECT 1 FROM digests WHERE settled = 0"), seconds=120)
+    finally:
+        assert server.end(signal.SIGTERM) == 0
+
+    assert len(list((chyme.vault / "links").glob("*.url"))) == 2
+    assert not any(path.startswith("/secret") for path in web.paths)

@@ -244,3 +244,57 @@ def test_a_rescue_killed_at_the_last_moment_still_finds_the_journal(vault: Path)
 def test_where_there_is_no_database_there_is_nothing_to_rescue(tmp_path: Path) -> None:
     answer = run(tmp_path, "rescue")
     assert answer.exit_code == 2 and "there is no database to rescue" in answer.stderr
+
+
+def test_rows_that_no_database_of_ours_would_take_are_left_out_and_the_others_kept(vault: Path) -> None:
+    with closing(sqlite3.connect(database_of(vault), isolation_level=None)) as db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        (file_id,) = db.execute("SELECT id FROM files WHERE path = 'note 3.md'").fetchone()
+        (other,) = db.execute("SELECT id FROM files WHERE path = 'note 4.md'").fetchone()
+        now = "2026-04-03T00:00:00.000Z"
+        db.execute("INSERT INTO tag_rules VALUES (' Leaf', 'Leaves', ?)", (now,))
+        db.execute("INSERT INTO people VALUES (77, '  ', 'odd', ?, ?)", (now, now))
+        db.execute("INSERT INTO voice_groups VALUES (77, 77, 'encoder', x'00000000')")
+        db.execute("INSERT INTO voices VALUES (77, ?, 'speaker-9', 77, 1.0, 'encoder', x'00000000', 0)", (file_id,))
+        db.execute("INSERT INTO voices VALUES (78, ?, '', 1, -1.0, 'encoder', x'00000000', 0)", (other,))
+        db.execute("INSERT INTO edits VALUES (?, 'tags', ?, ?)", (file_id, "[" * 100_000, now))
+        db.execute("INSERT INTO edits VALUES (?, 'title', ?, ?)", (other, '"\\ud800"', now))
+        db.execute("UPDATE places SET \"end\" = -1 WHERE digester = 'url-crawl-content'")
+        db.execute("UPDATE digests SET error = error")
+        db.execute(
+            "INSERT INTO ai_calls SELECT 77, at, provider, host, model, digester, file_id, run_id, question, 'odd', "
+            "status, tokens_in, tokens_out, cost, duration_ms, media_type, response FROM ai_calls"
+        )
+    damaging.overwrite_header(database_of(vault))
+
+    told = rescued(vault, "--yes")
+
+    lost = {kind: told["found"][kind] - told["saved"][kind] for kind in FOUND}
+    assert lost == {"edits": 1, "tag_rules": 1, "people": 1, "voices": 2, "captures": 1, "renames": 0, "ai_calls": 1}
+    with open_app(vault) as app:
+        assert app.edits.shown("note 1.md").document.title == "Counting nuts"
+        assert app.documents.problems() == []
+
+
+def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_that_is_gone(vault: Path) -> None:
+    (vault / "copy.md").write_bytes((vault / "note 3.md").read_bytes())
+    with open_app(vault) as app:
+        app.scan_and_settle()
+        copy, own = app.files_below(["copy.md"])[0], app.files_below(["note 3.md"])[0]
+        app.edits.set_title("copy.md", "The copy")
+        app.edits.set_title("note 3.md", "The original")
+
+        def speak(db: Connection) -> None:
+            (group,) = db.execute("SELECT group_id FROM voices WHERE file_id = ?", (own.id,)).fetchone()
+            voices.add(db, copy.id, Voice("speaker-1", 3.0, "encoder", (0.0, 1.0, 0.0)), group, is_new=False)
+
+        app.database.write(speak)
+    (vault / "copy.md").unlink()
+    damaging.overwrite_header(database_of(vault))
+
+    rescued(vault, "--yes")
+
+    with open_app(vault) as app:
+        assert app.edits.shown("note 3.md").document.title == "The original"
+        seconds = app.database.read().execute("SELECT seconds FROM voices").fetchall()
+        assert seconds == [(12.5,)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from chyme.engines.kinds import identify
-from chyme.engines.link_notes import MOST_LINKS, LinkNote, links_in
+from chyme.engines.link_notes import MOST_LINKS, LinkNote, links_in, read_link_note
 from chyme.engines.links import link_note_in
 from chyme.model import Kind
 
@@ -77,3 +80,24 @@ def test_the_links_of_a_text_are_found_each_once_and_no_more_than_allowed() -> N
     many = " ".join(f"https://example.org/{number}" for number in range(MOST_LINKS * 2))
     assert len(links_in(many)) == MOST_LINKS
     assert links_in("javascript:alert(1) file:///etc/passwd x://https:// https://") == []
+
+
+@pytest.mark.parametrize(
+    ("read", "hostile", "harmless"),
+    [
+        (links_in, "https://a.example/" + "." * 1_000_000, "https://a.example/ " + "a" * 1_000_000),
+        (links_in, "https://a.example/" + ")" * 1_000_000, "https://a.example/ " + "a" * 1_000_000),
+        (read_link_note, "a" + "\n" * 8000 + "https://a.example/", "a" + "bc\n" * 2700 + "https://a.example/"),
+    ],
+    ids=["dots behind an address", "brackets behind an address", "empty lines"],
+)
+def test_the_work_grows_with_the_length_of_a_text_and_no_faster(
+    read: Callable[[str], object], hostile: str, harmless: str
+) -> None:
+    def seconds(text: str) -> float:
+        begun = time.process_time()
+        read(text)
+        return time.process_time() - begun
+
+    read(harmless)
+    assert seconds(hostile) < 100 * max(seconds(harmless), 0.001)

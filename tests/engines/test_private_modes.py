@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -95,6 +96,42 @@ def test_links_and_second_names_lead_to_nothing_that_is_changed(tmp_path: Path) 
     (tmp_path / "vault/.chyme").symlink_to(elsewhere)
     tighten_state(tmp_path / "vault/.chyme")
     assert (mode(elsewhere), mode(theirs)) == (0o755, 0o644)
+
+
+def test_a_folder_that_is_a_link_closes_nothing_elsewhere(tmp_path: Path) -> None:
+    elsewhere = made(tmp_path / "elsewhere", 0o755)
+    (tmp_path / "scratch").symlink_to(elsewhere)
+    with pytest.raises(VaultError, match=r"it is a link"):
+        make_private_folder(tmp_path / "scratch")
+    assert mode(elsewhere) == 0o755
+    elsewhere.chmod(0o700)
+    make_private_folder(tmp_path / "scratch")
+
+
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_closes_nothing_elsewhere(tmp_path: Path) -> None:
+    """Somebody swaps it all the time; whatever is met, only what is chyme's is changed."""
+    elsewhere, state = made(tmp_path / "elsewhere", 0o755), made(tmp_path / ".chyme", 0o755)
+    made(elsewhere / "theirs.txt", 0o644, "x")
+    script = (
+        "import os, sys\n"
+        "print(flush=True)\n"
+        "while True:\n"
+        "    os.rename('.chyme', 'aside')\n"
+        "    os.symlink('elsewhere', '.chyme')\n"
+        "    os.unlink('.chyme')\n"
+        "    os.rename('aside', '.chyme')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE) as swapper:
+        try:
+            assert swapper.stdout is not None and swapper.stdout.readline()
+            for _ in range(3000):
+                with contextlib.suppress(VaultError, OSError):
+                    tighten_state(state)
+                with contextlib.suppress(VaultError, OSError):
+                    make_private_folder(state)
+                assert (mode(elsewhere), mode(elsewhere / "theirs.txt")) == (0o755, 0o644)
+        finally:
+            swapper.kill()
 
 
 def test_what_is_missing_stays_missing(tmp_path: Path) -> None:

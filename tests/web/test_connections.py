@@ -350,3 +350,31 @@ def test_pipelined_requests_are_answered_one_after_the_other() -> None:
             writer.close()
 
     run(story)
+
+
+def test_the_rest_of_a_body_that_does_not_come_gets_no_second_response() -> None:
+    async def story() -> None:
+        async with serving() as served:
+            reader, _ = await served.connect(POST.replace(b"POST /", b"POST /early"))
+            assert await status(reader) == b"200"
+            served.pass_time(LIMITS.stall_seconds + 1)
+            assert served.connections.closed == {Reason.BODY_TIMEOUT: 1}
+            with contextlib.suppress(ConnectionError):
+                assert b"408" not in await reader.read()
+
+    run(story)
+
+
+def test_nothing_is_read_after_a_body_with_two_lengths() -> None:
+    async def story() -> None:
+        async with serving() as served:
+            both = CHUNKED.replace(b"Transfer-", b"Content-Length: 5\r\nTransfer-") + b"0\r\n\r\n"
+            for sent in (both + GET, GET + both + GET):
+                reader, _ = await served.connect(sent)
+                answer = b""
+                with contextlib.suppress(ConnectionError):
+                    while piece := await asyncio.wait_for(reader.read(1000), DEADLINE):
+                        answer += piece
+                assert answer.count(b"HTTP/1.1 200") == sent.count(b"HTTP/1.1") - 1
+
+    run(story)

@@ -58,7 +58,12 @@ def keep_links(app: App, path: str, urls: Sequence[str] | None = None, folder: s
 
 
 def keep_new_links(app: App, path: str) -> None:
-    """Keep the first links of a text that nobody keeps yet, as the setting keep_links asks for."""
+    """Keep the first links of a text that nobody keeps yet, as the setting keep_links asks for.
+
+    Not of a private file: the link files would not be private, and their pages are fetched and shown to models.
+    """
+    if app.private(path):
+        return
     try:
         new = [one.url for one in links_of(app, path)[:AUTOMATIC] if one.path is None]
         if new:

@@ -7,10 +7,12 @@ import fcntl
 import json
 import os
 import shutil
+import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -19,15 +21,15 @@ from chyme.app.clock import now
 from chyme.app.config import config_of
 from chyme.app.opened import App, open_app
 from chyme.app.workplace import workplace
+from chyme.coordinator.recapturing import Capture, whole_captures
 from chyme.coordinator.recapturing import put_back as put_captures_back
-from chyme.coordinator.recapturing import whole_captures
 from chyme.edits import put_back as put_edits_back
 from chyme.engines.vault import STATE, Vault, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
 from chyme.search.meaning.cache import FOLDER as VECTORS
 from chyme.settings import Settings
-from chyme.store import copies, files, names, put_back, tags
+from chyme.store import copies, files, names, put_back
 from chyme.store.damage import diagnose
 from chyme.store.database import FILE_NAME, SCHEMA
 from chyme.store.salvage import OldFile, Salvaged, salvage
@@ -133,15 +135,15 @@ def _scan(app: App) -> None:
 def _put_back(app: App, found: Salvaged, done: Rescued) -> None:
     moment = iso(now())
     bound = {old_id: file for old_id, old in found.files.items() if (file := _file_of(app, old)) is not None}
+    # Two files may have become one, since the other is gone: what was known of the one at this path counts.
+    bound = dict(sorted(bound.items(), key=lambda one: found.files[one[0]].path != one[1].path))
     new_ids = {old_id: file.id for old_id, file in bound.items()}
     done.files, _ = files.counts(app.database.read())
 
     def put_rows(db: Connection) -> None:
         if found.identity is not None:
             put_back.put_identity(db, found.identity)
-        for name, (becomes, at) in found.tag_rules.items():
-            tags.put_rule(db, name, becomes, at)
-        done.saved["tag_rules"] = len(found.tag_rules)
+        done.saved["tag_rules"] = put_back.put_rules(db, found.tag_rules)
         done.saved["people"], done.saved["voices"] = put_back.put_people(db, found, new_ids)
         done.saved["renames"] = put_back.put_renames(db, found.renames, new_ids)
         done.saved["ai_calls"] = put_back.put_calls(db, found.ai_calls, new_ids)
@@ -152,21 +154,34 @@ def _put_back(app: App, found: Salvaged, done: Rescued) -> None:
         edits[old_id][name] = json.loads(value)
     done.saved["edits"] = done.saved["captures"] = 0
     heard = {row[1] for row in found.voices.values()}
-    captured = {old_id for old_id, _ in found.captures}
-    for old_id, file in bound.items():
-        if old_id not in heard and old_id not in edits and old_id not in captured:
-            continue
-        captures = whole_captures(found, old_id, found.files[old_id], file) if old_id in captured else []
+    captured = defaultdict[int, list[str]](list)
+    for old_id, output in found.captures:
+        captured[old_id].append(output)
+    for old_id, file in reversed(bound.items()):
+        if old_id in captured:
+            captures = whole_captures(found, old_id, found.files[old_id], file, captured[old_id])
+            done.saved["captures"] += _put_captures(app, file, captures, moment)
+        for name, given in edits.get(old_id, {}).items():
+            done.saved["edits"] += _try(app, partial(put_edits_back, file=file, values={name: given}, now=moment))
+        if old_id in heard:
+            app.database.write(partial(names.rewrite, file_id=file.id))
 
-        def put(db: Connection, old_id: int = old_id, file: File = file) -> None:
-            put_captures_back(db, app.rules, file, captures, moment)  # noqa: B023
-            put_edits_back(db, file, edits.get(old_id, {}), moment)
-            if old_id in heard:
-                names.rewrite(db, file.id)
 
-        app.database.write(put)
-        done.saved["edits"] += len(edits.get(old_id, {}))
-        done.saved["captures"] += len(captures)
+def _put_captures(app: App, file: File, captures: list[Capture], moment: str) -> int:
+    """How many are in the new database. One that it refuses does not keep the others out."""
+    put = partial(put_captures_back, rules=app.rules, file=file, now=moment)
+    if _try(app, partial(put, captures=captures)):
+        return len(captures)
+    return sum(_try(app, partial(put, captures=[one])) for one in captures)
+
+
+def _try(app: App, work: Callable[[Connection], object]) -> bool:
+    """Whether the database took it. What was salvaged may be anything: a number for a text, half a letter."""
+    try:
+        app.database.write(work)
+    except (sqlite3.IntegrityError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 def _file_of(app: App, old: OldFile) -> File | None:

@@ -24,12 +24,11 @@ class Capture:
     prepared: Prepared
 
 
-def whole_captures(found: Salvaged, old_id: int, old: OldFile, file: File) -> list[Capture]:
-    """The captured outputs of a file of which every byte is as it was recorded."""
+def whole_captures(found: Salvaged, old_id: int, old: OldFile, file: File, outputs: Sequence[str]) -> list[Capture]:
+    """Those of the captured outputs of a file of which every byte is as it was recorded."""
     whole = []
-    for (owner, name), digest in found.captures.items():
-        if owner != old_id or (old.hash and old.hash != file.hash):
-            continue
+    for name in outputs if old.hash in ("", file.hash) else ():
+        digest = found.captures[old_id, name]
         try:
             held = found.artifacts_of(old.path, name)
         except zlib.error:

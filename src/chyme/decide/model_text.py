@@ -14,7 +14,11 @@ from chyme.decide.correction import written
 
 LONGEST = 4000  # characters of a line that are looked at
 
-_SCRIPT = re.compile(r"<(script|style)\b[^<>]{0,500}>.{0,4000}?</\1\s{0,9}>", re.IGNORECASE | re.DOTALL)
+# Ends before the next tag that opens one: else a row of those would be searched again from each of them.
+_SCRIPT = re.compile(
+    r"<(script|style)\b[^<>]{0,500}>(?:[^<]|<(?!/?\1\b)){0,4000}</\1\s{0,9}>", re.IGNORECASE | re.DOTALL
+)
+_NO_LETTER = re.compile(r"&#[0-9]{8,};?")  # html.unescape raises ValueError for thousands of digits
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]{0,500}>")
 _OPENED = re.compile(r"<(?=[A-Za-z!?/])")
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?\)")
@@ -29,7 +33,7 @@ _CLOSED = {"“": "”", "„": "“", "«": "»", "‹": "›", "‘": "’", '
 
 def plain_text(text: str | None) -> str:
     """The text as one line without markup, control characters and hidden letters."""
-    bare = html.unescape(visible(text or ""))
+    bare = html.unescape(_NO_LETTER.sub("", visible(text or "")))
     bare = _BLOCK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", _SCRIPT.sub(" ", bare))))
     bare = _EMPHASIS.sub(r"\1\2", _STRONG.sub("", _OPENED.sub("", bare)))
     return unicodedata.normalize("NFC", written(visible(bare)))

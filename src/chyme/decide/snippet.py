@@ -177,13 +177,22 @@ def _find_parts(text: str, run: str) -> list[Span]:
 
 
 def _narrow(stretch: re.Match[str], asked: str) -> Span:
-    """The shortest part of the stretch that still spells what was asked for."""
+    """The shortest part of the stretch that still spells what was asked for; halved, since it may be a whole page."""
     text = stretch[0]
-    start, end = 0, len(text)
-    while end - 1 > start and asked in letters(text[start : end - 1]):
-        end -= 1
-    while start + 1 < end and asked in letters(text[start + 1 : end]):
-        start += 1
+    too_short, end = 0, len(text)
+    while end - too_short > 1:
+        middle = (too_short + end) // 2
+        if asked in letters(text[:middle]):
+            end = middle
+        else:
+            too_short = middle
+    start, too_late = 0, end
+    while too_late - start > 1:
+        middle = (start + too_late) // 2
+        if asked in letters(text[middle:end]):
+            start = middle
+        else:
+            too_late = middle
     return stretch.start() + start, stretch.start() + end
 
 

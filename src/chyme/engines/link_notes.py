@@ -14,6 +14,7 @@ MOST_WORDS, MOST_CHARACTERS, MOST_LINES = 30, 240, 5  # beside the address
 TITLE_CHARACTERS = 200
 MOST_LINKS = 100  # of one text
 LONGEST = 4000  # characters of an address
+LONGEST_WORD = 2 * LONGEST  # an address with the marks around it
 
 # White space, control and direction characters, half letters, and what stands for an unreadable one.
 NEVER = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
@@ -29,8 +30,9 @@ _ADDRESS_FIELDS = ("url", "source", "link", "canonical_url", "source_url", "href
 _REMARK_FIELDS = ("description", "excerpt", "note", "comment", "remark")
 _OPENING, _CLOSING = "(<[{\"'“‘«", ")>]}\"'”’».,;:!?"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_MARKUP = re.compile(r"```|~~~|^\s*\|.*\|\s*$|^\s*<(?!https?:)[a-z!]", re.MULTILINE | re.IGNORECASE)
-_LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
+_INDENT = r"^[^\S\n]*"  # not \s: many empty lines would be searched again from each of them
+_MARKUP = re.compile(rf"```|~~~|{_INDENT}\|.*\|\s*$|{_INDENT}<(?!https?:)[a-z!]", re.MULTILINE | re.IGNORECASE)
+_LIST_ITEM = re.compile(rf"{_INDENT}(?:[-*+•]|\d{{1,3}}[.)])\s+\S", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _addresses(text: str) -> list[str | None]:
     found: list[str | None] = []
     for word in text.split():
         if "://" in word:
-            address = _trimmed(word)
+            address = _trimmed(word) if len(word) <= LONGEST_WORD else ""
             found.append(address if is_address(address) else None)
     return found
 

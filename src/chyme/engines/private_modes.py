@@ -27,13 +27,23 @@ _OWN = re.compile(  # what chyme puts into a folder of its own
 def make_private_folder(folder: Path) -> None:
     """Make the folder, and folders above it that are missing, for the owner alone; tighten one that was there.
 
-    VaultError if others may use a folder that chyme would write to, and that cannot be changed.
+    VaultError if others may use a folder that chyme would write to, and that cannot be changed. What a link leads to is
+    never changed: whoever put the link there would otherwise have a server that runs as root close any folder.
     """
     missing = list(takewhile(lambda one: not os.path.lexists(one), (folder, *folder.parents)))
     for one in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process was quicker
             one.mkdir(FOLDER_MODE)
-    _tighten_whole(folder, stat.S_IMODE(folder.stat().st_mode))
+    if folder.is_symlink():
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & OTHERS and os.access(folder, os.W_OK):
+            raise _not_private(folder, mode, "it is a link, and what it leads to may be somebody else's")
+        return
+    handle = os.open(folder, _PATH)
+    try:
+        _tighten_whole(handle, folder)
+    finally:
+        os.close(handle)
 
 
 def make_private_state(folder: Path) -> None:
@@ -50,33 +60,38 @@ def make_private_state(folder: Path) -> None:
 def tighten_state(folder: Path) -> None:
     """The same for a folder that may be missing."""
     folder = folder.resolve()  # a link called .chyme does not make what it leads to ours
-    try:
-        entries = list(os.scandir(folder))
-        mode = stat.S_IMODE(folder.stat().st_mode)
+    try:  # held open from here on: another folder may be put in its place meanwhile
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
-    own = [entry for entry in entries if folder.name == _STATE or _OWN.fullmatch(entry.name)]
-    if len(own) == len(entries):
-        _tighten_whole(folder, mode)
-    elif mode & stat.S_IWOTH:  # others could put a file in the place of ours
-        raise _not_private(folder, mode, "it holds other things, too")
-    for entry in own:
-        tighten_file(Path(entry.path))
+    try:
+        names = os.listdir(handle)
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        own = [name for name in names if folder.name == _STATE or _OWN.fullmatch(name)]
+        if len(own) == len(names):
+            _tighten_whole(handle, folder)
+        elif mode & stat.S_IWOTH:  # others could put a file in the place of ours
+            raise _not_private(folder, mode, "it holds other things, too")
+        for name in own:
+            tighten_file(Path(name), handle)
+    finally:
+        os.close(handle)
 
 
-def tighten_file(path: Path) -> None:
+def tighten_file(path: Path, folder: int | None = None) -> None:
     """Let the owner alone use a file or a folder. What cannot be changed is left: its folder keeps others out.
 
+    `folder`: the descriptor of the folder that it is in, for a path that is a name alone.
     Never changes what a link leads to, nor a file that has a second name elsewhere. Opened with O_PATH: closing another
     kind of descriptor would release the locks that SQLite holds on the file.
     """
     with contextlib.suppress(OSError):
-        handle = os.open(path, _PATH | os.O_NONBLOCK)
+        handle = os.open(path, _PATH | os.O_NONBLOCK, dir_fd=folder)
         try:
             status = os.fstat(handle)
             plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
             if (plain or stat.S_ISDIR(status.st_mode)) and status.st_mode & OTHERS:
-                _change_mode(handle, path, stat.S_IMODE(status.st_mode) & ~OTHERS)
+                _change_mode(handle, stat.S_IMODE(status.st_mode) & ~OTHERS)
         finally:
             os.close(handle)
 
@@ -90,13 +105,14 @@ def write_private(path: Path) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _tighten_whole(folder: Path, mode: int) -> None:
+def _tighten_whole(handle: int, folder: Path) -> None:
+    mode = stat.S_IMODE(os.fstat(handle).st_mode)
     if not mode & OTHERS:
         return
     reason = ""
     try:
-        folder.chmod(mode & ~OTHERS)
-        if not stat.S_IMODE(folder.stat().st_mode) & OTHERS:
+        _change_mode(handle, mode & ~OTHERS)
+        if not stat.S_IMODE(os.fstat(handle).st_mode) & OTHERS:
             return
         reason = "the file system keeps no modes"
     except OSError as error:
@@ -115,8 +131,9 @@ def _not_private(folder: Path, mode: int, reason: str) -> VaultError:
     )
 
 
-def _change_mode(handle: int, path: Path, mode: int) -> None:
+def _change_mode(handle: int, mode: int) -> None:
+    """Of what is open, whatever its name leads to by now. fchmod refuses a descriptor that was opened with O_PATH."""
     if hasattr(os, "O_PATH"):
         os.chmod(f"/proc/self/fd/{handle}", mode)
     else:
-        os.chmod(path, mode, follow_symlinks=False)
+        os.fchmod(handle, mode)

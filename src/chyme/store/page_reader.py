@@ -2,6 +2,7 @@
 
 SQLite finds rows from the first page down: one bad page hides all below it. Here every page is looked at by itself.
 The format: https://www.sqlite.org/fileformat2.html. Deleted rows do not turn up: chyme's databases overwrite them.
+Whatever the bytes are, time grows with the length of the file alone: no page is read much more often than once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ PAGE_SIZE = 4096  # of every database that chyme makes
 TABLE_LEAF, INDEX_LEAF, INDEX_INNER, TABLE_INNER = 0x0D, 0x0A, 0x02, 0x05
 WAL_MAGIC = (0x377F0682, 0x377F0683)
 WAL_HEADER, FRAME_HEADER = 32, 24
+HEADER_BYTES = 1000  # of a row: a few for each column, of which no table of chyme's has fifty
+CONTINUED = 4  # times as many continuations of rows are read as there are pages: of a whole database each is read once
 SIZES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # bytes of a value, by its type
 
 Value = int | float | str | bytes | None
@@ -42,11 +45,15 @@ class PageReader:
     def __init__(self, path: Path) -> None:
         self._stack = contextlib.ExitStack()
         self._data = self._map(path)
-        journal = self._map(path.with_name(f"{path.name}-wal"))
-        self.page_size = _page_size(self._data, journal)
+        self._journal = self._map(path.with_name(f"{path.name}-wal"))
+        self.page_size = _page_size(self._data, self._journal)
         self._usable = self.page_size - (self._data[20] if self._data[:16] == HEADER else 0)
-        self._newer = _committed(journal, self.page_size)
-        self.pages = Pages(max([len(self._data) // self.page_size, *self._newer]))
+        self._newer = _committed(self._journal, self.page_size)
+        own = range(1, len(self._data) // self.page_size + 1)
+        self._numbers = [*own, *sorted(number for number in self._newer if number not in own)]
+        self.pages = Pages(len(self._numbers))
+        self._continued = CONTINUED * self.pages.total
+        self._room = 0  # bytes of the page that no row has yet
 
     def close(self) -> None:
         self._data = self._journal = b""
@@ -55,7 +62,7 @@ class PageReader:
 
     def rows(self) -> Iterator[tuple[int | None, Row]]:
         """Every row that can be read: of a table with its rowid, of an index or a table without rowid with None."""
-        for number in range(1, self.pages.total + 1):
+        for number in self._numbers:
             page = self._page(number)
             start = 100 if number == 1 else 0
             kind = page[start] if len(page) > start else 0
@@ -71,6 +78,7 @@ class PageReader:
             self.pages.damaged += 1
             return
         bad = 0
+        self._room = self._usable
         for (cell,) in struct.iter_unpack(">H", page[first : first + 2 * count]):
             try:
                 if not first + 2 * count <= cell < self._usable:
@@ -93,25 +101,38 @@ class PageReader:
         usable = self._usable
         most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size <= most:
-            return _taken(page, at, size)
+            return self._local(page, at, size)
         least = (usable - 12) * 32 // 255 - 23
         here = least + (size - least) % (usable - 4)
         here = here if here <= most else least
-        parts, left = [_taken(page, at, here)], size - here
+        parts, left = [self._local(page, at, here)], size - here
         following = int.from_bytes(_taken(page, at + here, 4), "big")
         if left > self.pages.total * usable:
             raise Unreadable
+        seen = set[int]()
         while left > 0:
-            more = self._page(following) if 1 < following <= self.pages.total else b""
+            if following < 2 or following in seen or self._continued <= 0:
+                raise Unreadable
+            seen.add(following)
+            self._continued -= 1
+            more = self._page(following)
             part = _taken(more, 4, min(left, usable - 4))
             following = int.from_bytes(more[:4], "big")
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
 
+    def _local(self, page: bytes, at: int, size: int) -> bytes:
+        """The part of a row that is in the page itself; no two rows of a page have bytes in common."""
+        if not 0 <= size <= self._room:
+            raise Unreadable
+        self._room -= size
+        return _taken(page, at, size)
+
     def _page(self, number: int) -> bytes:
-        if number in self._newer:
-            return self._newer[number]
+        at = self._newer.get(number)
+        if at is not None:
+            return bytes(self._journal[at : at + self.page_size])
         return bytes(self._data[(number - 1) * self.page_size : number * self.page_size])
 
     def _map(self, path: Path) -> mmap.mmap | bytes:
@@ -132,16 +153,16 @@ def _page_size(data: mmap.mmap | bytes, journal: mmap.mmap | bytes) -> int:
     return told if 512 <= told <= 65536 and told & (told - 1) == 0 else PAGE_SIZE
 
 
-def _committed(journal: mmap.mmap | bytes, page_size: int) -> dict[int, bytes]:
-    """The newest version of each page that a transaction left in the journal."""
+def _committed(journal: mmap.mmap | bytes, page_size: int) -> dict[int, int]:
+    """Where in the journal the newest version of each page is that a transaction left there."""
     if len(journal) < WAL_HEADER or int.from_bytes(journal[:4], "big") not in WAL_MAGIC:
         return {}
-    salt, found, pending = journal[16:24], dict[int, bytes](), dict[int, bytes]()
+    salt, found, pending = journal[16:24], dict[int, int](), dict[int, int]()
     for at in range(WAL_HEADER, len(journal) - FRAME_HEADER - page_size + 1, FRAME_HEADER + page_size):
         number, commit = struct.unpack(">II", journal[at : at + 8])
         if journal[at + 8 : at + 16] != salt or not number:
             break  # left over from before the journal was begun anew
-        pending[number] = bytes(journal[at + FRAME_HEADER : at + FRAME_HEADER + page_size])
+        pending[number] = at + FRAME_HEADER
         if commit:
             found |= pending
             pending = {}
@@ -170,7 +191,7 @@ def _taken(data: bytes, at: int, size: int) -> bytes:
 def _record(data: bytes) -> Row:
     """The values of a row. Its header says how long each is, and together they must be as long as the row."""
     end, at = _varint(data, 0)
-    if not 0 < end <= len(data):
+    if not 0 < end <= min(len(data), HEADER_BYTES):
         raise Unreadable
     types = []
     while at < end:

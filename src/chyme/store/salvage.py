@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from typing import Any
 
 from chyme.model import Kind, Place, Status
 from chyme.store.page_reader import PageReader, Pages, Row, Value
-from chyme.store.sqlar import path_hash, unpacked
+from chyme.store.sqlar import path_hash
 
+LARGEST_ARTIFACT = 256 << 20  # bytes: a few hundred of these pack any number of zeros
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _ARTIFACT = re.compile(r"[0-9a-f]{16}/[^/]+/.+", re.DOTALL)
 _KINDS = frozenset(map(str, Kind))
@@ -56,13 +58,14 @@ class Salvaged:
     ai_calls: dict[int, Row] = field(default_factory=dict)
     captures: dict[tuple[int, str], OldDigest] = field(default_factory=dict)  # (file, output)
     places: dict[tuple[int, str], dict[int, Place]] = field(default_factory=dict)
-    artifacts: dict[str, tuple[int, int, bytes]] = field(default_factory=dict)  # name → row, size, bytes as stored
+    # the first two parts of an artifact's name → the last → row, size, bytes as stored
+    artifacts: dict[str, dict[str, tuple[int, int, bytes]]] = field(default_factory=dict)
 
     def artifacts_of(self, path: str, output: str) -> dict[str, bytes]:
         """filename → bytes of one output's artifacts. zlib.error where one is damaged."""
-        prefix = f"{path_hash(path)}/{output}/"
-        found = sorted((row, name) for name, (row, _, _) in self.artifacts.items() if name.startswith(prefix))
-        return {name[len(prefix) :]: unpacked(*self.artifacts[name][1:]) for _, name in found}
+        found = self.artifacts.get(f"{path_hash(path)}/{output}", {})
+        in_order = sorted(found.items(), key=lambda one: one[1][0])
+        return {name: _unpacked(size, data) for name, (_, size, data) in in_order}
 
 
 def salvage(path: Path, captures: frozenset[str]) -> Salvaged:
@@ -119,8 +122,9 @@ class _Sort:
         name, size, data = row[0], row[3], row[4]
         if not isinstance(name, str) or not _ARTIFACT.fullmatch(name) or not isinstance(size, int):
             return
-        if isinstance(data, bytes) and name.split("/", 2)[1] in self._captures:
-            self._found.artifacts[name] = (rowid, size, data)
+        of_file, output, filename = name.split("/", 2)
+        if isinstance(data, bytes) and output in self._captures:
+            self._found.artifacts.setdefault(f"{of_file}/{output}", {})[filename] = (rowid, size, data)
 
     def _person(self, rowid: int, row: Row) -> None:
         if row[0] is None and _text_or_none(row, 1, 2) and _moments(row, 3, 4):
@@ -166,8 +170,20 @@ class _Sort:
             edges = tuple(json.loads(str(box))) if box is not None else None
             place: Any = (start, end, page, heading, seconds, until, speaker, edges)
             self._found.places.setdefault((file_id, str(name)), {})[ordinal] = Place(*place)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return
+
+
+def _unpacked(size: int, data: bytes) -> bytes:
+    """An artifact as it was. zlib.error where it is not as long as it was, or much longer than any is."""
+    if len(data) == size:
+        return data
+    if not 0 <= size <= LARGEST_ARTIFACT:
+        raise zlib.error
+    bare = zlib.decompressobj().decompress(data, size + 1)
+    if len(bare) != size:
+        raise zlib.error
+    return bare
 
 
 def _texts(row: Row, *columns: int) -> bool:
@@ -193,6 +209,6 @@ def _vector(value: Value) -> bool:
 def _is_json(value: Value) -> bool:
     try:
         json.loads(str(value))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

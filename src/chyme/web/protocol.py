@@ -10,7 +10,7 @@ from typing import Any
 
 import h11
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.utils import get_remote_addr
 from uvicorn.server import ServerState
 
@@ -61,6 +61,7 @@ class BoundedProtocol(H11Protocol):
         self._progress_at = 0.0  # when the client last sent or read what it had to
         self._window_at, self._window_received = 0.0, 0
         self._read = 0
+        self._looked_at: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.address = address_key(get_remote_addr(transport))
@@ -106,6 +107,9 @@ class BoundedProtocol(H11Protocol):
         """Tell whether the connection waits for a request, or works on one."""
         if not self._admitted or self.transport.is_closing():
             return
+        if self.cycle is not self._looked_at:
+            self._looked_at = self.cycle
+            self._close_after_ambiguous_length()
         waits = self.conn.their_state is h11.IDLE or (self.cycle is not None and self.cycle.response_complete)
         if waits and not self._waits:
             self._head_begun = bool(self.conn.trailing_data[0])
@@ -114,6 +118,12 @@ class BoundedProtocol(H11Protocol):
             self._window_at, self._window_received = self._progress_at, self._received
             self.open_connections.work(self)
         self._waits = waits
+
+    def _close_after_ambiguous_length(self) -> None:
+        """A proxy may have read another end of this body than we do: what follows may be no request of its client."""
+        names = {name for name, _ in self.cycle.scope["headers"]} if self.cycle is not None else set()
+        if self.cycle is not None and {b"content-length", b"transfer-encoding"} <= names:
+            self.cycle.keep_alive = False
 
     def check_progress(self, now: float) -> Reason | None:
         """Measure what the client sent and read since the last check; tell why it must be closed now, if it must."""
@@ -143,10 +153,10 @@ class BoundedProtocol(H11Protocol):
 
     def drop(self, reason: Reason) -> None:
         """Close the connection at once; a client whose request took too long gets a 408 where one is possible."""
-        begun = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        answered = self.cycle is not None and self.cycle.response_started  # the rest of its body may still be awaited
         self._disconnect_application()
-        late = (reason is Reason.HEAD_TIMEOUT and self._head_begun) or reason is Reason.BODY_TIMEOUT
-        if late and not begun and self.transport.get_write_buffer_size() == 0:
+        late = (reason is Reason.HEAD_TIMEOUT and self._head_begun) or (reason is Reason.BODY_TIMEOUT and not answered)
+        if late and self.transport.get_write_buffer_size() == 0:
             self.transport.write(_LATE)
             self.transport.close()
         else:
