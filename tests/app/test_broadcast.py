@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,7 +32,10 @@ class Vault:
         self.database = Database(folder, on_commit=changed.set)
         self.status: dict[str, Any] = {"todo": 0, "running": 0}
         self.stale: list[str] = []
-        self.broadcast = Broadcast(self.database, changed, lambda: dict(self.status), self.stale_since)
+        self.pause: str | None = None
+        self.broadcast = Broadcast(
+            self.database, changed, lambda: dict(self.status), self.stale_since, lambda: self.pause
+        )
 
     def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:
         found, self.stale = self.stale if before else [], []
@@ -332,11 +336,16 @@ class Failing:
             raise self._errors.pop()
         return self._database.read()
 
+    def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
+        self._database.log_failure(where, what, error)
+
 
 def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, sqlite3.OperationalError("disk I/O error"))
-        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since)) as broadcast:
+        with closing(
+            Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since, lambda: None)
+        ) as broadcast:
             listener = broadcast.listen(0)
             vault.tell("a.txt")
             assert paths_in(await heard_until(listener, paths_in)) == ["a.txt"]
@@ -344,10 +353,41 @@ def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Va
     in_loop(work)
 
 
+def test_a_pause_is_told_while_nothing_is_committed_and_so_is_its_end(vault: Vault) -> None:
+    async def work() -> None:
+        listener = vault.broadcast.listen()
+        await heard_until(listener, lambda stream: b"event: status" in stream)
+        for reason in ("the folder is gone", None):
+            vault.pause = vault.status["paused"] = reason
+            stream = await heard_until(listener, lambda stream: b"event: status" in stream, AMPLE)
+            assert [data["paused"] for _, event, data in said(stream) if event == "status"] == [reason]
+
+    in_loop(work)
+
+
+def test_why_events_cannot_be_read_is_told_once_to_each(vault: Vault) -> None:
+    async def work() -> None:
+        vault.status["paused"] = "the database is damaged"
+        failing: Any = Failing(vault.database, *(sqlite3.OperationalError("disk I/O error") for _ in range(3)))
+        broadcast = Broadcast(
+            failing, threading.Event(), lambda: dict(vault.status), vault.stale_since, lambda: vault.pause
+        )
+        with closing(broadcast):
+            listener = broadcast.listen(0)
+            vault.tell("a.txt")
+            stream = await heard_until(listener, paths_in, AMPLE)
+            told = [event for _, event, _ in said(stream)]
+            assert told == ["status", "file"], "the reason comes once, before what can be read only later"
+
+    in_loop(work)
+
+
 def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, RuntimeError("who would have thought"))
-        with closing(Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since)) as broadcast:
+        with closing(
+            Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since, lambda: None)
+        ) as broadcast:
             listener = broadcast.listen()
             async with asyncio.timeout(10):
                 await listener.over.wait()

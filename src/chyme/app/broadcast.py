@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import sqlite3
@@ -41,6 +42,7 @@ class Listener:
         self.after = after
         self.who = who
         self.left = False  # it went before it was welcomed
+        self.status = b""  # the last one it was sent
         self._loop = asyncio.get_running_loop()
         self._guard = threading.Lock()
         self._pending: list[bytes] = []
@@ -86,7 +88,8 @@ class Listener:
 class Broadcast:
     """One thread for each vault, from the first listener to the last.
 
-    `changed` is set with every commit of this process; commits of others are noticed by SQLite's data_version.
+    `changed` is set with every commit of this process; commits of others are noticed by SQLite's data_version. A vault
+    that is gone, damaged or full is committed to by nobody: `pause_reason` is asked at every look.
     """
 
     def __init__(
@@ -95,11 +98,13 @@ class Broadcast:
         changed: threading.Event,
         status: Callable[[], dict[str, Any]],
         stale_since: Callable[[str | None, int], tuple[str, list[str]]],
+        pause_reason: Callable[[], str | None],
     ) -> None:
         self._database = database
         self._changed = changed
         self._status = status
         self._stale_since = stale_since
+        self._pause_reason = pause_reason
         self._guard = threading.Lock()
         self._here: set[Listener] = set()  # from coming to leaving
         self._listeners: set[Listener] = set()
@@ -180,6 +185,8 @@ class Broadcast:
             except (sqlite3.Error, VaultError) as error:
                 self._database.log_failure(log, "what happens in the vault cannot be told", error)
                 self._wait_again(newcomers)
+                with contextlib.suppress(sqlite3.Error, VaultError):  # logged above; the status says why, where it can
+                    self._report_status(watch, newcomers)
                 time.sleep(POLL_SECONDS)
             except Exception:  # listeners would wait in silence; they come back and start it anew
                 log.exception("what happens in the vault cannot be told")
@@ -218,12 +225,22 @@ class Broadcast:
             watch.stale_before, stale = self._stale_since(watch.stale_before, MOST_STALE)
             watch.stale_at = moment
             self._tell_stale(stale)
-        if newcomers or ((watch.moved or watch.busy) and moment - watch.told_at >= STATUS_SECONDS):
-            status = self._status()
-            fresh = status_of(status)
-            self._offer_all(fresh, newcomers if fresh == watch.status else None)
-            watch.moved, watch.told_at, watch.status = False, moment, fresh
-            watch.busy = bool(status.get("running") or status.get("todo"))
+        may_differ = watch.moved or watch.busy or self._pause_reason() is not None
+        if newcomers or (may_differ and moment - watch.told_at >= STATUS_SECONDS):
+            self._report_status(watch, newcomers)
+
+    def _report_status(self, watch: _Watch, newcomers: list[Listener]) -> None:
+        """Send the status to those who have another one, or none. Newcomers may not have been welcomed yet."""
+        status = self._status()
+        fresh = status_of(status)
+        with self._guard:
+            everybody = self._listeners.union(newcomers)
+        for listener in everybody:
+            if listener.status != fresh:
+                listener.status = fresh
+                listener.offer(fresh, self._last)
+        watch.moved, watch.told_at = False, time.monotonic()
+        watch.busy = bool(status.get("running") or status.get("todo") or status.get("paused"))
 
     def _tell_new(self, db: sqlite3.Connection) -> None:
         while True:
@@ -277,11 +294,10 @@ class _Watch:
     def __init__(self) -> None:
         self.version = -1
         self.moved = True  # something happened since the status was told
-        self.busy = False  # something is under way, so that time alone changes the status
+        self.busy = False  # something is under way or paused, so that the status changes without a commit
         self.told_at = float("-inf")
         self.stale_at = float("-inf")
         self.stale_before: str | None = None
-        self.status = b""
 
 
 def event_of(event: events.Event) -> bytes:

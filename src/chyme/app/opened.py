@@ -145,7 +145,11 @@ class App:
         self.progress = HowFar(self)
         self.counting = Counting(self)
         self.broadcast = Broadcast(
-            self.database, changed, lambda: self.progress.told().shape(), self.documents.stale_since
+            self.database,
+            changed,
+            lambda: self.progress.told().shape(),
+            self.documents.stale_since,
+            self.progress.pause_reason,
         )
         self._work: Work | None = None
         self.written_links: dict[str, str] = {}  # address → path, of link files that may not be taken in yet

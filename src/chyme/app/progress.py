@@ -103,7 +103,7 @@ class HowFar:
             return Told(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
         running = max(counted.running, len(work))
         todo = sum(counted.todo.values()) + self._wished()
-        paused = self._paused() or (counted.waits_for if not (todo or running) else None)
+        paused = self.pause_reason() or (counted.waits_for if not (todo or running) else None)
         eta = None if paused or not (todo or running) else self._estimate(counted)
         if eta is None or eta > LONGEST:
             self._eta = None
@@ -135,7 +135,8 @@ class HowFar:
                 return f"{one.waiting} digests wait for {one.name}, which is {one.state}: {one.reason}"
         return None
 
-    def _paused(self) -> str | None:
+    def pause_reason(self) -> str | None:
+        """Why nothing can be written or begun. Cheap: asks the file system and what the process knows."""
         if self._app.database.damaged is not None:
             return str(self._app.database.damaged)
         gone = self._app.database.presence.problem()
