@@ -254,6 +254,8 @@ def test_a_word_that_stands_nowhere_is_told_with_the_way_back(app: App, http: Te
     app.searching.prepare()
     page = seen(http, "/?q=harbour+contract")
     assert "Nothing has contract; showing contact." in page.text and paths(page) == ["contact.txt"]
+    link = next(one for one in page.all("a") if one.get("class") == "tile-link")
+    assert "q=harbour+contact" in (link["href"] or ""), "the file's page marks the word that it has"
     (back,) = [one["href"] or "" for one in page.all("a") if (one.get("href") or "").endswith("q=harbour+%2Bcontract")]
     typed = seen(http, back)
     assert "showing" not in typed.text

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chyme.decide.printable import printable
+from chyme.decide.query import with_word
 from chyme.decide.snippet import Snippet
 from chyme.library import Card
 from chyme.model import Kind, Place
@@ -67,7 +68,9 @@ def only_by_meaning(result: SearchResult) -> bool:
 
 
 def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]) -> Found:
-    """The result for people. `words` are carried along, so that a file's page can mark them."""
+    """The result for people. `words` are carried along as they were searched, so that a file's page can mark them."""
+    for typed, instead in result.corrected.items():
+        words = with_word(words, typed, instead)
     by_path = {card.path: card for card in cards}
     files = tuple(_file(hit, by_path.get(hit.path), words, labels) for hit in result.hits)
     behind = offset + len(result.hits)
