@@ -215,7 +215,7 @@ def _unreadable(
         return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {WAY_OUT}")
     why = EARLY_END if ends_early(request.stream, request.size) else _plain(first)
     second = [words for words in dict.fromkeys(_plain(error) for error in others) if words not in (why, NO_PICTURE)]
-    tried = f"; other decoders say: {', '.join(second)}" if second else ""
+    tried = f" (other decoders: {', '.join(second)})" if second else ""  # after "; " comes only the way out
     error = UnsupportedFile if isinstance(first, NotRead) else UnreadableFile
     return error(f"{name}: cannot be read as {kind}: {why}{tried}; {WAY_OUT}")
 
