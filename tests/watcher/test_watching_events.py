@@ -277,6 +277,24 @@ def test_the_hourly_scan_finds_what_no_event_told(tmp_path: Path) -> None:
         live.close()
 
 
+def test_a_full_disk_is_reported_and_files_are_taken_in_when_there_is_room(tmp_path: Path) -> None:
+    live = Folder(tmp_path / "vault", still=False)
+    reasons: list[str] = []
+    try:
+        live.database.write(lambda db: db.execute("PRAGMA max_page_count = 1"))  # it stays at what there is
+        live.watcher = Watcher(os.fspath(live.root), live.scanner, lambda: None, 3600, report_full=reasons.append)
+        live.watcher.start()
+        names = [f"{number:03} {'long ' * 30}.txt" for number in range(60)]
+        for name in names:
+            live.put(name)
+        until(lambda: reasons)
+        assert "full" in reasons[0] and "make room" in reasons[0]
+        live.database.write(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+        until(lambda: live.paths() == names)
+    finally:
+        live.close()
+
+
 @pytest.mark.slow
 def test_watching_costs_nothing_while_nothing_happens(tmp_path: Path) -> None:
     live = Folder(tmp_path / "vault")

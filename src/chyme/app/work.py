@@ -96,7 +96,13 @@ class Work:
                 Lane.MEANING: families["meaning"].count,
             },
         )
-        self.watcher = Watcher(os.fspath(app.vault.root), app.scanner, self.supervisor.wake, settings.rescan_seconds)
+        self.watcher = Watcher(
+            os.fspath(app.vault.root),
+            app.scanner,
+            self.supervisor.wake,
+            settings.rescan_seconds,
+            report_full=lambda reason: self.coordinator.room.pause(reason, self.coordinator.room.resumed),
+        )
         self._stop = threading.Event()
         self._purged = time.monotonic()
         chores = (self._keep_house, self._stop, ENGINES_SECONDS)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from chyme.errors import DiskFull
 from chyme.watcher import ignore
 from chyme.watcher.hashing import Hasher
 from chyme.watcher.inotify import Ears
@@ -24,12 +25,14 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
 RETURN_SECONDS = 1.0
+FULL_SECONDS = 5.0  # between two looks while the disk is full
 
 
 class Watcher:
     """A few threads that keep the database's idea of the vault in step with the disk. Must be closed.
 
-    `between_slices` is called by the thread that hashes large files, between two slices.
+    `between_slices` is called by the thread that hashes large files, between two slices; `report_full` with the reason
+    when what was seen cannot be written because the disk is full.
     """
 
     def __init__(
@@ -39,11 +42,13 @@ class Watcher:
         noticed: Callable[[], None],
         rescan: float,
         between_slices: Callable[[], None] = lambda: None,
+        report_full: Callable[[str], None] = log.warning,
     ) -> None:
         self._root = root
         self._hasher = Hasher(scanner.vault, self._look_later, between_slices)
         self._scanner = scanner
         self._noticed = noticed
+        self._report_full = report_full
         self._rescan = rescan
         self._stop = threading.Event()
         self._nudged = threading.Event()
@@ -191,6 +196,11 @@ class Watcher:
             report = look()
         except Stopped:
             return True
+        except DiskFull as error:
+            self._report_full(str(error))
+            self._stop.wait(FULL_SECONDS)
+            self._look_later({ignore.FILE_NAME})  # at everything: what could not be registered is not kept in mind
+            return False
         except Exception as error:
             if not self._scanner.problem():
                 self._scanner.log_failure(error)
