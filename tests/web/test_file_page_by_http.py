@@ -75,7 +75,7 @@ def test_a_hostile_name_title_summary_and_tag_are_shown_as_they_are(app: App, ht
     ],
 )
 def test_markdown_brings_no_html_no_pictures_and_no_odd_links(app: App, http: TestClient, markdown: str) -> None:
-    put(app, "note.md", markdown)
+    put(app, "note.md", f"{markdown}\n\n[one](http://ok.example/1) [two](http://ok.example/2)")  # one alone is a link
     html = looked_at(http, "/file/note.md")
     links = [attributes for tag, attributes in Elements(html).found if tag == "a" and attributes.get("target")]
     assert all((one["href"] or "").startswith(("http://", "https://", "mailto:", "/api/")) for one in links)
@@ -83,7 +83,7 @@ def test_markdown_brings_no_html_no_pictures_and_no_odd_links(app: App, http: Te
 
 
 def test_a_link_of_a_note_leads_out_without_telling_from_where(app: App, http: TestClient) -> None:
-    put(app, "note.md", "see [here](https://example.org/a?b=1&c=2)")
+    put(app, "note.md", "see [here](https://example.org/a?b=1&c=2) and [there](https://example.org/d)")  # one is a link
     html = looked_at(http, "/file/note.md")
     (link,) = [
         one
