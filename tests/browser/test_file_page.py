@@ -234,7 +234,7 @@ def test_a_failure_is_red_and_says_what_next(house: House, dark: Page) -> None:
 def test_a_failed_digest_is_run_again_and_completes_before_ones_eyes(house: House, page: Page) -> None:
     page.goto(at(house, "notes/mule.stubborn.md"))
     card = page.locator('[data-part="digest stubborn"]')
-    expect(card).to_contain_text("it is <b>stubborn</b>")
+    expect(card).to_contain_text("It is <b>stubborn</b>")
     expect(card.locator(".badge")).to_have_text("failed")
     page.get_by_label("Add a tag").fill("half a ta")
     (house.chyme.folder / "in the way").unlink()
