@@ -21,8 +21,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from waiting import AMPLE
-
 JSON = "application/json"
 DRIPS, DRIP_SECONDS = 150, 0.2
 PATIENCE = 30.0  # seconds a client may keep a connection open on which it is told nothing
@@ -179,7 +177,7 @@ class ModelServer:
         with self._lock:
             self._script, self._since = script, len(self._asked)
 
-    def wait_for(self, count: int, seconds: float = AMPLE) -> bool:
+    def wait_for(self, count: int, seconds: float = 300.0) -> bool:
         """Whether so many requests arrived in time."""
         with self._lock:
             return self._lock.wait_for(lambda: len(self._asked) >= count, seconds)

@@ -10,6 +10,7 @@ import ctypes
 import logging
 import os
 import sqlite3
+import stat
 import threading
 from pathlib import Path
 
@@ -47,9 +48,12 @@ class Presence:
         return problem
 
     def _find_problem(self) -> str | None:
-        if self._root is not None and not os.path.isdir(self._root):  # False for any error
+        if self._root is not None and not _may_be_folder(self._root):
             return f"{self._root} is gone (deleted, renamed or not mounted); nothing is written until it is back"
-        found = _identity_of(self._database)
+        try:
+            found = _identity_of(self._database)
+        except PermissionError:  # as for the folder
+            return None
         if found is None:
             return (
                 f"{self._database} is gone (deleted or renamed); put its folder back, "
@@ -72,9 +76,22 @@ def keep_open(db: sqlite3.Connection) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
+def _may_be_folder(path: Path) -> bool:
+    """Whether the folder is there, or we may not look, which says nothing. Any other error means that it is gone."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+
+
 def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file, None when it is gone. PermissionError if we may not look."""
     try:
         status = os.stat(path)
+    except PermissionError:
+        raise
     except OSError:
         return None
     return status.st_dev, status.st_ino
