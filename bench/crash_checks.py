@@ -51,7 +51,11 @@ def in_one_spelling(ours: dict[Row, Row], theirs: dict[Row, Row]) -> dict[Row, R
 def _but_for_spelling(row: Row) -> Row:
     status, content, _hash, error = row
     told = json.loads(str(content)) if content else {}
-    return (status, {**told, "tags": [comparable(tag) for tag in told.get("tags", ())]}, error)
+    tags = [comparable(tag) for tag in told.get("tags", ())]
+    reused = {
+        tag: comparable(used) for tag, used in told.get("reused", {}).items() if comparable(used) != comparable(tag)
+    }
+    return (status, {**told, "tags": tags, "reused": reused}, error)
 
 
 def _but_for_words(row: Row) -> Row:

@@ -179,6 +179,24 @@ def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: P
     expect(page).to_have_url(re.compile(r"/file/letters/harbour\.md\?.*q=lighthouse"))
 
 
+def test_a_hit_one_went_to_keeps_the_focus_when_the_whole_view_comes(house: House, page: Page) -> None:
+    page.goto(house.base + "/")
+    held: list[Route] = []
+    page.route(re.compile(r"/ui/vault\?q=lighthouse"), lambda route: held.extend([route]))
+    page.locator("#search").press_sequentially("lighthouse", delay=5)
+    hit = page.locator(card("letters/harbour.md"))
+    expect(hit).to_be_visible()
+    eventually(lambda: page.evaluate("true") and held)
+    page.keyboard.press("ArrowDown")
+    expect(hit.locator(".tile-link")).to_be_focused()
+    with page.expect_response(re.compile(r"/ui/vault\?q=lighthouse")):
+        held[0].continue_()
+    expect(page.locator("#results.waiting")).to_have_count(0)
+    expect(hit.locator(".tile-link")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_be_focused()
+
+
 def test_an_older_answer_never_takes_the_place_of_a_newer_one(house: House, page: Page) -> None:
     page.goto(house.base + "/")
     held: list[Route] = []

@@ -35,14 +35,14 @@
 
   /** Show what an address of this page stands for. */
   async function go(query, history_ = "push") {
-    const kept = focusName();
-    const open = vault.querySelector("#filters:popover-open");
     if (history_) keep();
     if (history_ === "push") history.pushState(null, "", `${chyme.base}/${query}`);
     else if (history_ === "replace") history.replaceState(null, "", `${chyme.base}/${query}`);
     moved();
     const body = await ask(`/ui/vault${query}`);
     if (!body) return false;
+    const kept = focusName(); // now: it may have moved while the answer was awaited
+    const open = vault.querySelector("#filters:popover-open");
     vault.replaceChildren(body);
     const q = new URLSearchParams(query).get("q") || "";
     document.title = q ? `${q} · chyme` : "chyme";
@@ -161,7 +161,7 @@
     to.focus({ preventScroll: true });
   }
 
-  Object.assign(chyme.list, { results, searching, ask, halt, go, moved, meanwhile, tell, countSoon });
+  Object.assign(chyme.list, { results, searching, ask, halt, go, moved, meanwhile, tell, countSoon, focusName, refocus });
   if (vault.querySelector("[data-count-later]")) count();
   if (history.state?.path) restore(history.state);
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { dress, watch, keep, results, searching, ask, halt, go, moved, tell } = chyme.list;
+  const { dress, watch, keep, results, searching, ask, halt, go, moved, tell, focusName, refocus } = chyme.list;
   const search = document.getElementById("search");
   const TYPING_MS = 120;
   const SETTLED_MS = 350;
@@ -37,7 +37,9 @@
       const hits = await ask(`/ui/hits${query}&typing=true`);
       if (!hits) return;
       const total = hits.querySelector("[data-found]")?.dataset.found;
+      const kept = focusName();
       results().replaceChildren(hits);
+      refocus(kept);
       tell(total);
       dress(results());
       watch();
