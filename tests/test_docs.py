@@ -28,8 +28,16 @@ def told(page: str, pattern: str) -> set[str]:
     return set(re.findall(pattern, (DOCS / page).read_text(), re.MULTILINE))
 
 
+def every_command(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None, name
+        yield name, command
+
+
 def commands(group: click.Group, above: str = "chyme") -> Iterator[str]:
-    for name, command in group.commands.items():
+    for name, command in every_command(group):
         if isinstance(command, click.Group):
             yield from commands(command, f"{above} {name}")
         else:
@@ -51,7 +59,7 @@ def test_every_command_has_its_section() -> None:
 
 def test_every_option_of_every_command_is_explained() -> None:
     page = (DOCS / "cli.md").read_text()
-    for name, command in main.commands.items():
+    for name, command in every_command(main):
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 assert f"`{parameter.opts[-1]}" in page, (

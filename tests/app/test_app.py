@@ -8,7 +8,8 @@ from sqlite3 import Connection
 
 import pytest
 
-from chyme.app import App, doctor, open_app
+from chyme.app import App, open_app
+from chyme.app.doctor import doctor
 from chyme.errors import UsageError, VaultError
 from chyme.settings import Settings, read_settings
 from chyme.store import marks

@@ -1,8 +1,7 @@
 """The only place that chooses parts and joins them."""
 
 from chyme.app.clock import now
-from chyme.app.doctor import Engine, doctor
 from chyme.app.opened import App, open_app
 from chyme.app.work import Progress, Work
 
-__all__ = ["App", "Engine", "Progress", "Work", "doctor", "now", "open_app"]
+__all__ = ["App", "Progress", "Work", "now", "open_app"]

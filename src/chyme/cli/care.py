@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from chyme.app import doctor as examine
+from chyme.app.doctor import doctor as examine
 from chyme.cli.counted import counted
 from chyme.cli.vaults import chosen, opened, printable, tell, vault_options
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -14,32 +15,44 @@ from typing import Any
 import click
 
 from chyme import __version__
-from chyme.cli import (
-    adding,
-    ai,
-    assistants,
-    backup,
-    bulk,
-    care,
-    digesting,
-    editing,
-    links,
-    logs,
-    people,
-    reading,
-    renaming,
-    rescuing,
-    searching,
-    serving,
-    tags,
-    tokens,
-    trash,
-    users,
-    weights,
-)
+from chyme.cli import logs
 from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+
+# The command → the module it is in, imported when it is asked for: nobody waits for the others.
+COMMANDS = {
+    "serve": "serving",
+    "users": "users",
+    "tokens": "tokens",
+    "digest": "digesting",
+    "add": "adding",
+    "links": "links",
+    "search": "searching",
+    "similar": "searching",
+    "status": "reading",
+    "show": "reading",
+    "people": "people",
+    "tags": "tags",
+    "edit": "editing",
+    "rename": "renaming",
+    "ai": "ai",
+    "reset": "care",
+    "retry": "care",
+    "redo": "care",
+    "bulk": "bulk",
+    "doctor": "care",
+    "index": "care",
+    "verify": "care",
+    "purge": "care",
+    "trash": "trash",
+    "weights": "weights",
+    "backup": "backup",
+    "restore": "backup",
+    "rescue": "rescuing",
+    "export": "backup",
+    "mcp": "assistants",
+}
 
 
 class Terminated(BaseException):
@@ -47,7 +60,15 @@ class Terminated(BaseException):
 
 
 class Chyme(click.Group):
-    """Turns our errors into one sentence and an exit code."""
+    """Finds the commands, and turns our errors into one sentence and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *self.commands})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.add_command(getattr(importlib.import_module(f"chyme.cli.{COMMANDS[cmd_name]}"), cmd_name))
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -92,38 +113,3 @@ def main(context: click.Context, verbose: bool) -> None:
     """Digest a folder of files and search everything in it."""
     context.obj = verbose
     logs.set_up(os.environ.get("CHYME_LOG_FORMAT", "text"), verbose, quiet=context.invoked_subcommand != "serve")
-
-
-for command in (
-    serving.serve,
-    users.users,
-    tokens.tokens,
-    digesting.digest,
-    adding.add,
-    links.links,
-    searching.search,
-    searching.similar,
-    reading.status,
-    reading.show,
-    people.people,
-    tags.tags,
-    editing.edit,
-    renaming.rename,
-    ai.ai,
-    care.reset,
-    care.retry,
-    care.redo,
-    bulk.bulk,
-    care.doctor,
-    care.index,
-    care.verify,
-    care.purge,
-    trash.trash,
-    weights.weights,
-    backup.backup,
-    backup.restore,
-    rescuing.rescue,
-    backup.export,
-    assistants.mcp,
-):
-    main.add_command(command)

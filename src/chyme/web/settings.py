@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from pydantic import BaseModel
 
-from chyme.app import App, doctor
-from chyme.app.doctor import Engine
+from chyme.app import App
+from chyme.app.doctor import Engine, doctor
 from chyme.app.shown_settings import ShownSettings, shown_settings, without_secrets_of
 from chyme.engines.vault import STATE
 
