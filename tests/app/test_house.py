@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from chyme.app import App
 from chyme.app.house import address_name, open_house, server_folder
 from chyme.errors import VaultError
 from chyme.settings import Settings
+from chyme.watcher import Report
 
 
 def folders(root: Path, *names: str) -> list[Path]:
@@ -18,6 +21,12 @@ def folders(root: Path, *names: str) -> list[Path]:
     for folder in made:
         folder.mkdir(parents=True)
     return made
+
+
+def malformed() -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def test_vaults_are_called_as_their_folders_and_told_apart_by_a_number(tmp_path: Path) -> None:
@@ -54,6 +63,29 @@ def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert server_folder(Settings()) == tmp_path / "data/chyme"
     assert server_folder(Settings(server_dir="~/mine")) == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (malformed(), []),  # logged, and shown by the pages
+        (sqlite3.OperationalError("disk I/O error"), ["could not be scanned"]),
+        (VaultError("somewhere: is not a folder"), ["could not be scanned"]),
+    ],
+)
+def test_a_first_scan_that_fails_says_why_and_damage_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: list[str]
+) -> None:
+    def scan(_app: App) -> Report:
+        raise error
+
+    monkeypatch.setattr(App, "scan", scan)
+    told: list[str] = []
+    with open_house(folders(tmp_path, "notes")) as house:
+        house.start(told.append)
+        for one in house.scans:
+            one.join()
+    assert [part for line in told for part in said if part in line] == said and len(told) == len(said)
 
 
 def test_a_first_scan_ends_before_its_vault_is_closed(tmp_path: Path) -> None:

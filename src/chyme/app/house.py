@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sqlite3
 import threading
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,7 +16,7 @@ from chyme.app.clock import now
 from chyme.app.opened import App, open_app
 from chyme.doors import Doors
 from chyme.engines.vault import STATE, Vault
-from chyme.errors import ChymeError, DatabaseDamaged, VaultError
+from chyme.errors import ChymeError, DatabaseDamaged, VaultError, VaultGone
 from chyme.settings import Settings, read_settings
 from chyme.store import marks
 from chyme.watcher import Stopped
@@ -143,7 +144,9 @@ def _scan(app: App, tell: Tell) -> None:
         app.scan()
     except Stopped:
         return
-    except ChymeError as error:
-        tell(f"{app.vault.root} could not be scanned: {error}")
+    except (ChymeError, sqlite3.Error) as error:
+        why = app.database.explain(error)
+        if not isinstance(why, DatabaseDamaged | VaultGone):  # which the log and the pages tell, once
+            tell(f"{app.vault.root} could not be scanned: {why}")
         return
     app.work.supervisor.wake()
