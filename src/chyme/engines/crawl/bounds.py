@@ -9,9 +9,10 @@ MOST_ATTRIBUTES = 1_000  # of one tag: libxml2 compares each with all the others
 LONG_TAG = 4_096  # characters; a shorter one cannot hold too many attributes
 
 _START = re.compile(r"<(?:!--|[A-Za-z])")
-_ATTRIBUTE = r"[^\s>=/][^\s>=/]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+"
+# Groups are not possessive: Python before 3.11.5, which Debian has, then matches wrongly. Nothing after them can fail.
+_ATTRIBUTE = r"[^\s>=/][^\s>=/]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?)?"
 _ONE = re.compile(_ATTRIBUTE)
-_TAG = re.compile(rf"<([A-Za-z][^\s>/]*+)(?:[\s/=]++|{_ATTRIBUTE})*+>?+")
+_TAG = re.compile(rf"<([A-Za-z][^\s>/]*+)(?:[\s/=]++|{_ATTRIBUTE})*>?")
 _RAW = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")  # their content holds no tags
 _ENDS = {name: re.compile(rf"</{name}[\s/>]", re.IGNORECASE) for name in _RAW}
 

@@ -26,7 +26,7 @@ _SHOWN_TEMPLATE = re.compile(
 _TEMPLATE_END = re.compile(r"(?=</template[\s>])", re.IGNORECASE)
 _XML = re.compile(r"\s{0,100}<\?xml\s")
 _CLOSED_AT_ONCE = re.compile(
-    r"<(script|style|title|textarea|iframe|noscript)(?=[\s/])((?:[^<>\"'/]|\"[^\"<]*\"|'[^'<]*'|/(?!>))*+)/>"
+    r"<(script|style|title|textarea|iframe|noscript)(?=[\s/])((?:[^<>\"'/]|\"[^\"<]*\"|'[^'<]*'|/(?!>))*)/>"
 )
 _OWN_NAME = re.compile(r"<([a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,6})(?=[\s/>])", re.IGNORECASE)
 _RESERVED = frozenset({"annotation-xml", "color-profile", "font-face", "missing-glyph"})
