@@ -26,6 +26,11 @@ SAMPLES = PROJECT / "tests/samples"
 OLD = 3600.0  # a file that was just written is left alone until it is still
 
 
+def unmount(folder: Path) -> None:
+    """Killed processes keep a file system busy for a moment longer."""
+    wait_until(lambda: subprocess.run(["umount", folder], capture_output=True, check=False).returncode == 0)
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a command ended and what it said."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM
 
 import pytest
-from running_chyme import SAMPLES, RunningChyme, Server, wait_until
+from running_chyme import SAMPLES, RunningChyme, Server, unmount, wait_until
 from waiting import AMPLE
 
 pytestmark = pytest.mark.slow
@@ -218,7 +218,7 @@ def test_a_full_disk_is_said_and_nothing_half_is_left(chyme: RunningChyme, tmp_p
         ended = chyme.run("backup", os.fspath(shelf / "b.tar"), "--files")
         left = list(shelf.iterdir())
     finally:
-        subprocess.run(["umount", shelf], check=True)
+        unmount(shelf)
     assert ended.code == 2
     assert "room" in ended.err
     assert "Traceback" not in ended.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from plugin_package import install
-from running_chyme import RunningChyme, wait_until
+from running_chyme import RunningChyme, unmount, wait_until
 from waiting import AMPLE
 
 BULKY = """
@@ -47,7 +47,7 @@ def small_disk(chyme: RunningChyme) -> Iterator[Path]:
         yield chyme.vault
     finally:
         chyme.close()
-        subprocess.run(["umount", chyme.vault], check=True)
+        unmount(chyme.vault)
 
 
 @pytest.mark.slow

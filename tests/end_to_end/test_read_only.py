@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from running_chyme import Ended, RunningChyme
+from running_chyme import Ended, RunningChyme, unmount
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def seal(chyme: RunningChyme) -> Iterator[object]:
     chyme.close()
     for folder in reversed(sealed):
         if os.geteuid() == 0:
-            subprocess.run(["umount", folder], check=True)
+            unmount(folder)
         else:
             for top, _, names in os.walk(folder):
                 os.chmod(top, 0o700)
