@@ -27,6 +27,7 @@ PREFIX = "chyme-browser-"
 NOBODY = 65534  # whom Chromium runs as where we are root: it does not run as root inside its sandbox
 START_SECONDS = 30.0
 STOP_SECONDS = 1.0
+COMPLAIN_SECONDS = 10.0
 NICER = 5
 PR_SET_PDEATHSIG = 1
 CHILD_READS, CHILD_WRITES = 3, 4  # the descriptors that --remote-debugging-pipe means
@@ -90,8 +91,8 @@ class Chromium:
         self._most = settings.memory_mb << 20
         self._family: frozenset[Process] = frozenset()
         self.served = 0
-        self._complaints = home.path / "complaints"
-        answers, commands, process = _spawned(program, home, self._complaints)
+        complaints = home.path / "complaints"
+        answers, commands, process = _spawned(program, home, complaints)
         self._adopted = adopt_orphans(True)
         self._process = process
         self.pipe = Pipe(answers, commands)
@@ -102,7 +103,10 @@ class Chromium:
             self.agent = str(told["userAgent"]).replace("HeadlessChrome/", "Chrome/")
         except (BrowserGone, CommandFailed, OutOfTime, KeyError) as error:
             self.stop()
-            raise NoStart(self._why(error)) from None
+            silent = isinstance(error, BrowserGone) and not _lacks_sandbox(complaints)
+            if silent:
+                _complain(program, home, complaints)
+            raise NoStart(_why(error, complaints)) from None
         except BaseException:
             self.stop()
             raise
@@ -132,20 +136,40 @@ class Chromium:
         if private_memory(self._family) > self._most:
             raise TooMuchMemory
 
-    def _why(self, error: Exception) -> str:
-        try:
-            with self._complaints.open("rb") as file:
-                said = file.read(COMPLAINT_BYTES).decode(errors="replace")
-        except OSError:
-            said = ""
-        if "No usable sandbox" in said or "without sandboxing" in said:
-            return SANDBOX
-        if isinstance(error, OutOfTime):
-            return f"Chromium did not start within {START_SECONDS:g} seconds"
-        return "Chromium does not start; try `chromium --headless --dump-dom about:blank` by hand, not as root"
+
+def _why(error: Exception, complaints: Path) -> str:
+    if _lacks_sandbox(complaints):
+        return SANDBOX
+    if isinstance(error, OutOfTime):
+        return f"Chromium did not start within {START_SECONDS:g} seconds"
+    return "Chromium does not start; try `chromium --headless --dump-dom about:blank` by hand, not as root"
 
 
-def _spawned(program: Path, home: PrivateFolder, complaints: Path) -> tuple[int, int, subprocess.Popen[bytes]]:
+def _lacks_sandbox(complaints: Path) -> bool:
+    try:
+        with complaints.open("rb") as file:
+            said = file.read(COMPLAINT_BYTES).decode(errors="replace")
+    except OSError:
+        return False
+    return "No usable sandbox" in said or "without sandboxing" in said
+
+
+def _complain(program: Path, home: PrivateFolder, complaints: Path) -> None:
+    """Start it once more, with its errors written down: pages could write too many, so that it is silent otherwise."""
+    answers, commands, process = _spawned(program, home, complaints, "--log-level=2")
+    try:
+        process.wait(COMPLAIN_SECONDS)
+    except subprocess.TimeoutExpired:
+        end(family_of(process.pid))
+        process.wait()
+    finally:
+        os.close(answers)
+        os.close(commands)
+
+
+def _spawned(
+    program: Path, home: PrivateFolder, complaints: Path, *more: str
+) -> tuple[int, int, subprocess.Popen[bytes]]:
     """The process, the end of a pipe where its answers arrive, and the one that takes commands."""
     own = _furnished(home)
     environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
@@ -157,7 +181,7 @@ def _spawned(program: Path, home: PrivateFolder, complaints: Path) -> tuple[int,
     try:
         with complaints.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(program), *_FLAGS, f"--user-data-dir={own / 'profile'}"],
+                [str(program), *_FLAGS, *more, f"--user-data-dir={own / 'profile'}"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
