@@ -27,7 +27,7 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 
 # Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together, in the
 # order of tests/conftest.py: by itself pytest-xdist begins with the files of most tests, and the longest have few.
-JOBS ?= $(shell expr $$(nproc) + 1)
+JOBS ?= $(shell expr $$(nproc) + 2)
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # What is missing is fetched, what cannot be fetched is told; chyme works without it.

@@ -15,15 +15,15 @@ from pathlib import Path
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.score_corpus import DiskSource, source_of
 from bench.vaults import CORPUS
-from chyme.decide.by_rules import FILE, classified, dates_of, plain_text
-from chyme.decide.classification import Classification
-from chyme.engines.convert import convert
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.language import language_of
-from chyme.engines.properties import properties_of
-from chyme.engines.text import read_text
+from chyme.documents.conversion.converter import convert
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.properties.reader import properties_of
 from chyme.errors import DigestError
 from chyme.model import Kind
+from chyme.text.decoding import read_text
+from chyme.text.language_detection import language_of
+from chyme.understanding.classification.document_rules import FILE, classified, dates_of, plain_text
+from chyme.understanding.classification.result import Classification
 
 FOLDERS = ("pdf", "docx", "xlsx", "pptx", "epub", "odt", "rtf", "html", "eml", "text", "csv", "json")
 SAMPLE, SEED = 30, 11

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from chyme.decide.tag_names import comparable
+from chyme.understanding.tags.names import comparable
 
 Row = tuple[object, ...]
 

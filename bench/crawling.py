@@ -16,7 +16,7 @@ from bench.commands import CHYME, ROOT, Ran, digest, run
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.processes import family_of
 from bench.vaults import forget
-from chyme.engines.browser.program import browser_program
+from chyme.webpages.browser.executable import browser_program
 
 MB = 1 << 20
 PAGES = 200

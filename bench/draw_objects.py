@@ -9,9 +9,9 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from chyme.decide.objects import detected, kept
-from chyme.engines.objects.detector import DetectorSettings, detect
-from chyme.engines.pictures.faces import face
+from chyme.imaging.thumbnails import face
+from chyme.pictures.object_detector import DetectorSettings, detect
+from chyme.pictures.objects import detected, kept
 
 ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic", ".heif", ".bmp", ".tif", ".tiff"}
 

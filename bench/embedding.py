@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.packaged_minilm import PackagedMiniLm, fetched
 from bench.tag_pairs import ONE, TWO
-from chyme.decide.tag_likeness import may_be_one
-from chyme.decide.tag_names import comparable
-from chyme.decide.tag_reuse import RESCORED, SAME_MEANING, code_of, likeness_of, nearest
-from chyme.engines.embedding.embedder import NUMBERS, VOCABULARY, MiniLm
-from chyme.engines.embedding.passages import PassageEmbedding, load_passage_embedder
-from chyme.engines.embedding.settings import EmbeddingSettings
-from chyme.engines.embedding.tag_vectors import AS, vectors_of
-from chyme.engines.weights.known import EMBEDDING, MULTILINGUAL
-from chyme.engines.weights.shelf import path_of
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
+from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
+from chyme.models.weights.folder import path_of
+from chyme.understanding.tags.lexical_differences import may_be_one
+from chyme.understanding.tags.names import comparable
+from chyme.understanding.tags.similarity import RESCORED, SAME_MEANING, code_of, likeness_of, nearest
+from chyme.understanding.tags.vectors import AS, vectors_of
 
 Matrix = NDArray[numpy.float64]
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -39,7 +39,7 @@ ALONE = """
 import time
 began = time.perf_counter()
 import os, sys
-from chyme.engines.embedding.passages import PassageEmbedding, load_passage_embedder
+from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 embedder = load_passage_embedder(PassageEmbedding(sys.argv[1]))
 embedder.embed(["the rent is paid on the third of each month, says the contract. " * 20])
 spent = time.perf_counter() - began

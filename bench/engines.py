@@ -22,23 +22,24 @@ from bench.figures import Figure, Sizes, Tell, percentile, remark, warn
 from bench.notes import Notes
 from bench.retrieval import ndcg
 from bench.vaults import CORPUS
-from chyme.app import now
-from chyme.decide.chunk import cut
-from chyme.decide.names import name_terms
-from chyme.decide.query import parse
-from chyme.decide.segment import segment
-from chyme.decide.spelling import words_of
-from chyme.engines.meilisearch import Meilisearch
-from chyme.engines.qdrant import Qdrant
+from chyme.core.clock import now
+from chyme.core.store import files
+from chyme.core.store.search import embedders, passages, vectors
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
-from chyme.search.conditions import conditions_of
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.pusher import Pusher
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines, vault_name
 from chyme.search.index import Index
-from chyme.search.larger import LargerEngines, vault_name
-from chyme.search.pusher import Pusher
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import embedders, files, passages, vectors
-from chyme.store.database import Database
+from chyme.search.name_terms import name_terms
+from chyme.search.query.conditions import conditions_of
+from chyme.search.query.parser import parse
+from chyme.search.query.spelling import words_of
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.text.passages import cut
+from chyme.text.unspaced_scripts import segment
 
 PER_FILE, BATCH, DEPTH, DIMENSION = 5, 200, 10, 384
 

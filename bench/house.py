@@ -12,10 +12,11 @@ from sqlite3 import Connection
 from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.notes import Notes
 from bench.serving import Served, served
-from chyme.app import open_app
-from chyme.decide.segment import segment
+from chyme.application.app import open_app
+from chyme.core.store import files
+from chyme.core.store.search import passages
 from chyme.model import File, Passage, Place
-from chyme.store import files, passages
+from chyme.text.unspaced_scripts import segment
 
 FILES = 100_000
 BATCH = 500

@@ -10,11 +10,11 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from bench.figures import Figure, Sizes, Tell, percentile, remark
-from chyme.app import now
-from chyme.library import SORTS, Filters, Library
+from chyme.core.clock import now
+from chyme.core.store import documents, files
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp, iso
-from chyme.store import documents, files
-from chyme.store.database import Database
+from chyme.search.file_list import SORTS, Filters, Library
 
 FILES = 100_000
 BATCH = 1_000

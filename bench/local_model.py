@@ -9,13 +9,13 @@ from pathlib import Path
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
 from chyme.digester import Calls
-from chyme.engines.llm.ask import ask
-from chyme.engines.llm.classify_shapes import Classified
-from chyme.engines.llm.local import LocalModel, LocalSettings, close_all, shared
-from chyme.engines.llm.marked import marked
-from chyme.engines.llm.settings import LOCAL, LanguageSettings
 from chyme.errors import DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
+from chyme.models.local.model import LocalModel, LocalSettings, close_all, shared
+from chyme.models.providers.endpoints import LOCAL, LanguageSettings
+from chyme.models.providers.prompt_delimiters import marked
+from chyme.models.providers.structured_request import ask
+from chyme.understanding.classification.model_schema import Classified
 
 CHARACTERS = 6000  # about 1500 tokens
 DOCUMENTS = 20

@@ -13,7 +13,7 @@ from bench.vaults import forget
 SCAN_ONLY = """
 import sys, time
 from pathlib import Path
-from chyme.app import open_app
+from chyme.application.app import open_app
 with open_app(Path(sys.argv[1]), create=True) as app:
     before = time.process_time()
     app.scan()

@@ -18,20 +18,21 @@ from numpy.typing import NDArray
 
 from bench.figures import Figure, Sizes, Tell, percentile, remark, warn
 from bench.vaults import CORPUS
-from chyme.app import now
-from chyme.decide.codes import packed
-from chyme.engines.embedding.embedder import load
-from chyme.engines.embedding.settings import EmbeddingSettings
+from chyme.core.clock import now
+from chyme.core.store import files
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import all_of, has_kind
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
-from chyme.search.meaning import scan
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.meaning.segment import Piece
-from chyme.store import embedders, files, vectors
-from chyme.store.database import Database
-from chyme.store.embedders import Embedder
-from chyme.store.matches import all_of, has_kind
+from chyme.models.embedding.minilm import load
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.search.vectors import nearest_neighbours
+from chyme.search.vectors.binary_codes import packed
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.segment import Piece
 
 Floats = NDArray[numpy.float32]
 
@@ -45,9 +46,9 @@ WORDS = 50  # of a passage: short ones, so that there are many
 ALONE = """
 import os, pathlib, random, sys
 from bench.processes import private_bytes
-from chyme.search.meaning.cache import VectorCache
-from chyme.store import embedders
-from chyme.store.database import connect
+from chyme.search.vectors.cache import VectorCache
+from chyme.core.store.search import embedders
+from chyme.core.store.sqlite.database import connect
 folder = pathlib.Path(sys.argv[1])
 db = connect(folder / "vault.db")
 embedder = embedders.serving(db)
@@ -93,7 +94,10 @@ def _tell_recall(tell: Tell) -> None:
     pieces = [Piece(numbers, numbers, packed(known), known)]
     for wanted in (10, WANTED):
         kept = [
-            len({id_ for id_, _ in scan.nearest(pieces, one, wanted, few=0)} & set(_exact(known, one, wanted)))
+            len(
+                {id_ for id_, _ in nearest_neighbours.nearest(pieces, one, wanted, few=0)}
+                & set(_exact(known, one, wanted))
+            )
             for one in asked
         ]
         how = f"{len(asked)} questions among {len(known)} real vectors, against multiplying all"

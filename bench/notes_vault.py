@@ -11,7 +11,7 @@ from bench.figures import Figure, Sizes, Tell, percentile
 from bench.machinery import SCAN_ONLY
 from bench.notes import Notes
 from bench.serving import Served, served
-from chyme.app import open_app
+from chyme.application.app import open_app
 
 MB = 1e6
 PRIVATE_LIMIT = 200 * 1.048576

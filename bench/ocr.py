@@ -13,11 +13,11 @@ from typing import Any
 from bench.commands import ROOT
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
-from chyme.decide.page_text import page_text
 from chyme.digester import StaysHome
-from chyme.digesters.doc_to_markdown import DocToMarkdown
-from chyme.engines.ocr.lines import OcrEngine, OcrSettings
-from chyme.engines.ocr.readers import reader
+from chyme.documents.doc_to_markdown import DocToMarkdown
+from chyme.imaging.ocr.engine_interface import OcrEngine, OcrSettings
+from chyme.imaging.ocr.engines import reader
+from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Kind, Stamp, Upstream
 
 PAGES = ROOT / "tests" / "samples" / "pages"

@@ -28,10 +28,10 @@ def _texts(addresses: list[str]) -> None:
 
 def _pictures(addresses: list[str]) -> None:
     """One Chromium, one page after the other, nothing kept."""
-    from chyme.engines.browser.browser import Browser
-    from chyme.engines.browser.settings import BrowserSettings
-    from chyme.engines.guard.guard import Guard
-    from chyme.engines.guard.policy import policy_of
+    from chyme.core.outbound.guard import Guard
+    from chyme.core.outbound.policy import policy_of
+    from chyme.webpages.browser.browser import Browser
+    from chyme.webpages.browser.settings import BrowserSettings
 
     browser = Browser(BrowserSettings())
     guard = Guard(policy_of(addresses[0].split("/")[2]), delay=0)

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.commands import Ran, digest, run
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS, forget
-from chyme.engines.weights.known import default_folder
+from chyme.models.weights.catalog import default_folder
 
 LARGE, LARGE_SIZE = 10, (8064, 6048)  # ten photographs of 48 megapixels
 MB = 1e6

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chyme.digester import StaysHome
-from chyme.digesters.doc_to_markdown import DocToMarkdown
-from chyme.digesters.doc_to_screenshot import DocToScreenshot
-from chyme.digesters.search_keyword import SearchKeyword
-from chyme.engines.kinds import HEAD_BYTES, identify
-from chyme.engines.pages.limits import PageLimits
+from chyme.documents.doc_to_markdown import DocToMarkdown
+from chyme.documents.doc_to_screenshot import DocToScreenshot
+from chyme.documents.pages.limits import PageLimits
+from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.model import File, Kind, Stamp, Upstream
+from chyme.search.search_keyword import SearchKeyword
 
 
 @dataclass(frozen=True)

@@ -20,21 +20,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-import chyme.app.work
+import chyme.application.digestion
 from bench.processes import thread_seconds
-from chyme.app import open_app
+from chyme.application.app import open_app
+from chyme.core.children.runner import Runner
 from chyme.digester import Digester
 from chyme.digesters import in_child as plain_in_child
-from chyme.engines.children.runner import Runner
 
 STEP = 0.004
 FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
 THREADS = (
-    ("store/writer.py", "_run", "writer thread"),
+    ("core/store/sqlite/writer.py", "_run", "writer thread"),
     ("children/runner.py", "run", "threads talking to children"),
-    ("supervisor.py", "_carry", "threads carrying files"),
-    ("supervisor.py", "_run", "supervisor"),
-    ("watcher/scan.py", "scan", "scan"),
+    ("core/pipeline/scheduler.py", "_carry", "threads carrying files"),
+    ("core/pipeline/scheduler.py", "_run", "supervisor"),
+    ("vault/watch/scanner.py", "scan", "scan"),
     ("children/main.py", "main", "child"),
 )
 Frame = tuple[str, int, str]  # file, line, function
@@ -143,7 +143,7 @@ def main() -> None:
         out = Path(folder)
         out.chmod(0o777)
         here = [Path(__file__).resolve().parents[1]]
-        vars(chyme.app.work)["Runner"] = lambda _entry, config, *rest, **more: Runner(
+        vars(chyme.application.digestion)["Runner"] = lambda _entry, config, *rest, **more: Runner(
             "bench.profiling:in_child", {**config, "sampled": folder}, *rest, import_from=here, **more
         )
         sample_into(out / "parent")

@@ -11,7 +11,7 @@ from statistics import fmean
 from bench.commands import digest
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
-from chyme.app import open_app
+from chyme.application.app import open_app
 from chyme.search.search import MODES, Mode
 
 DEPTH = 10

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.retrieval import judgements, ndcg, rows_of
 from bench.vaults import CORPUS
-from chyme.engines.embedding.embedder import NUMBERS, VOCABULARY, MiniLm
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 COLLECTIONS = ("cranfield", "med")
 THREADS = 2

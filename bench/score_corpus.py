@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from chyme.digester import StaysHome
-from chyme.digesters.doc_to_markdown import DocToMarkdown
-from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import DigestError
+from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.model import File, Kind, Stamp, Upstream
 
 CORPUS = Path(__file__).resolve().parents[1] / "../shared/corpus"

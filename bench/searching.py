@@ -10,14 +10,15 @@ from sqlite3 import Connection
 
 from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.notes import Notes
-from chyme.app import now
-from chyme.decide.segment import segment
-from chyme.decide.spelling import words_of
+from chyme.core.clock import now
+from chyme.core.store import files
+from chyme.core.store.search import passages
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
+from chyme.search.query.spelling import words_of
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import files, passages
-from chyme.store.database import Database
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.text.unspaced_scripts import segment
 
 PER_FILE = 5
 BATCH = 200

@@ -17,10 +17,11 @@ from bench.commands import digest
 from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.notes import Notes
 from bench.serving import Served, served
-from chyme.decide.segment import segment
+from chyme.core.store import files
+from chyme.core.store.search import embedders, passages, vectors
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Passage, Place
-from chyme.store import embedders, files, passages, vectors
-from chyme.store.database import Database
+from chyme.text.unspaced_scripts import segment
 
 FILES = 1000
 BATCH = 20  # files filled in one transaction

@@ -16,11 +16,11 @@ from bench.commands import ROOT, Ran, digest, run
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
 from bench.word_errors import NORMALISED, errors
-from chyme.app import open_app
-from chyme.decide.transcript import from_json
-from chyme.engines.weights.known import SPEECH
-from chyme.engines.weights.shelf import path_of
+from chyme.application.app import open_app
 from chyme.model import Transcript, Turn
+from chyme.models.weights.catalog import SPEECH
+from chyme.models.weights.folder import path_of
+from chyme.speech.transcripts.json_format import from_json
 
 SAMPLES = ROOT / "tests" / "samples" / "speech"
 REAL = CORPUS / "speech"

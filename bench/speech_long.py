@@ -18,8 +18,8 @@ from bench.processes import family_of, used_by
 from bench.speech import transcripts
 from bench.vaults import forget
 from bench.word_errors import errors
-from chyme.engines.weights.known import SPEECH
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import SPEECH
+from chyme.models.weights.folder import path_of
 
 MINUTE, QUARTER, HOUR = 60.0, 900.0, 3600.0
 MB = 1e6

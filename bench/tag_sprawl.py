@@ -16,18 +16,18 @@ from typing import BinaryIO
 
 from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.tag_subjects import Written, documents
-from chyme.app import now
-from chyme.coordinator import tagging
-from chyme.decide.alike import unit
+from chyme.core.clock import now
+from chyme.core.store import documents as rows
+from chyme.core.store import files, tags
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import StaysHome
-from chyme.digesters.classify_document import ClassifyDocument
-from chyme.digesters.tags import Tags
-from chyme.engines.embedding.settings import DIMENSION, EmbeddingSettings
-from chyme.engines.embedding.tag_vectors import embed_tags
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector, Upstream, iso
-from chyme.store import documents as rows
-from chyme.store import files, tags
-from chyme.store.database import Database
+from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.speech.people.voice_matching import unit
+from chyme.understanding.classify_document import ClassifyDocument
+from chyme.understanding.tags import assignment
+from chyme.understanding.tags.tags import Tags
+from chyme.understanding.tags.vectors import embed_tags
 
 EACH = 20  # documents of each subject
 MANY, TURNS = 5000, 50
@@ -129,7 +129,7 @@ def _giving(name: str, output: Output) -> Callable[[Connection], tuple[str | Non
         file = files.by_id(db, file_id)
         assert file is not None
         began = time.thread_time()
-        content = tagging.content_of(db, file, output, moment)
+        content = assignment.content_of(db, file, output, moment)
         return content, 1000 * (time.thread_time() - began)
 
     return give

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from bench.diarization import read_rttm
 from bench.vaults import CORPUS
 from bench.voice_rivals import taken_out
-from chyme.engines.speech.activity import Activity
 from chyme.model import Turn
+from chyme.speech.recognition.voice_activity import Activity
 
 Samples = NDArray[numpy.float32]
 RATE = 16_000

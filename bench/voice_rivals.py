@@ -19,8 +19,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from chyme.engines.onnx_file import OnnxFile
-from chyme.engines.voices.encoder import Encoder
+from chyme.models.weights.onnx_writer import OnnxFile
+from chyme.speech.voices.encoder import Encoder
 
 Floats = NDArray[numpy.float32]
 

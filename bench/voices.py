@@ -27,11 +27,11 @@ from bench.voice_clips import (
     with_music,
 )
 from bench.voice_rivals import RESEMBLYZER, VOICEFILTER, Resemblyzer, VoiceFilter, taken_out
-from chyme.engines.voices.clustering import Rules, tell_apart, voices_of
-from chyme.engines.voices.encoder import LENGTH, Encoder, load
-from chyme.engines.voices.window import Window
 from chyme.errors import EngineUnavailable
 from chyme.model import Turn
+from chyme.speech.voices.diarization import Rules, tell_apart, voices_of
+from chyme.speech.voices.encoder import LENGTH, Encoder, load
+from chyme.speech.voices.window import Window
 
 Scores = NDArray[numpy.float64]
 COLLAR = 0.25

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, Sizes, Tell
-from chyme.store import marks
-from chyme.store.database import Database
+from chyme.core.store import vault_properties
+from chyme.core.store.sqlite.database import Database
 
 THREADS, EACH = 32, 60
 
@@ -31,7 +31,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
 def _rate(database: Database, threads: int, each: int) -> float:
     def work(number: int) -> None:
         for turn in range(each):
-            database.write(lambda db, turn=turn: marks.put(db, f"bench {number}", str(turn)))  # type: ignore[misc]
+            database.write(lambda db, turn=turn: vault_properties.put(db, f"bench {number}", str(turn)))  # type: ignore[misc]
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
     began = time.perf_counter()

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 import pytest
 
-from chyme.app.house import open_house
-from chyme.cli import main
+from chyme.application.server_vaults import open_house
+from chyme.application.settings import Settings
 from chyme.digesters import built_in
-from chyme.settings import Settings
-from chyme.web.house import house_api
-from chyme.web.routes import create
+from chyme.doors.cli.main import main
+from chyme.doors.http.server_api import house_api
+from chyme.doors.http.vault_api import create
 
 PROJECT = Path(__file__).parents[1]
 DOCS = PROJECT / "docs"

@@ -11,14 +11,14 @@ PROJECT = Path(__file__).parents[1]
 IMPORT_THE_SERVING_SIDE = """
 import importlib, pkgutil, sys, chyme
 
-SPARED = ("chyme.engines.", "chyme.digesters.")
+LOADED_IN_CHILDREN = ("chyme.models.local.json_schema", "chyme.models.providers.error_translation")
 NATIVE = {
     "PIL", "anthropic", "anydoc", "av", "ctranslate2", "cv2", "faster_whisper", "google", "html_to_markdown",
     "liteparse", "lxml", "nh3", "numpy", "onnxruntime", "openai", "pillow_heif", "py3langid", "pydantic_ai",
     "pypdfium2", "pypdfium2_raw", "rapidocr", "resvg_py", "tokenizers", "trafilatura", "xberg", "xllamacpp",
 }
 for module in pkgutil.walk_packages(chyme.__path__, "chyme."):
-    if not module.name.startswith(SPARED) and not module.name.endswith(".__main__"):
+    if module.name not in LOADED_IN_CHILDREN and not module.name.endswith(".__main__"):
         importlib.import_module(module.name)
         loaded = NATIVE & set(sys.modules)
         if loaded:

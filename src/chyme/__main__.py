@@ -1,5 +1,5 @@
 """python -m chyme is the same as chyme."""
 
-from chyme.cli import main
+from chyme.doors.cli.main import main
 
 main()

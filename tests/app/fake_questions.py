@@ -10,9 +10,9 @@ from array import array
 from pathlib import Path
 
 from chyme.digester import Digester, Source
-from chyme.engines.embedding.question import MODEL, NAME, QUESTION, VECTOR
 from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Output
+from chyme.models.embedding.embed_question import MODEL, NAME, QUESTION, VECTOR
 
 
 class Obedient(Digester):

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from chyme.app import App, open_app
-from chyme.app.adding import Added, add_links
-from chyme.engines.links import link_in
+from chyme.application.app import App, open_app
 from chyme.errors import UsageError, VaultError
+from chyme.files.link_files import link_in
+from chyme.vault.intake.links import Added, add_links
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"
@@ -196,8 +196,8 @@ def test_where_no_file_can_be_written_it_is_told_in_words_and_nothing_is_left(ap
 WITHOUT_HARD_LINKS = f"""
 import ctypes, os, platform, struct, sys
 from pathlib import Path
-from chyme.app import open_app
-from chyme.app.adding import add_links
+from chyme.application.app import open_app
+from chyme.vault.intake.links import add_links
 
 linkat = {{"x86_64": 265, "aarch64": 37}}[platform.machine()]
 # Load the number of the system call; if it is linkat, answer EPERM, as a disk does that has no hard links.

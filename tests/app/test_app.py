@@ -8,11 +8,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from chyme.app import App, open_app
-from chyme.app.doctor import doctor
+from chyme.application.app import App, open_app
+from chyme.application.doctor import doctor
+from chyme.application.settings import Settings, read_settings
+from chyme.core.store import vault_properties
 from chyme.errors import UsageError, VaultError
-from chyme.settings import Settings, read_settings
-from chyme.store import marks
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -
 
         def elsewhere(db: Connection) -> None:
             db.execute("UPDATE digests SET weight = weight % 1000 + 9000")
-            marks.put(db, "lanes", json.dumps(lanes | {"slug": 9}, sort_keys=True))
+            vault_properties.put(db, "lanes", json.dumps(lanes | {"slug": 9}, sort_keys=True))
 
         app.database.write(elsewhere)
     with open_app(vault) as app:
         app.start(follow=False, among=frozenset())
         rows = app.database.read().execute("SELECT digester, weight / 1000 FROM digests").fetchall()
         assert dict(rows) == dict.fromkeys(lanes, 9) | {"slug": lanes["slug"]}
-        assert json.loads(str(marks.value_of(app.database.read(), "lanes"))) == lanes
+        assert json.loads(str(vault_properties.value_of(app.database.read(), "lanes"))) == lanes
 
 
 def test_a_document_that_says_something_else_than_its_digests_is_found(tmp_path: Path) -> None:

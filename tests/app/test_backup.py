@@ -20,17 +20,18 @@ from typing import Any
 import pytest
 from described_vault import classify, file_at, put
 
-from chyme.app import App, open_app
-from chyme.app.archive import manifest_of
-from chyme.app.backup import BackedUp, back_up
-from chyme.app.backup_check import check
-from chyme.app.clock import now
-from chyme.app.restoring import Restored, restore_vault
-from chyme.doors import Doors, Right
+from chyme.accounts.authentication import Doors
+from chyme.accounts.permissions import Right
+from chyme.application.app import App, open_app
+from chyme.application.backup.archive import manifest_of
+from chyme.application.backup.creation import BackedUp, back_up
+from chyme.application.backup.restore import Restored, restore_vault
+from chyme.application.backup.verification import check
+from chyme.application.settings import Settings
+from chyme.core.clock import now
+from chyme.core.store import artifacts
 from chyme.errors import UsageError, VaultError
 from chyme.model import Artifact
-from chyme.settings import Settings
-from chyme.store import sqlar
 
 Entry = tuple[str, bytes]
 
@@ -77,8 +78,8 @@ def letter(app: App) -> None:
     file = put(app, "letters/one.txt", "Dear Ada")
     classify(app, file, "A letter", "2026-04-03", "letter")
     app.edits.set_title("letters/one.txt", "Greetings")
-    page = sqlar.pack(Artifact("snapshot.html", b"<p>captured</p>"))
-    app.database.write(lambda db: sqlar.replace(db, "letters/one.txt", "url-crawl", [page], 0))
+    page = artifacts.pack(Artifact("snapshot.html", b"<p>captured</p>"))
+    app.database.write(lambda db: artifacts.replace(db, "letters/one.txt", "url-crawl", [page], 0))
 
 
 def rewritten(
@@ -127,7 +128,7 @@ def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Pat
         assert (told["document"]["title"], told["document"]["date"]) == ("Greetings", "2026-04-03")
         assert again.edits.shown("letters/one.txt").found.title == "A letter"
         assert again.tags.listed().banned == ("letter",)
-        assert sqlar.of_digest(again.database.read(), "letters/one.txt", "url-crawl") == {
+        assert artifacts.of_digest(again.database.read(), "letters/one.txt", "url-crawl") == {
             "snapshot.html": b"<p>captured</p>"
         }
 
@@ -598,7 +599,7 @@ def test_an_older_backup_is_brought_up_to_date_when_it_is_opened(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
     """An archive of schema 7, as it was before there was any 8."""
-    from chyme.store.database import _apply, connect, migrations
+    from chyme.core.store.sqlite.database import _apply, connect, migrations
 
     old = shelf / "vault.db"
     with closing(connect(old)) as db:
@@ -631,7 +632,7 @@ def test_a_damaged_database_is_found_by_looking_into_the_archive(app: App, shelf
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_told(app: App, shelf: Path) -> None:
-    from chyme.app.archive import ArchiveWriter
+    from chyme.application.backup.archive import ArchiveWriter
 
     with (shelf / "x.tar").open("wb") as stream:
         writer = ArchiveWriter(stream)

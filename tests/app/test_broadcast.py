@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from waiting import AMPLE
 
-from chyme.app import broadcast as broadcasting
-from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE, MOST_PENDING, Broadcast, Listener
+from chyme.application import event_broadcast as broadcasting
+from chyme.application.event_broadcast import MOST_LISTENERS, MOST_OF_ONE, MOST_PENDING, Broadcast, Listener
+from chyme.core.store import events
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
-from chyme.store import events
-from chyme.store.database import Database
 
 NOW = "2026-03-04T12:00:00.000000Z"
 

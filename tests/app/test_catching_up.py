@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
-from chyme.app import open_app
-from chyme.settings import Settings
+from chyme.application.app import open_app
+from chyme.application.settings import Settings
 
 NOWHERE = "http://127.0.0.1:9"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from described_vault import classify, complete, file_at, put
 
-from chyme.app import App, open_app
-from chyme.app.clock import now
-from chyme.coordinator.transitions import apply_wish
-from chyme.decide.edits import Described, Wanted
-from chyme.edits import as_json
+from chyme.application.app import App, open_app
+from chyme.core.clock import now
+from chyme.core.pipeline.transitions import apply_wish
+from chyme.core.store import edits, tags
 from chyme.errors import UsageError
 from chyme.model import File, Wish, iso
-from chyme.store import edits, tags
+from chyme.understanding.edit_rules import Described, Wanted
+from chyme.understanding.edits import as_json
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from described_vault import classify, put
 
-from chyme.app import App, open_app
-from chyme.app.export import export_vault, table
-from chyme.decide.export_names import exported
-from chyme.decide.spreadsheets import defused
+from chyme.application.app import App, open_app
+from chyme.application.export.file_names import exported
+from chyme.application.export.spreadsheet_cells import defused
+from chyme.application.export.vault_export import export_vault, table
+from chyme.core.store import artifacts, files
 from chyme.errors import UsageError
 from chyme.model import Artifact
-from chyme.store import files, sqlar
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
 
 
 def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -> None:
-    from chyme.decide.chunk import cut
+    from chyme.core.store.search import passages
     from chyme.model import Passage
-    from chyme.store import passages
+    from chyme.text.passages import cut
 
     said = " ".join(f"Sentence number {number} stands here." for number in range(400))
     file = put(app, "long.txt", said)
@@ -113,8 +113,8 @@ def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) ->
 
 def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
     put(app, "a.txt")
-    page = sqlar.pack(Artifact("page.html", b"<p>captured</p>"))
-    app.database.write(lambda db: sqlar.replace(db, "a.txt", "slug", [page], 0))
+    page = artifacts.pack(Artifact("page.html", b"<p>captured</p>"))
+    app.database.write(lambda db: artifacts.replace(db, "a.txt", "slug", [page], 0))
     export_vault(app, tmp_path / "out", artifacts=True)
     assert (tmp_path / "out/files/a.txt.artifacts/slug-page.html").read_bytes() == b"<p>captured</p>"
 

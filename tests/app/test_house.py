@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chyme.app import App
-from chyme.app.house import address_name, open_house, server_folder
+from chyme.application.app import App
+from chyme.application.server_vaults import address_name, open_house, server_folder
+from chyme.application.settings import Settings
 from chyme.errors import VaultError
-from chyme.settings import Settings
-from chyme.watcher import Report
+from chyme.vault.watch.pending_files import Report
 
 
 def folders(root: Path, *names: str) -> list[Path]:

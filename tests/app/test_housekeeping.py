@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from chyme.app.work import again_and_again
+from chyme.application.digestion import again_and_again
 from chyme.errors import DiskFull
 
 

@@ -13,14 +13,14 @@ import pytest
 from described_vault import file_at, put
 from waiting import AMPLE, wait_until
 
-from chyme.app import App, open_app
-from chyme.app.bulk import Selection
-from chyme.app.measured import BOUNDS, Measured
-from chyme.app.progress import Told
-from chyme.app.recounted import Recounted
-from chyme.coordinator.finished import Finished
-from chyme.settings import Settings
-from chyme.store import digests, events, files, remaining
+from chyme.application.app import App, open_app
+from chyme.application.attempt_metrics import BOUNDS, Measured
+from chyme.application.bulk_jobs import Selection
+from chyme.application.count_cache import Recounted
+from chyme.application.progress import Told
+from chyme.application.settings import Settings
+from chyme.core.pipeline.progress.attempt_results import Finished
+from chyme.core.store import digests, events, files, remaining_work
 
 OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 
@@ -35,13 +35,13 @@ def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) 
     for name in ("a.txt", "b.txt", "c.txt"):
         put(app, name)
     db = app.database.read()
-    before = remaining.todo(db)
+    before = remaining_work.todo(db)
     (app.vault.root / "b.txt").unlink()
     app.scan()
 
     assert set(before.values()) == {3}
-    assert remaining.todo(db) == dict.fromkeys(before, 2)
-    assert sum(remaining.todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
+    assert remaining_work.todo(db) == dict.fromkeys(before, 2)
+    assert sum(remaining_work.todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
     assert app.progress.told().files == files.counts(db)[0] == 2
 
 
@@ -76,8 +76,8 @@ def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> N
     assert (told.todo, told.running, told.again) == (0, 0, 2)
     assert told.next_retry == "2026-01-01T00:00:00Z"
     assert told.eta_seconds is None
-    assert remaining.retried_until(app.database.read(), "2027") == {"tags": 1}
-    assert remaining.retried_until(app.database.read(), "9999") == {"tags": 2}
+    assert remaining_work.retried_until(app.database.read(), "2027") == {"tags": 1}
+    assert remaining_work.retried_until(app.database.read(), "9999") == {"tags": 2}
 
 
 def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
@@ -89,7 +89,7 @@ def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
 
     app.database.write(complete)
 
-    assert remaining.durations(app.database.read()) == {"tags": pytest.approx(1.5)}
+    assert remaining_work.durations(app.database.read()) == {"tags": pytest.approx(1.5)}
 
 
 def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:

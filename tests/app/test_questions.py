@@ -16,22 +16,22 @@ from embedding_server import embeds, texts_of, vector_of, with_first
 from model_server import ModelServer, fails, hangs, late, raw
 from waiting import AMPLE, wait_until
 
-from chyme.app.config import passages_of
-from chyme.app.questions import questions_for
-from chyme.app.questions_away import ByEndpoint
-from chyme.app.questions_here import LOADING, UNREADABLE, ByChild
-from chyme.app.recent import Recent, key_of
-from chyme.coordinator.ledger import Ledger
-from chyme.decide.providers import Allowance
-from chyme.engines.children.nursery import CLOSED
-from chyme.engines.embedding.passages import PassageEmbedding, load_passage_embedder
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.application.digester_config import passages_of
+from chyme.application.query_embedding import questions_for
+from chyme.application.settings import Settings
+from chyme.core.children.launcher import CLOSED
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import TimedOut
 from chyme.model import File, Kind, Stamp
-from chyme.search.questions import Meant
-from chyme.settings import Settings
-from chyme.store.database import Database
+from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
+from chyme.models.providers.availability import Allowance
+from chyme.models.providers.call_ledger import Ledger
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
+from chyme.search.query_embedding.cache import Recent, key_of
+from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ByChild
+from chyme.search.query_embedding.endpoint import ByEndpoint
+from chyme.search.query_embedding.protocol import Meant
 
 HERE = Path(__file__).parent
 MINILM = PassageEmbedding()

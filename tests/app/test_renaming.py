@@ -15,13 +15,13 @@ import pytest
 from described_vault import classify, complete, file_at, listed, named, propose, put
 from waiting import AMPLE, wait_until
 
-from chyme.app import App, open_app
-from chyme.app.clock import now
-from chyme.app.renaming import PERSON, TEXT, Proposal, Renamed, Renaming
-from chyme.decide.edits import Wanted
+from chyme.application.app import App, open_app
+from chyme.core.clock import now
+from chyme.core.store import digests, document_descriptions, documents, file_requests
 from chyme.errors import UsageError
 from chyme.model import Wish, iso
-from chyme.store import digests, documents, projection, requests
+from chyme.understanding.edit_rules import Wanted
+from chyme.vault.rename_proposals import PERSON, TEXT, Proposal, Renamed, Renaming
 
 MILLER = "2026-04-03-rental-contract-miller.txt"
 
@@ -213,7 +213,7 @@ def test_a_proposal_that_was_given_up_meanwhile_is_asked_for_again(app: App) -> 
     Renaming(app).accept()
     complete(app, file_at(app, MILLER), "slug", None)  # made again: the name is a good one
     Renaming(app).undo()
-    assert [wish for _, wish in requests.of_file(app.database.read(), file.id)] == [Wish(True, ("slug",))]
+    assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Wish(True, ("slug",))]
 
 
 def test_a_file_that_changed_keeps_its_name_until_it_was_digested(app: App) -> None:
@@ -300,7 +300,7 @@ def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
     file = put(app, "scan0001.txt")
     at = iso(now())
     app.database.write(lambda db: documents.find_title(db, file.id, "Rental contract"))
-    app.database.write(lambda db: projection.describe(db, file.id, at))
+    app.database.write(lambda db: document_descriptions.describe(db, file.id, at))
     app.edits.set_date("scan0001.txt", "2026-04")
     (proposal,) = Renaming(app).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
@@ -316,8 +316,8 @@ def test_a_title_that_a_person_set_is_enough(app: App) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from chyme.app import open_app
-from chyme.app.renaming import Renaming
+from chyme.application.app import open_app
+from chyme.vault.rename_proposals import Renaming
 
 def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from described_vault import listed, named
 
-from chyme.app import App, open_app
-from chyme.app.renaming import Renamed, Renaming
+from chyme.application.app import App, open_app
+from chyme.vault.rename_proposals import Renamed, Renaming
 
 LEASE, LETTER = "2026-04-03-lease.txt", "2026-05-01-letter.txt"
 

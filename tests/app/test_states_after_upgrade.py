@@ -7,12 +7,12 @@ from sqlite3 import Connection
 
 from described_vault import put
 
-from chyme.app import App, open_app
-from chyme.app.clock import now
-from chyme.app.preparing import prepare
-from chyme.coordinator.settling import project
+from chyme.application.app import App, open_app
+from chyme.application.startup import prepare
+from chyme.core.clock import now
+from chyme.core.pipeline.output_updates import project
+from chyme.core.store import digests, documents, vault_properties
 from chyme.model import File, iso
-from chyme.store import digests, documents, marks
 
 REASON = "torn.png: cannot be decoded; open it elsewhere"
 
@@ -51,7 +51,7 @@ def test_states_that_an_older_chyme_decided_are_decided_again_once(tmp_path: Pat
 
         def as_before(db: Connection) -> None:
             documents.stand(db, picture.id, "needs-classification", REASON, False, iso(now()))
-            marks.remove(db, "state_rules")
+            vault_properties.remove(db, "state_rules")
 
         app.database.write(as_before)
         prepare(app)

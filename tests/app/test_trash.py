@@ -13,14 +13,14 @@ from sqlite3 import Connection
 import pytest
 from described_vault import classify, file_at, listed, put
 
-from chyme.app import App, open_app
-from chyme.app.clock import now
-from chyme.app.trash import NotInTrash
-from chyme.coordinator import Intake
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
+from chyme.core.clock import now
+from chyme.core.store import artifacts, digests, files
 from chyme.errors import UsageError, VaultError
 from chyme.model import File
-from chyme.settings import Settings
-from chyme.store import digests, files, sqlar
+from chyme.vault.file_registry import Intake
+from chyme.vault.trash import NotInTrash
 
 ODD_NAMES = (
     *("plain.txt", "in/deep/er.txt", "quo\"te's.txt", "new\nline.txt", "per%cent%2e.txt", "ümlaut 日本.txt"),
@@ -231,11 +231,11 @@ def test_deleting_the_only_file_does_not_hold_up_purging(app: App) -> None:
 
 def test_artifacts_of_a_deleted_file_are_not_served_and_are_there_again_afterwards(app: App) -> None:
     file = put(app, "a.txt")
-    name = sqlar.name_of("a.txt", "sketch", "thumbnail.jpg")
+    name = artifacts.name_of("a.txt", "sketch", "thumbnail.jpg")
 
     def keep(db: Connection) -> None:
         digests.register(db, file.id, file.path, [("sketch", True, 0)], "", "now")
-        first = sqlar.replace(db, "a.txt", "sketch", [sqlar.Packed("thumbnail.jpg", 3, b"abc")], 0)
+        first = artifacts.replace(db, "a.txt", "sketch", [artifacts.Packed("thumbnail.jpg", 3, b"abc")], 0)
         digests.complete(db, file.id, "sketch", "{}", "hash", first, "recipe", "input", 1, "now")
 
     app.database.write(keep)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from chyme.app import App, open_app
-from chyme.app.adding import add_links
-from chyme.app.noting import add_note
-from chyme.app.uploading import Receiving, TooMuch, Uploaded
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
 from chyme.errors import DiskFull, UsageError, VaultError
-from chyme.settings import Settings
+from chyme.vault.intake.links import add_links
+from chyme.vault.intake.notes import add_note
+from chyme.vault.intake.uploads import Receiving, TooMuch, Uploaded
 
 BOUNDARY = b"0123456789"
 

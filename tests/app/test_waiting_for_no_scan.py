@@ -11,7 +11,7 @@ import pytest
 from described_vault import listed, put
 from waiting import AMPLE, wait_until
 
-from chyme.app import App, open_app
+from chyme.application.app import App, open_app
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from visiting import DESKTOP, PHONE, visit
 from waiting import AMPLE
 
-from chyme.engines.browser.program import browser_program
+from chyme.webpages.browser.executable import browser_program
 
 expect.set_options(timeout=AMPLE * 1000)  # milliseconds; by itself Playwright fails after 5 seconds
 

@@ -15,7 +15,7 @@ from running_chyme import RunningChyme
 from scripted_letter import GOOD, LETTER
 from visiting import House, check_a11y, served
 
-from chyme.decide.documents import STALE_SECONDS
+from chyme.core.pipeline.document_state import STALE_SECONDS
 from chyme.model import iso
 
 ARTICLE = "<html><head><title>The mill</title></head><body><article><h1>The mill</h1>{}</article></body></html>".format(

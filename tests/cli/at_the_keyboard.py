@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.testing import CliRunner, Result
 
-from chyme.cli.main import Chyme
+from chyme.doors.cli.main import Chyme
 
 
 class Typed:

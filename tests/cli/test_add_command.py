@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from chyme.app import open_app
-from chyme.cli.adding import add
-from chyme.cli.main import Chyme
+from chyme.application.app import open_app
+from chyme.doors.cli.commands.add import add
+from chyme.doors.cli.main import Chyme
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from described_vault import complete, put
 
-from chyme.app import open_app
-from chyme.cli.ai import ai
-from chyme.cli.digesting import digest
-from chyme.cli.main import Chyme
-from chyme.store import without_model
+from chyme.application.app import open_app
+from chyme.core.store.models import fallbacks
+from chyme.doors.cli.commands.ai import ai
+from chyme.doors.cli.commands.digest import digest
+from chyme.doors.cli.main import Chyme
 
 FUTURE = "2999-01-01T00:00:00.000000Z"
 
@@ -40,7 +40,7 @@ class Typed:
 
                 def note(db: Connection, file_id: int = file.id, at: str | None = at) -> None:
                     recipe = "without its model: network"
-                    without_model.note_without(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
+                    fallbacks.note_without(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
 
                 app.database.write(note)
 

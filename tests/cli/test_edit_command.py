@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 from described_vault import classify, put
 
-from chyme.app import open_app
-from chyme.cli.editing import edit
-from chyme.cli.main import Chyme
+from chyme.application.app import open_app
+from chyme.doors.cli.commands.edit import edit
+from chyme.doors.cli.main import Chyme
 
 
 @pytest.fixture

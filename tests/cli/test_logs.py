@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from chyme.cli import logs
-from chyme.coordinator import finished
-from chyme.coordinator.finished import Finished
+from chyme.core.pipeline.progress import attempt_results
+from chyme.core.pipeline.progress.attempt_results import Finished
+from chyme.doors.cli import log_formats
+from chyme.doors.http.request_log import RequestLog
 from chyme.errors import UsageError
-from chyme.web.request_log import RequestLog
 
 OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run7", 0.25)
 EVIL = "a\nERROR all is lost\r\x1b[2J\u202e.txt"
@@ -24,7 +24,7 @@ EVIL = "a\nERROR all is lost\r\x1b[2J\u202e.txt"
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """Logging belongs to the whole process."""
-    root, told = logging.getLogger(), logging.getLogger(finished.__name__)
+    root, told = logging.getLogger(), logging.getLogger(attempt_results.__name__)
     before = (root.handlers[:], root.level, told.level)
     yield
     root.handlers[:], level, told_level = before
@@ -37,10 +37,10 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def test_every_record_is_one_json_object_with_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("json", verbose=False)
-    finished.tell("my vault", OVER)
+    log_formats.set_up("json", verbose=False)
+    attempt_results.tell("my vault", OVER)
     failed = Finished(EVIL, "tags", 0, 1, "failed", "timeout", f"{EVIL}: too slow", 3, "run8", 90.0)
-    finished.tell("my vault", failed)
+    attempt_results.tell("my vault", failed)
 
     good, bad = lines(capsys)
     assert (good["level"], good["vault"], good["path"], good["digester"]) == ("info", "my vault", "a.txt", "tags")
@@ -50,7 +50,7 @@ def test_every_record_is_one_json_object_with_what_is_known(capsys: pytest.Captu
 
 
 def test_a_trace_stays_within_its_record(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("json", verbose=False)
+    log_formats.set_up("json", verbose=False)
     try:
         raise ValueError(EVIL)
     except ValueError:
@@ -62,8 +62,8 @@ def test_a_trace_stays_within_its_record(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_name_cannot_begin_a_line_of_its_own_nor_speak_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.set_up("text", verbose=True)
-    finished.tell("v", Finished(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
+    log_formats.set_up("text", verbose=True)
+    attempt_results.tell("v", Finished(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
 
     told = capsys.readouterr().err
     assert [line for line in told.splitlines() if not line.startswith("    ")] == [told.splitlines()[0]]
@@ -77,9 +77,9 @@ def test_people_are_told_of_failures_when_serving_and_of_everything_when_they_as
 ) -> None:
     bad = Finished("b.txt", "tags", 0, 1, "again", "network", "no answer", 1, "r", 1.0)
     for quiet, verbose in ((False, False), (True, False), (True, True)):
-        logs.set_up("text", verbose, quiet)
-        finished.tell("v", OVER)
-        finished.tell("v", bad)
+        log_formats.set_up("text", verbose, quiet)
+        attempt_results.tell("v", OVER)
+        attempt_results.tell("v", bad)
         told = capsys.readouterr().err.splitlines()
         assert len(told) == {(False, False): 1, (True, False): 0, (True, True): 2}[quiet, verbose]
 
@@ -99,7 +99,7 @@ def test_a_request_is_logged_by_its_route_and_without_what_was_asked(capsys: pyt
     async def send(_message: Message) -> None:
         pass
 
-    logs.set_up("json", verbose=False)
+    log_formats.set_up("json", verbose=False)
     scope = {
         "type": "http",
         "method": "GET",
@@ -118,4 +118,4 @@ def test_a_request_is_logged_by_its_route_and_without_what_was_asked(capsys: pyt
 
 def test_another_form_is_refused() -> None:
     with pytest.raises(UsageError, match="log_format must be one of text, json"):
-        logs.set_up("xml", verbose=False)
+        log_formats.set_up("xml", verbose=False)

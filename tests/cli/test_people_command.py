@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from at_the_keyboard import Typed
 
-from chyme.app import now
-from chyme.cli.people import people
-from chyme.coordinator import Intake, Rules
-from chyme.coordinator.joining import content_of
-from chyme.decide.people import SPEAKERS
+from chyme.core.clock import now
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import files
+from chyme.core.store.sqlite.database import Database
+from chyme.doors.cli.commands.people import people
 from chyme.model import Kind, Output, Seen, Stamp, Voice
-from chyme.store import files
-from chyme.store.database import Database
+from chyme.speech.people.names import SPEAKERS
+from chyme.speech.people.voice_assignment import content_of
+from chyme.vault.file_registry import Intake
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 

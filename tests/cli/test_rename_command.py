@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 from described_vault import named, put
 
-from chyme.app import open_app
-from chyme.cli.main import Chyme
-from chyme.cli.renaming import rename
+from chyme.application.app import open_app
+from chyme.doors.cli.commands.rename import rename
+from chyme.doors.cli.main import Chyme
 
 MILLER = "2026-04-03-rental-contract-miller.txt"
 

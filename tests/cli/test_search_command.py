@@ -9,8 +9,8 @@ from pathlib import Path
 from click.testing import CliRunner
 from described_vault import put
 
-from chyme.app import open_app
-from chyme.cli.searching import search
+from chyme.application.app import open_app
+from chyme.doors.cli.commands.search import search
 
 
 def ask(vault: Path, *words: str) -> str:

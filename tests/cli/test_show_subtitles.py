@@ -14,12 +14,13 @@ from sqlite3 import Connection
 import pytest
 from click.testing import CliRunner, Result
 
-from chyme.app import now, open_app
-from chyme.cli.main import main
-from chyme.cli.reading import where
-from chyme.decide.transcript import as_json
+from chyme.application.app import open_app
+from chyme.core.clock import now
+from chyme.core.store import digests, files, people, voices
+from chyme.doors.cli.commands.status import where
+from chyme.doors.cli.main import main
 from chyme.model import Place, Segment, Status, Transcript, Voice, iso
-from chyme.store import digests, files, people, voices
+from chyme.speech.transcripts.json_format import as_json
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 HEARD = (

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from at_the_keyboard import Typed
 
-from chyme.app import now
-from chyme.cli.tags import tags
-from chyme.coordinator import Intake, Rules, tagging
-from chyme.decide.tag_names import TAGS
-from chyme.decide.tagged import Tagged, as_json
+from chyme.core.clock import now
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import document_descriptions, files
+from chyme.core.store import tags as store
+from chyme.core.store.sqlite.database import Database
+from chyme.doors.cli.commands.tags import tags
 from chyme.model import Kind, Output, Seen, Stamp
-from chyme.store import files, projection
-from chyme.store import tags as store
-from chyme.store.database import Database
+from chyme.understanding.tags import assignment
+from chyme.understanding.tags.digest import Tagged, as_json
+from chyme.understanding.tags.names import TAGS
+from chyme.vault.file_registry import Intake
 
 
 @pytest.fixture
@@ -28,8 +30,8 @@ def chyme(tmp_path: Path) -> Typed:
         file = files.by_path(database.read(), path)
         assert file is not None
         output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)))
-        database.write(lambda db, file=file, output=output: tagging.content_of(db, file, output, "now"))  # type: ignore[misc]
-        database.write(lambda db, file=file: projection.describe(db, file.id, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file, output=output: assignment.content_of(db, file, output, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file: document_descriptions.describe(db, file.id, "now"))  # type: ignore[misc]
     database.close()
     return Typed(tmp_path, tags)
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from described_vault import put
 
-from chyme.app import open_app
-from chyme.cli import main
+from chyme.application.app import open_app
+from chyme.doors.cli.main import main
 
 
 @pytest.fixture

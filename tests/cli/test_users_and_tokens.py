@@ -9,10 +9,10 @@ import pytest
 from at_the_keyboard import Typed
 from click.testing import CliRunner
 
-from chyme.app import open_app
-from chyme.cli.main import Chyme
-from chyme.cli.tokens import tokens
-from chyme.cli.users import users
+from chyme.application.app import open_app
+from chyme.doors.cli.commands.tokens import tokens
+from chyme.doors.cli.commands.users import users
+from chyme.doors.cli.main import Chyme
 
 PASSWORD = "correct horse battery"
 

@@ -10,15 +10,15 @@ from contract_vault import ContractVault
 from engine_servers import Server, absent, both_running
 from engines_told import engines_of, pusher_of
 
-from chyme.decide.query import Query
-from chyme.decide.rank import Match
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import Condition
+from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.index import Index, Worded
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store.embedders import Embedder
-from chyme.store.matches import Condition
+from chyme.search.query.parser import Query
+from chyme.search.ranking.matches import Match
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.passage_search import SqliteMeaning
 
 
 class NobodyElse:

@@ -9,17 +9,17 @@ from itertools import accumulate
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.decide.names import name_terms
-from chyme.decide.query import parse
-from chyme.decide.segment import segment
-from chyme.decide.spelling import words_of
+from chyme.core.store.search import embedders, passages, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import Condition
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place
-from chyme.search.conditions import conditions_of
 from chyme.search.index import Index, Worded
-from chyme.store import embedders, passages, vectors
-from chyme.store.database import Database
-from chyme.store.embedders import Embedder
-from chyme.store.matches import Condition
+from chyme.search.name_terms import name_terms
+from chyme.search.query.conditions import conditions_of
+from chyme.search.query.parser import parse
+from chyme.search.query.spelling import words_of
+from chyme.text.unspaced_scripts import segment
 
 Vector = tuple[float, ...]
 

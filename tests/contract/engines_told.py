@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from contract_vault import ContractVault
 from engine_servers import KEY, Server
 
-from chyme.engines.meilisearch import Meilisearch
-from chyme.engines.qdrant import Qdrant
-from chyme.search.larger import LargerEngines, vault_name
-from chyme.search.pusher import Pusher
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.pusher import Pusher
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.vault_engines import LargerEngines, vault_name
 
 
 def engines_of(vault: ContractVault, servers: Mapping[str, Server]) -> LargerEngines:

@@ -12,12 +12,12 @@ from contract_vault import ContractVault
 from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 
-from chyme.engines.meilisearch import Meilisearch
-from chyme.search.drift import check
-from chyme.search.larger import LargerEngines, vault_name
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import outbox
+from chyme.core.store.search import engine_outbox
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def test_what_a_copy_does_leaves_the_original_alone(tmp_path: Path, opened: Open
     elif does == "rebuilds":
         pusher_of(copy, of_copy).rebuild()
     else:
-        copy.database.write(outbox.deactivate)
+        copy.database.write(engine_outbox.deactivate)
         pusher_of(copy, of_copy).push_all()
 
     assert check(copy.database, of_copy) == []

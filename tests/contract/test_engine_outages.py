@@ -9,15 +9,15 @@ from contract_vault import ContractVault
 from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 
-from chyme.engines.meilisearch import Meilisearch
-from chyme.engines.qdrant import Point, Qdrant
-from chyme.engines.search_server import ServerFailed
-from chyme.search.drift import check
-from chyme.search.larger import LargerEngines, vault_name
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import embedders, outbox
-from chyme.store.embedders import Embedder
+from chyme.core.store.search import embedders, engine_outbox
+from chyme.core.store.search.embedders import Embedder
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.http_client import ServerFailed
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.qdrant import Point, Qdrant
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
 
     with pytest.raises(ServerFailed):
         pusher.push_all()
-    assert 0 < outbox.count(filled.database.read()) < 450
+    assert 0 < engine_outbox.count(filled.database.read()) < 450
 
     if loses:
         server.lose_everything()
@@ -91,7 +91,7 @@ def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
     filled.put("new.txt", "an owl that came meanwhile")
     pusher.push_all()
 
-    assert outbox.count(filled.database.read()) == 0
+    assert engine_outbox.count(filled.database.read()) == 0
     assert check(filled.database, engines) == []
     remote = RemoteIndex(filled.database.read, SqliteIndex(filled.database.read), engines)
     worded = filled.ask(remote, "meanwhile 449")
@@ -109,7 +109,7 @@ def test_a_pusher_that_dies_before_it_takes_note_tells_the_same_again(
 
     with pytest.raises(KeyboardInterrupt):
         pusher_of(vault, dying).push_all()
-    assert outbox.count(vault.database.read()) == 5
+    assert engine_outbox.count(vault.database.read()) == 5
     vault.put("0.txt", "a kite")
     vault.purge(vault.put("1.txt", "an owl"))
 

@@ -12,18 +12,18 @@ import pytest
 from contract_vault import ContractVault
 from engines_told import pusher_of
 
-from chyme.engines import search_server
-from chyme.engines.meilisearch import Asked, Meilisearch
-from chyme.engines.qdrant import Qdrant
-from chyme.engines.search_server import ServerFailed
+from chyme.core.store.search import engine_outbox
 from chyme.errors import UsageError
-from chyme.search.drift import check
-from chyme.search.larger import LargerEngines
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import outbox
+from chyme.search.engines import http_client
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.http_client import ServerFailed
+from chyme.search.engines.meilisearch import Asked, Meilisearch
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.passage_search import SqliteMeaning
 
 KEY = "a-secret-of-the-tests"
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -97,8 +97,8 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(
 ) -> None:
     embedder = vault.embedder("tiny", 2)
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0)])
-    vault.database.write(outbox.activate)
-    vault.database.write(lambda db: outbox.done(db, outbox.dirty(db, 9)))
+    vault.database.write(engine_outbox.activate)
+    vault.database.write(lambda db: engine_outbox.done(db, engine_outbox.dirty(db, 9)))
     cache = VectorCache(vault.database.path.parent / "vectors", vault.database.read, at_once=None, tended=False)
     local = SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
     remote = RemoteIndex(vault.database.read, local, engines)
@@ -141,7 +141,7 @@ def _questions(engines: LargerEngines) -> list[Callable[[], object]]:
 def test_an_answer_without_end_is_not_read_to_the_end(
     odd: tuple[str, type[Odd]], engines: LargerEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_server, "ANSWER_BYTES", 100_000)
+    monkeypatch.setattr(http_client, "ANSWER_BYTES", 100_000)
     odd[1].answer = b'{"results": [' + b" " * 100_000 + b"]}"
 
     with pytest.raises(ServerFailed, match="longer than 100,000 bytes"):

@@ -10,12 +10,12 @@ from contract_vault import ContractVault
 from engine_servers import Server
 from engines_told import engines_of
 
-from chyme.search.drift import check
-from chyme.search.larger import LargerEngines
-from chyme.search.pusher import Pusher
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store.matches import all_of
+from chyme.core.store.search.keyword_queries import all_of
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.pusher import Pusher
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
 

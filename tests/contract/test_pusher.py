@@ -12,13 +12,13 @@ from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 from waiting import wait_until
 
-from chyme.engines.meilisearch import Meilisearch
-from chyme.engines.qdrant import Qdrant
-from chyme.engines.search_server import ServerFailed
-from chyme.search.drift import check
-from chyme.search.larger import LargerEngines
-from chyme.search.pusher import AnotherPushes
-from chyme.store import outbox
+from chyme.core.store.search import engine_outbox
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.http_client import ServerFailed
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.pusher import AnotherPushes
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.vault_engines import LargerEngines
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def test_it_pushes_by_itself_and_goes_on_after_an_outage(
     read = vault.database.read
     vault.put("a.txt", "an owl")
     pusher.start()
-    wait_until(lambda: outbox.is_active(read()) and pusher.state.behind == 0)
+    wait_until(lambda: engine_outbox.is_active(read()) and pusher.state.behind == 0)
     assert (pusher.state.since, pusher.state.reason) == (None, None)
 
     own_servers["meilisearch"].kill()
@@ -67,7 +67,7 @@ def test_one_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server
     thread.join()
 
     assert pushed.is_set()
-    assert outbox.count(vault.database.read()) == 0
+    assert engine_outbox.count(vault.database.read()) == 0
     engines.clear()
     engines.close()
 
@@ -123,7 +123,7 @@ def test_a_file_that_an_engine_refuses_is_named_and_holds_nobody_up(
 
     with pytest.raises(ServerFailed, match=r"^4\.txt is refused: Qdrant .* answered 400"):
         pusher.push_all()
-    assert [one.file_id for one in outbox.dirty(vault.database.read(), 99)] == [5]
+    assert [one.file_id for one in engine_outbox.dirty(vault.database.read(), 99)] == [5]
 
     vault.put("later.txt", "a kite")
     pusher.start()
@@ -159,7 +159,7 @@ def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
         pusher_of(vault, refusing).push_all()
 
     assert len(asked) < 60
-    assert outbox.count(vault.database.read()) == 60
+    assert engine_outbox.count(vault.database.read()) == 60
     engines.clear()
     engines.close()
     refusing.meaning.close()

@@ -10,16 +10,16 @@ from typing import ClassVar
 import pytest
 from contract_vault import ContractVault
 
-from chyme.engines.meilisearch import Meilisearch
-from chyme.engines.qdrant import Qdrant
-from chyme.engines.search_server import ServerFailed
+from chyme.core.store.search import engine_outbox
 from chyme.errors import UsageError
-from chyme.search.larger import LargerEngines
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.remote import REST_SECONDS, RemoteIndex
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import outbox
+from chyme.search.engines.http_client import ServerFailed
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.remote_index import REST_SECONDS, RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.passage_search import SqliteMeaning
 
 FORWARD = (1.0, 0.0)
 
@@ -73,8 +73,8 @@ def local(vault: ContractVault) -> Iterator[SqliteIndex]:
 def told(vault: ContractVault) -> ContractVault:
     """A vault that believes its engines know everything."""
     vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [FORWARD])
-    vault.database.write(outbox.activate)
-    vault.database.write(lambda db: outbox.done(db, outbox.dirty(db, 9)))
+    vault.database.write(engine_outbox.activate)
+    vault.database.write(lambda db: engine_outbox.done(db, engine_outbox.dirty(db, 9)))
     return vault
 
 
@@ -111,7 +111,7 @@ def test_meaning_is_answered_by_the_vaults_own_vectors(
 def test_engines_that_lack_many_files_are_not_asked(
     told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
 ) -> None:
-    told.database.write(lambda db: outbox.put(db, range(1, 1002)))
+    told.database.write(lambda db: engine_outbox.put(db, range(1, 1002)))
     worded = told.ask(RemoteIndex(told.database.read, local, engines), "owl")
 
     assert [told.path(file.file_id) for file in worded.files] == ["a.txt"]

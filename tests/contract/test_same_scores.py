@@ -10,8 +10,8 @@ from contract_vault import ContractVault
 from engine_servers import Server
 from engines_told import engines_of, pusher_of
 
-from chyme.search.remote import RemoteIndex
-from chyme.search.sqlite import SqliteIndex
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock
 
-from chyme.decide.judge import Policy
+from chyme.core.pipeline.digest_state import Policy
 from chyme.digester import Digester
 
 

@@ -8,20 +8,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
-from chyme.coordinator import Coordinator, Handled, Intake, Rules
-from chyme.coordinator.coordinator import Allowance
-from chyme.coordinator.ledger import Ledger
-from chyme.decide.judge import Policy
-from chyme.decide.providers import Allowance as Spending
+from chyme.core.children.task import Task, WatchedTask
+from chyme.core.files.vault_folder import Vault
+from chyme.core.pipeline.coordinator import Allowance, Coordinator, Handled
+from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import digests, documents, files
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Source
-from chyme.engines.children.task import Task, WatchedTask
-from chyme.engines.private_files import PrivateFiles
-from chyme.engines.vault import Vault
 from chyme.errors import DigestError
 from chyme.model import File, Lane, Limits, Output, Wish
-from chyme.store import digests, documents, files
-from chyme.store.database import Database
-from chyme.watcher import Scanner
+from chyme.models.providers.availability import Allowance as Spending
+from chyme.models.providers.call_ledger import Ledger
+from chyme.vault.file_registry import Intake
+from chyme.vault.private_files import PrivateFiles
+from chyme.vault.watch.scanner import Scanner
 
 Made = Callable[[Source], list[Output]]
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from coordinating import Bench, Told
 
-from chyme.decide.meaning import SEMANTIC, text_hash
+from chyme.core.store import outdated_digests
+from chyme.core.store.search import embedders, vectors
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError
 from chyme.model import Embedded, Output, Passage, Place, iso
-from chyme.store import embedders, outdated, vectors
+from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
 
 Made = list[Output] | DigestError
 
@@ -75,4 +76,4 @@ def serving(vault: Bench) -> str | None:
 def make_again(vault: Bench, *file_ids: int) -> None:
     """As when a digest is out of date: what is there stays until it is replaced."""
     now = iso(vault.clock())
-    vault.database.write(lambda db: [outdated.redo(db, file_id, [SEMANTIC], now) for file_id in file_ids])
+    vault.database.write(lambda db: [outdated_digests.redo(db, file_id, [SEMANTIC], now) for file_id in file_ids])

@@ -9,17 +9,18 @@ from typing import Any
 
 from coordinating import Bench, Told
 
-from chyme.decide import transcript, voices
-from chyme.decide.people import SPEAKERS
+from chyme.application.document_queries import Documents
+from chyme.core.store import consistency_checks
 from chyme.digester import Source
-from chyme.digesters.search_keyword import SearchKeyword
-from chyme.digesters.speaker_embedding import SpeakerEmbedding
-from chyme.documents import Documents
 from chyme.model import Artifact, Output, Segment, Transcript, Voice
-from chyme.people import People
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import verify
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.speech.people.edits import People
+from chyme.speech.people.names import SPEAKERS
+from chyme.speech.speaker_embedding import SpeakerEmbedding
+from chyme.speech.transcripts import json_format as transcript
+from chyme.speech.voices import json_format as voices
 
 Heard = tuple[str, float]  # who speaks, and how long
 SOUNDS = {  # cosine with ada: 1, .95, .8, .5, 0, 0
@@ -91,4 +92,4 @@ class Listening:
         return sorted(hit.path for hit in self.index.search(question).hits)
 
     def problems(self) -> list[str]:
-        return self.bench.database.write(verify.problems)
+        return self.bench.database.write(consistency_checks.problems)

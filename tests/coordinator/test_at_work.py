@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from coordinating import Bench, Clock, Told
 
-from chyme.coordinator import Handled
+from chyme.core.pipeline.coordinator import Handled
+from chyme.core.store import events
 from chyme.digester import Source
 from chyme.errors import UnreadableFile
 from chyme.model import Output
-from chyme.store import events
 
 Open = Callable[..., Bench]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.app.bulk import KEPT, OUTSTANDING, SLOW, Bulk, NoSuchJob, Selection
-from chyme.coordinator.transitions import Claim
+from chyme.application.bulk_jobs import KEPT, OUTSTANDING, SLOW, Bulk, NoSuchJob, Selection
+from chyme.core.pipeline.transitions import Claim
+from chyme.core.store import digest_queue, files
+from chyme.core.store import jobs as store
 from chyme.digester import Digester
 from chyme.errors import ChildCrashed, UnreadableFile, UsageError
 from chyme.model import Lane, Output, iso
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import bulk as store
-from chyme.store import files, queue
+from chyme.search.sqlite_index import SqliteIndex
 
 ALL = Selection(everything=True)
 
@@ -42,13 +42,13 @@ class Jobs:
     def work(self) -> None:
         """Carry every file that is due, in all lanes."""
         for lane in Lane:
-            while due := queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
+            while due := digest_queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
                 for one in due:
                     self.bench.process(one.file_id)
 
     def work_in(self, lane: Lane) -> None:
         """Carry what is due in one lane, and leave all others to themselves."""
-        while due := queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
+        while due := digest_queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
             claims = self.bench.coordinator.claim([(one.file_id, None) for one in due], frozenset({lane}))
             self.bench.coordinator.carry([one for one in claims if isinstance(one, Claim)])
 
@@ -233,7 +233,7 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
     house.bulk.start(ALL, ["one"])
     house.bulk.pump()
     new = house.bench.drop("zzz large.txt", "x" * 100_000)
-    first = queue.due(house.bench.db, iso(house.bench.clock.now), 1)[0]
+    first = digest_queue.due(house.bench.db, iso(house.bench.clock.now), 1)[0]
     assert first.file_id == new
 
 

@@ -8,9 +8,17 @@ from dataclasses import replace
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
+from chyme.core.store import (
+    artifacts,
+    consistency_checks,
+    digest_queue,
+    digests,
+    documents,
+    outdated_digests,
+    text_places,
+)
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
-from chyme.store import digests, documents, outdated, places, queue, sqlar, verify
 
 Open = Callable[..., Bench]
 PAGE = Output(
@@ -33,8 +41,8 @@ def everything(vault: Bench, link: int) -> tuple[object, ...]:
     face = documents.of_file(vault.db, link)
     return (
         vault.content(link, "page"),
-        sqlar.of_digest(vault.db, path, "page"),
-        places.of_digest(vault.db, link, "page"),
+        artifacts.of_digest(vault.db, path, "page"),
+        text_places.of_digest(vault.db, link, "page"),
         face and face.face,
     )
 
@@ -57,7 +65,7 @@ def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: Dige
     assert vault.digest(link, "facts")[0] == "completed"
     assert text.calls == read
     assert vault.state(link) == "completed"
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []
 
 
 def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_back(bench: Open) -> None:
@@ -65,12 +73,12 @@ def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_ba
     good = crawl.make
     crawl.make = fails(UnreadableFile("a.url: gone, 404"))
     vault.process(link, Wish(reset=True, only=("crawl",)))
-    assert outdated.count(vault.db, vault.rules.recipes()) == 2
+    assert outdated_digests.count(vault.db, vault.rules.recipes()) == 2
 
     crawl.make = good
     vault.process(link, Wish(reset=True, only=("crawl",)))
 
-    assert outdated.count(vault.db, vault.rules.recipes()) == 0
+    assert outdated_digests.count(vault.db, vault.rules.recipes()) == 0
     assert digests.of_file(vault.db, link)["page"].error is None
 
 
@@ -143,7 +151,7 @@ def test_another_remark_beside_the_same_address_keeps_the_captured_page(bench: O
     assert (crawl.calls, vault.content(link, "url-crawl-content")) == (1, "what it said")
     assert "winter" in (vault.content(link, "text") or "")
     assert vault.state(link) == "completed"
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []
 
 
 def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None:
@@ -176,7 +184,7 @@ def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> 
     assert vault.file_of(link).vanished_at is not None
 
     assert vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n") == link
-    assert queue.due(vault.db, iso(vault.clock()), 10)
+    assert digest_queue.due(vault.db, iso(vault.clock()), 10)
     vault.process(link)
 
     assert "winter" in (vault.content(link, "text") or "")
@@ -219,8 +227,8 @@ def test_what_was_kept_for_want_of_an_engine_is_tried_again_when_one_may_be_ther
     vault.process(link, Wish(reset=True, only=("crawl",)))
     crawl.make = good
 
-    assert vault.database.write(lambda db: queue.wake_unavailable(db, "page", "r", "now")) == 1
-    assert vault.database.write(lambda db: queue.wake_unavailable(db, "text", "r", "now")) == 0
+    assert vault.database.write(lambda db: digest_queue.wake_unavailable(db, "page", "r", "now")) == 1
+    assert vault.database.write(lambda db: digest_queue.wake_unavailable(db, "text", "r", "now")) == 0
     vault.process(link)
     row = digests.of_file(vault.db, link)["page"]
     assert (row.status, row.error) == ("completed", None)

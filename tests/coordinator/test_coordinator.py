@@ -9,13 +9,15 @@ from datetime import timedelta
 import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
-from chyme.coordinator import Claim, Handled
-from chyme.coordinator.leases import Leases
-from chyme.coordinator.owner import this_process
+from chyme.core.pipeline.coordinator import Handled
+from chyme.core.pipeline.lease_owner import this_process
+from chyme.core.pipeline.lease_renewal import Leases
+from chyme.core.pipeline.transitions import Claim
+from chyme.core.store import artifacts, consistency_checks, digest_queue, digests, events, file_requests
+from chyme.core.store import leases as locks
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import Artifact, Output, Wish, iso
-from chyme.store import digests, events, locks, queue, requests, sqlar, verify
 
 Open = Callable[..., Bench]
 
@@ -106,7 +108,7 @@ def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, cl
 
     assert [bool(wait) for wait in waits] == [True, True, False, False, False]
     assert vault.digest(note, "words") == ("failed", "crash", 3)
-    assert not queue.due(vault.db, iso(clock()), 10)
+    assert not digest_queue.due(vault.db, iso(clock()), 10)
 
 
 @pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
@@ -130,8 +132,8 @@ def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(ben
     vault.process(note)
     assert vault.digest(note, "words") == ("failed", "unavailable", 0)
 
-    assert vault.database.write(lambda db: queue.wake_unavailable(db, "words", words.recipe, iso(clock()))) == 0
-    assert vault.database.write(lambda db: queue.wake_unavailable(db, "words", "another", iso(clock()))) == 1
+    assert vault.database.write(lambda db: digest_queue.wake_unavailable(db, "words", words.recipe, iso(clock()))) == 0
+    assert vault.database.write(lambda db: digest_queue.wake_unavailable(db, "words", "another", iso(clock()))) == 1
     assert vault.digest(note, "words") == ("todo", None, 0)
 
 
@@ -197,7 +199,7 @@ def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: O
 
     assert vault.digest(note, "page") == ("failed", "network", 1)
     assert vault.content(note, "page") is None
-    assert sqlar.of_digest(vault.db, "note.txt", "page") == {}
+    assert artifacts.of_digest(vault.db, "note.txt", "page") == {}
 
 
 def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open, clock: Clock) -> None:
@@ -217,7 +219,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
     assert inside == [Handled.BUSY]
     assert text.calls == 2
     assert vault.content(note, "text") == "call 2"
-    assert requests.of_file(vault.db, note) == []
+    assert file_requests.of_file(vault.db, note) == []
 
 
 def test_a_worker_that_lost_its_lease_changes_nothing(bench: Open, clock: Clock) -> None:
@@ -300,7 +302,7 @@ def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
 
     assert (text.calls, tags.calls) == (1, 2)
     assert vault.content(second, "text") == "t"
-    assert sqlar.of_digest(vault.db, "sub/two.txt", "text") == {"a.txt": b"art" * 100}
+    assert artifacts.of_digest(vault.db, "sub/two.txt", "text") == {"a.txt": b"art" * 100}
     vault.process(second, Wish(True))
     assert text.calls == 2
 
@@ -329,7 +331,7 @@ def test_an_interrupted_file_goes_to_the_back_whole_and_after_the_second_time_it
     for _ in range(2):
         vault.database.write(lambda db: digests.start(db, note, ["text"], "run", "r", "i", iso(clock()), iso(clock())))
         vault.coordinator.recover()
-        order.append([(due.file_id, due.alone) for due in queue.due(vault.db, iso(clock()), 10)])
+        order.append([(due.file_id, due.alone) for due in digest_queue.due(vault.db, iso(clock()), 10)])
 
     assert order == [[(other, False), (note, False)], [(other, False), (note, True)]]
 
@@ -360,7 +362,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
     other = vault.drop("other.txt", "longer " * 100_000)
 
     assert vault.digest(note, "tags")[0] == "todo"
-    assert [due.file_id for due in queue.due(vault.db, iso(clock()), 10)] == [other, note]
+    assert [due.file_id for due in digest_queue.due(vault.db, iso(clock()), 10)] == [other, note]
 
 
 def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
@@ -407,7 +409,7 @@ def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench:
     asked = vault.drop("asked.txt", "x" * 200_000)
     vault.database.write(lambda db: digests.reset(db, asked, ["text"], digests.PERSON, iso(clock())))
 
-    assert [due.file_id for due in queue.due(vault.db, iso(clock()), 10)] == [asked, small, large]
+    assert [due.file_id for due in digest_queue.due(vault.db, iso(clock()), 10)] == [asked, small, large]
 
 
 def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(bench: Open) -> None:
@@ -419,7 +421,7 @@ def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(b
     assert ("digest", "text", "in-progress") in told
     assert ("digest", "tags", "completed") in told
     assert told[-1] == ("document", None, "completed")
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []
 
 
 def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Open) -> None:

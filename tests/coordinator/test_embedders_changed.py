@@ -10,13 +10,13 @@ from embedding_server import embeds
 from meaning_told import Meaning, meant, serving
 from model_server import ModelServer
 
-from chyme.coordinator import embedding
-from chyme.decide.meaning import SEMANTIC
+from chyme.core.store.search import embedders
 from chyme.digester import Digester
-from chyme.digesters.search_semantic import SearchSemantic
-from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.model import Wish, iso
-from chyme.store import embedders
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.search.embedders import migration
+from chyme.search.embedders.passage_hashes import SEMANTIC
+from chyme.search.search_semantic import SearchSemantic
 
 Open = Callable[..., Bench]
 
@@ -32,11 +32,11 @@ def everything() -> Meaning:
 
 
 def take_up(vault: Bench, model: str) -> None:
-    embedding.take_up(vault.database, model, iso(vault.clock()))
+    migration.take_up(vault.database, model, iso(vault.clock()))
 
 
 def tidy(vault: Bench, model: str) -> None:
-    embedding.tidy(vault.database, model, iso(vault.clock()))
+    migration.tidy(vault.database, model, iso(vault.clock()))
 
 
 def start(bench: Open, digester: Digester) -> Bench:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from coordinating import Bench, Made, Told, fails
 
-from chyme.documents import Documents
+from chyme.application.document_queries import Documents
+from chyme.core.store import artifacts, consistency_checks, documents
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, Output, Wish
-from chyme.store import documents, sqlar, verify
 
 Open = Callable[..., Bench]
 JPEG = b"\xff\xd8\xff picture"
@@ -34,8 +34,8 @@ def test_a_document_has_the_face_and_the_pages_its_digest_found(bench: Open) -> 
     assert face(vault, letter) == ("doc-to-screenshot", 7)
     told = Documents(vault.database, vault.rules.recipes, vault.clock).show("letter.txt")["document"]
     assert told["pages"] == 7
-    assert told["thumbnail"] == sqlar.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
-    assert vault.database.write(verify.problems) == []
+    assert told["thumbnail"] == artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
+    assert vault.database.write(consistency_checks.problems) == []
 
 
 def test_copies_have_it_too(bench: Open) -> None:
@@ -58,7 +58,7 @@ def test_a_reset_takes_it_away_until_it_is_made_again(bench: Open) -> None:
     vault.process(letter, Wish(reset=True))
 
     assert face(vault, letter) == (None, None)
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []
 
 
 def test_changed_content_has_no_face_of_the_old(bench: Open) -> None:
@@ -82,10 +82,10 @@ def test_a_digest_without_thumbnail_is_no_face(bench: Open) -> None:
 def test_a_missing_thumbnail_is_found_out(bench: Open) -> None:
     vault = bench(Told("doc-to-screenshot", drawn()))
     vault.process(vault.drop("letter.txt"))
-    name = sqlar.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
+    name = artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
     vault.database.write(lambda db: db.execute("DELETE FROM sqlar WHERE name = ?", (name,)))
 
-    assert vault.database.write(verify.problems) == ["documents whose thumbnail is missing: letter.txt"]
+    assert vault.database.write(consistency_checks.problems) == ["documents whose thumbnail is missing: letter.txt"]
 
 
 def test_pages_that_are_no_number_are_left_out(bench: Open) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told, fails
 
-from chyme.coordinator.asking import FEW, retry_failures
+from chyme.core.pipeline.failure_groups import FailureGroup, Failures, Maker, NoSuchGroup
+from chyme.core.pipeline.reprocessing.bulk import FEW, retry_failures
+from chyme.core.store import digest_queue, digests
+from chyme.core.store.failed_digests import all_failed
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
-from chyme.failures import FailureGroup, Failures, Maker, NoSuchGroup
 from chyme.model import Output, iso
-from chyme.store import digests, queue
-from chyme.store.failures import all_failed
 
 
 def failures_of(bench: Bench) -> Failures:
@@ -117,7 +117,7 @@ def test_what_is_tried_again_by_itself_says_so(bench: Callable[..., Bench]) -> N
     house = bench(Told("text", fails(ChildCrashed("it died"))))
     ids = fill(house, 2)
     (group,) = failures_of(house).groups()
-    assert (group.again, group.again_at) == (2, queue.next_retry(house.db))
+    assert (group.again, group.again_at) == (2, digest_queue.next_retry(house.db))
     house.clock.forward(3600)
     house.process(ids[0])
     house.clock.forward(3600)

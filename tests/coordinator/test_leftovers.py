@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.coordinator.leftovers import let_go, take_up
+from chyme.core.pipeline.reprocessing.removed_digesters import let_go, take_up
+from chyme.core.store import consistency_checks, digest_queue, digests
+from chyme.core.store.models import fallbacks
 from chyme.errors import NetworkFailed, UnreadableFile
 from chyme.model import Output, Without
-from chyme.store import digests, queue, verify, without_model
 
 Opens = Callable[..., Bench]
 
 
 def problems(bench: Bench) -> list[str]:
-    return bench.database.write(verify.problems)
+    return bench.database.write(consistency_checks.problems)
 
 
 def error(bench: Bench, file_id: int, name: str) -> str | None:
@@ -53,7 +54,7 @@ def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock
     assert after.state(note) == "completed"
     assert after.state(other) == "processing"
     after.process(other)
-    assert queue.unfinished(after.db) == (0, 0, 0)
+    assert digest_queue.unfinished(after.db) == (0, 0, 0)
     assert after.state(other) == "completed"
     assert problems(after) == []
     assert let_go(after.database, after.rules, clock.now) == 0
@@ -98,12 +99,12 @@ def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_
     before = bench(Told("guest", instead), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
-    assert without_model.due_without(before.db, "9999") == ["llm"]
+    assert fallbacks.due_without(before.db, "9999") == ["llm"]
     before.close()
 
     between = bench(Told("words"))
     let_go(between.database, between.rules, clock.now)
-    assert without_model.due_without(between.db, "9999") == []
+    assert fallbacks.due_without(between.db, "9999") == []
     assert between.digest(note, "guest")[0] == "completed"
     assert between.content(note, "guest") == "by rules"
     between.close()

@@ -17,18 +17,19 @@ from model_server import ModelServer
 from model_server import fails as failing
 from waiting import AMPLE
 
-from chyme.coordinator import Claim, Coordinator, Handled
-from chyme.coordinator.prepared import prepare
-from chyme.coordinator.switching import switch_when_complete
-from chyme.coordinator.transitions import LEASE
-from chyme.decide.meaning import SEMANTIC, text_hash
+from chyme.core.pipeline.coordinator import Coordinator, Handled
+from chyme.core.pipeline.output_preparation import prepare
+from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, Supervisor
+from chyme.core.pipeline.transitions import LEASE, Claim
+from chyme.core.store import consistency_checks, documents
+from chyme.core.store.search import embedders, vectors
 from chyme.digester import Source
-from chyme.digesters.search_semantic import SearchSemantic
-from chyme.engines.embedding.passages import PassageEmbedding
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
 from chyme.model import Embedded, File, Lane, Output, Passage, Place, Wish
-from chyme.store import documents, embedders, vectors, verify
-from chyme.supervisor import BUNDLE, QUIET_SECONDS, Supervisor
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.search.embedders.activation import switch_when_complete
+from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
+from chyme.search.search_semantic import SearchSemantic
 
 Open = Callable[..., Bench]
 
@@ -526,4 +527,4 @@ def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went
     assert handled == dict.fromkeys(notes, Handled.DONE)
     assert [meant(vault, note) for note in notes] == [["line 0"], ["line 1"], ["line 2"]]
     assert meaning.groups == [["note0.txt", "note1.txt", "note2.txt"]]
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []

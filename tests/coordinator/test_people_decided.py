@@ -10,12 +10,12 @@ import pytest
 from coordinating import Bench
 from speaking import Listening, recording
 
-from chyme.decide.people import SPEAKERS
+from chyme.core.store import events, people
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Wish
-from chyme.people import People
-from chyme.store import events, people
-from chyme.store.database import Database
+from chyme.speech.people.edits import People
+from chyme.speech.people.names import SPEAKERS
 
 Open = Callable[..., Bench]
 ADA, COLD, BOB, CAROL = ("ada", 30.0), ("ada with a cold", 20.0), ("bob", 25.0), ("carol", 9.5)

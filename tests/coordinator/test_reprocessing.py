@@ -7,13 +7,12 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.coordinator.outdated import outdated, redo
-from chyme.coordinator.reprocessing import Reprocessing, reprocess
+from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
+from chyme.core.pipeline.reprocessing.outdated_digests import outdated, redo
+from chyme.core.store import file_requests, outdated_digests
 from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
 from chyme.model import Output, iso
-from chyme.store import outdated as outdated_digests
-from chyme.store import requests
 
 TITLED = '{"title": "told", "tags": []}'
 UNTITLED = '{"title": null, "tags": []}'
@@ -32,7 +31,7 @@ def test_a_hundred_clicks_make_one_job(bench: Callable[..., Bench]) -> None:
 
     answers = {again(vault, "a/note.txt") for _ in range(100)}
     assert answers == {Reprocessing("classify-doc_home_a/note.txt")}
-    assert len(requests.of_file(vault.db, note)) == 1
+    assert len(file_requests.of_file(vault.db, note)) == 1
     classify.make = lambda _source: [Output("classify-document", TITLED)]
     vault.process(note)
     assert (classify.calls, vault.state(note)) == (2, "completed")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told
 
-from chyme.coordinator.reprocessing import reprocess
+from chyme.core.pipeline.reprocessing.document import reprocess
+from chyme.core.store import consistency_checks, documents
 from chyme.digester import Source
 from chyme.model import Output, Wish, iso
-from chyme.store import documents, verify
 
 TITLED = [Output("classify-document", '{"title": "told", "tags": []}')]
 
@@ -46,8 +46,8 @@ def test_retry_helps_a_document_that_stands_still(bench: Callable[..., Bench]) -
     note = vault.drop("note.txt")
     vault.process(note)
     vault.database.write(lambda db: documents.stand(db, note, "processing", "waiting for tags", False, "now"))
-    told = vault.database.write(verify.problems)
+    told = vault.database.write(consistency_checks.problems)
     assert "documents that wait though nothing is left to make: note.txt" in told
     reprocess(vault.database, vault.rules, "home", "note.txt", iso(vault.clock.now), lambda: None)
     assert vault.state(note) == "completed"
-    assert vault.database.write(verify.problems) == []
+    assert vault.database.write(consistency_checks.problems) == []

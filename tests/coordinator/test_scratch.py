@@ -9,14 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-from chyme.coordinator.owner import this_process
-from chyme.coordinator.scratch import NAMELESS_SECONDS, Scratch
+from chyme.core.pipeline.lease_owner import this_process
+from chyme.core.pipeline.scratch_folders import NAMELESS_SECONDS, Scratch
 
 HOLDER = """
 import sys
 from pathlib import Path
-from chyme.coordinator.owner import this_process
-from chyme.coordinator.scratch import Scratch
+from chyme.core.pipeline.lease_owner import this_process
+from chyme.core.pipeline.scratch_folders import Scratch
 
 scratch = Scratch(Path(sys.argv[1]), this_process())
 with scratch.lent("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.coordinator.asking import retry_failures
-from chyme.decide.providers import Allowance
+from chyme.core.pipeline.reprocessing.bulk import retry_failures
+from chyme.core.store import digest_queue, digests
+from chyme.core.store.failed_digests import all_failed
+from chyme.core.store.models import providers
 from chyme.digester import Source
 from chyme.errors import NetworkFailed, RateLimited, UnreadableFile
 from chyme.model import CallEnd, Output, Question, Reply, Ticket, Wish, iso
-from chyme.store import ai_providers, digests, queue
-from chyme.store.failures import all_failed
+from chyme.models.providers.availability import Allowance
 
 Open = Callable[..., Bench]
 NAMES = ("page", "copy", "facts")
@@ -31,7 +32,7 @@ def states(vault: Bench, file_id: int) -> set[tuple[str, int, str | None]]:
 
 def process_until_nothing_is_due(vault: Bench, clock: Clock, file_id: int) -> None:
     vault.process(file_id)
-    while (retry := queue.next_retry(vault.db)) is not None:
+    while (retry := digest_queue.next_retry(vault.db)) is not None:
         clock.now = datetime.fromisoformat(retry)
         vault.process(file_id)
 
@@ -146,7 +147,7 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
         assert [vault.content(note, name) for name in NAMES] == list(NAMES)
         down = False
         for _ in range(len(NAMES)):  # one at a time, while it is not known whether the provider is back
-            until = ai_providers.of(vault.db, "llm").until
+            until = providers.of(vault.db, "llm").until
             if until is not None:
                 clock.now = max(clock.now, datetime.fromisoformat(until))
             clock.forward(600)

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from coordinating import Bench, Told
 
-from chyme.decide.alike import unit
-from chyme.decide.tag_names import TAG_EMBEDDINGS, TAGS, normalised
-from chyme.decide.tagged import Tagged, as_json
+from chyme.core.store import consistency_checks, document_descriptions, documents, edits, events, tags
 from chyme.digester import Source
-from chyme.digesters.search_keyword import SearchKeyword
 from chyme.errors import UsageError
 from chyme.model import Output, TagVector, Wish
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import documents, edits, events, projection, tags, verify
-from chyme.tags import Tags
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.speech.people.voice_matching import unit
+from chyme.understanding.tags.digest import Tagged, as_json
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalised
+from chyme.understanding.tags.vault_tags import Tags
 
 NOW = "2026-03-04T12:00:00.000000Z"
 Open = Callable[..., Bench]
@@ -69,7 +69,7 @@ class Tagging:
             for name in (*value.get("set", ()), *value.get("added", ())):
                 tags.ensure(db, name, NOW)
             edits.put(db, file_id, "tags", value, NOW)
-            projection.describe(db, file_id, NOW)
+            document_descriptions.describe(db, file_id, NOW)
 
         self.bench.database.write(write)
 
@@ -88,7 +88,7 @@ class Tagging:
         return sorted(hit.path for hit in self.index.search(tag).hits if "name" in hit.why)
 
     def problems(self) -> list[str]:
-        return self.bench.database.write(verify.problems)
+        return self.bench.database.write(consistency_checks.problems)
 
     def state(self) -> object:
         """Everything a decision may change."""

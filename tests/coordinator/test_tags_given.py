@@ -14,16 +14,18 @@ from typing import Any
 import pytest
 from coordinating import Clock
 
-from chyme.coordinator import Intake, Rules, tagging
-from chyme.decide.alike import unit
-from chyme.decide.tag_names import TAG_EMBEDDINGS, TAGS
-from chyme.decide.tag_reuse import SAME_MEANING
-from chyme.decide.tagged import Tagged, as_json
-from chyme.engines.embedding.settings import EmbeddingSettings
-from chyme.engines.embedding.tag_vectors import embed_tags
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import edits, files, tags
+from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
-from chyme.store import edits, files, tags
-from chyme.store.database import Database
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.speech.people.voice_matching import unit
+from chyme.understanding.tags import assignment
+from chyme.understanding.tags.digest import Tagged, as_json
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
+from chyme.understanding.tags.similarity import SAME_MEANING
+from chyme.understanding.tags.vectors import embed_tags
+from chyme.vault.file_registry import Intake
 
 NOW = "2026-03-04T12:00:00.000000Z"
 Vector = tuple[float, ...]
@@ -53,7 +55,7 @@ class Shelf:
         vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
         output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)), tag_vectors=vectors)
         file = self.file(path)
-        content = self.database.write(lambda db: tagging.content_of(db, file, output, NOW))
+        content = self.database.write(lambda db: assignment.content_of(db, file, output, NOW))
         return json.loads(content or "null")
 
     def tags(self, path: str) -> list[str]:
@@ -137,7 +139,7 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
     learnt = Output(
         TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", somewhere(1)), TagVector("gone", "m", (1.0,)))
     )
-    shelf.database.write(lambda db: tagging.vectors_of(db, learnt))
+    shelf.database.write(lambda db: assignment.vectors_of(db, learnt))
     assert shelf.known() == ["car"]
     assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(somewhere(1), 0.95)})["tags"] == ["car"]
 
@@ -150,8 +152,8 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
 def test_other_outputs_pass_untouched(shelf: Shelf) -> None:
     output = Output("doc-to-markdown", "text", tag_vectors=(TagVector("x", "m", (1.0,)),))
     file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: tagging.content_of(db, file, output, NOW)) == "text"
-    shelf.database.write(lambda db: tagging.vectors_of(db, output))
+    assert shelf.database.write(lambda db: assignment.content_of(db, file, output, NOW)) == "text"
+    shelf.database.write(lambda db: assignment.vectors_of(db, output))
     assert shelf.known() == []
 
 
@@ -190,7 +192,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
     shelf.propose("a.txt", "garden")
     assert shelf.known() == ["flat", "garden", "house"]
 
-    shelf.database.write(lambda db: tagging.forgotten(db, shelf.file("b.txt").id))
+    shelf.database.write(lambda db: assignment.forgotten(db, shelf.file("b.txt").id))
     assert shelf.known() == ["garden", "house"]
     assert tags.rules(shelf.db) == {"rent": "lease"}
 
@@ -199,7 +201,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
 def test_a_file_about_nothing_loses_its_tags(shelf: Shelf, content: str | None) -> None:
     shelf.propose("a.txt", "rent")
     file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: tagging.content_of(db, file, Output(TAGS, content), NOW)) == content
+    assert shelf.database.write(lambda db: assignment.content_of(db, file, Output(TAGS, content), NOW)) == content
     assert (shelf.tags("a.txt"), shelf.known()) == ([], [])
 
 

@@ -11,11 +11,11 @@ import pytest
 from coordinating import Bench, Clock, fails
 from speaking import Listening, listen, recording
 
-from chyme.decide.people import SPEAKERS
+from chyme.core.store import consistency_checks, digests, people, voices
+from chyme.core.store.sqlite.database import connect
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
 from chyme.model import Output, Wish
-from chyme.store import digests, people, verify, voices
-from chyme.store.database import connect
+from chyme.speech.people.names import SPEAKERS
 
 Open = Callable[..., Bench]
 ADA, COLD, SISTER, SOMEBODY, BOB, CAROL = (
@@ -279,7 +279,7 @@ def test_what_does_not_fit_together_is_found_out(vault: Listening, damage: str, 
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute(damage)
 
-    assert found in verify.problems(db)
+    assert found in consistency_checks.problems(db)
     db.close()
 
 

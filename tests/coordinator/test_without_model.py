@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told
 
-from chyme.coordinator import Claim
-from chyme.decide.providers import Allowance
+from chyme.core.pipeline.transitions import Claim
+from chyme.core.store import consistency_checks, digest_queue, digests, documents, outdated_digests
+from chyme.core.store.models import calls as ai_calls
+from chyme.core.store.models import fallbacks, providers
 from chyme.digester import Source
 from chyme.errors import (
     ContentBlocked,
@@ -23,7 +25,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.model import CallEnd, Lane, Output, Question, Reply, Status, Ticket, iso
-from chyme.store import ai_calls, ai_providers, digests, documents, outdated, queue, verify, without_model
+from chyme.models.providers.availability import Allowance
 
 CLASSIFY = "classify-document"
 LOCAL = '{"title": "by rules", "tags": []}'
@@ -90,7 +92,7 @@ def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[Laid]:
 def again(bench: Bench, *file_ids: int) -> int:
     """What the supervisor does: wake what may be asked now, then carry the files that are due."""
     woken = bench.coordinator.wake()
-    assert not any("not settled" in problem for problem in bench.database.write(verify.problems))
+    assert not any("not settled" in problem for problem in bench.database.write(consistency_checks.problems))
     for file_id in file_ids:
         bench.process(file_id)
     return woken
@@ -212,7 +214,7 @@ def test_what_hangs_for_several_files_in_a_row_is_the_providers_fault(lay: Laid,
     for note in notes:
         bench.process(note)
     assert model.made == 3
-    assert ai_providers.of(bench.db, "llm").open
+    assert providers.of(bench.db, "llm").open
 
     model.returns()
     for _ in range(30):
@@ -301,7 +303,7 @@ def test_a_private_file_is_never_sent(lay: Laid, model: Model) -> None:
     assert model.made == 0
     assert bench.content(note, CLASSIFY) == LOCAL
     assert bench.state(note) == "completed"
-    assert outdated.count(bench.db, bench.rules.recipes()) == 0
+    assert outdated_digests.count(bench.db, bench.rules.recipes()) == 0
     told = digests.of_file(bench.db, note)[CLASSIFY]
     assert told.error is not None and ".chymeprivate" in told.error
     calls = bench.ledger.calls_for(bench.file("secret/diary.txt"), CLASSIFY, "run")
@@ -446,7 +448,7 @@ def test_what_a_model_made_is_not_replaced_by_less(lay: Laid, model: Model, cloc
     bench.process(note)
     assert bench.content(note, CLASSIFY) == ASKED
     model.fails(lambda: NetworkFailed("it is down"))
-    bench.database.write(lambda db: outdated.redo(db, note, [CLASSIFY], iso(clock.now)))
+    bench.database.write(lambda db: outdated_digests.redo(db, note, [CLASSIFY], iso(clock.now)))
     bench.process(note)
 
     assert bench.content(note, CLASSIFY) == ASKED
@@ -524,7 +526,7 @@ def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, m
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(3)]
     for note in notes:
         bench.process(note)
-    bench.database.write(lambda db: without_model.let_go_on(db, "llm", iso(clock.now)))
+    bench.database.write(lambda db: fallbacks.let_go_on(db, "llm", iso(clock.now)))
     assert bench.ledger.soon() == (0, None)  # the budget is spent, whatever is due
     clock.forward(24 * 3600)
     assert bench.ledger.soon()[0] == 2
@@ -538,12 +540,12 @@ def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Cl
     vault = Bench(tmp_path, clock, Told("asks", lane=Lane.MODEL), Told("plain"))
     try:
         note = vault.drop("note.txt")
-        vault.database.write(lambda db: queue.change_lane(db, "asks", Lane.ORDINARY))
-        assert [due.file_id for due in queue.due(vault.db, iso(clock.now), 5)] == [note]
+        vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))
+        assert [due.file_id for due in digest_queue.due(vault.db, iso(clock.now), 5)] == [note]
         claims = vault.coordinator.claim([(note, None)], frozenset({Lane.ORDINARY}))
         vault.coordinator.carry([one for one in claims if isinstance(one, Claim)])
-        assert queue.due(vault.db, iso(clock.now), 5) == []
-        assert [due.file_id for due in queue.due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
+        assert digest_queue.due(vault.db, iso(clock.now), 5) == []
+        assert [due.file_id for due in digest_queue.due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
     finally:
         vault.close()
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from coordinating import Bench, Told
 
+from chyme.core.store import digests, outdated_digests
+from chyme.core.store.search import embedders, vectors
 from chyme.digester import Digester, Source
-from chyme.digesters.search_keyword import SearchKeyword
-from chyme.digesters.search_semantic import SearchSemantic
 from chyme.errors import ChildCrashed
 from chyme.model import File, Kind, Lane, Output, Wish
-from chyme.store import digests, embedders, outdated, vectors
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.search_semantic import SearchSemantic
 
 Open = Callable[..., Bench]
 SUMMARY = "url-crawl-summary"
@@ -251,7 +252,7 @@ def test_vectors_of_an_older_recipe_are_made_again_also_after_an_attempt_that_fa
     vault.process(note)
     whole, embed = len(model.asked), model.embed
     vault.database.write(lambda db: db.execute("UPDATE digests SET recipe = 'older'"))
-    vault.database.write(lambda db: outdated.redo(db, note, ["search-semantic"], "2026-03-04T12:00:00"))
+    vault.database.write(lambda db: outdated_digests.redo(db, note, ["search-semantic"], "2026-03-04T12:00:00"))
 
     def crash(texts: Sequence[str]) -> bytes:
         model.embed = embed  # type: ignore[method-assign]

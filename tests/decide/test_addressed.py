@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.addressed import client_of, local_path, loopback, meant_for_us, networks, own_page, vouched_for
+from chyme.doors.http.request_origin import (
+    client_of,
+    local_path,
+    loopback,
+    meant_for_us,
+    networks,
+    own_page,
+    vouched_for,
+)
 
 NAMES = frozenset({"chyme.example"})
 

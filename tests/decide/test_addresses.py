@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.addresses import LONGEST, address_of
-from chyme.engines.links import link_in, shortcut
 from chyme.errors import UsageError
+from chyme.files.link_files import link_in, shortcut
+from chyme.vault.intake.url_normalisation import LONGEST, address_of
 
 
 @pytest.mark.parametrize(

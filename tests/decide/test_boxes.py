@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.boxes import around, mended, overlap, region
+from chyme.core.bounding_boxes import around, mended, overlap, region
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.browsers import browser_named
+from chyme.accounts.user_agents import browser_named
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

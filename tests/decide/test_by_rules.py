@@ -8,9 +8,9 @@ from datetime import date
 import pytest
 from growth import grows_linearly
 
-from chyme.decide.by_rules import classified, dates_of, plain_text
-from chyme.decide.classification import MOST_TAGS, Candidate, Classification, as_json, from_json
 from chyme.model import Kind
+from chyme.understanding.classification.document_rules import classified, dates_of, plain_text
+from chyme.understanding.classification.result import MOST_TAGS, Candidate, Classification, as_json, from_json
 
 TODAY = date(2026, 11, 16)
 LETTER = """Ada Miller, Harbour Street 5

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from chyme.decide.caption import (
+from chyme.model import Upstream
+from chyme.pictures.captions import (
     PAGE_WORDS,
     as_json,
     count_of,
@@ -17,8 +18,7 @@ from chyme.decide.caption import (
     sort_of_picture,
     words_in,
 )
-from chyme.decide.readable import readable
-from chyme.model import Upstream
+from chyme.text.digest_text import readable
 
 
 def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:

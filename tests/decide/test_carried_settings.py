@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chyme.decide.carried_settings import carried
+from chyme.application.backup.portable_settings import carried
 
 
 @pytest.mark.parametrize("text", ["", "port = 7\n", "# mine\nport = 7  # lucky\r\nllm_key = '''a\nb'''\n"])

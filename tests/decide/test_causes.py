@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.causes import WAYS_OUT, cause_of, group_id
+from chyme.core.pipeline.failure_causes import WAYS_OUT, cause_of, group_id
 from chyme.errors import Category
 
 

@@ -9,8 +9,8 @@ from growth import grows_linearly
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.chunk import cut, estimate, markdown_headings
 from chyme.model import Place
+from chyme.text.passages import cut, estimate, markdown_headings
 
 SENTENCE = "The quick brown fox jumps over the lazy dog today. "  # ten words
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.batches import batches, key_of
-from chyme.decide.correction import misnumbered, no_correction, written
+from chyme.speech.transcripts.batches import batches, key_of
+from chyme.speech.transcripts.correction_checks import misnumbered, no_correction, written
 
 
 @pytest.mark.parametrize(

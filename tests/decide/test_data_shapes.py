@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.decide.data_shapes import described, is_tabbed, marked
+from chyme.understanding.classification.data_descriptions import described, is_tabbed, marked
 
 
 def test_a_table_tells_its_columns_and_its_size() -> None:

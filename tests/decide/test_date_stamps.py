@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.dates import ENOUGH, from_name, from_stamp
+from chyme.understanding.dates.document_date import ENOUGH, from_name, from_stamp
 
 TODAY = date(2026, 11, 16)
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.classification import Candidate
-from chyme.decide.dates import ENOUGH, chosen, dates_in, from_name, from_stamp, ranked
+from chyme.understanding.classification.result import Candidate
+from chyme.understanding.dates.document_date import ENOUGH, chosen, dates_in, from_name, from_stamp, ranked
 
 TODAY = date(2026, 11, 16)
 

@@ -10,8 +10,8 @@ from growth import grows_linearly
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chyme.decide.date_words import _NAMES, _SHORT, month_of
-from chyme.decide.dates import dates_in
+from chyme.understanding.dates.document_date import dates_in
+from chyme.understanding.dates.words import _NAMES, _SHORT, month_of
 
 TODAY = date(2026, 11, 16)
 APRIL = "2026-04-03"

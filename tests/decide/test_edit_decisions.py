@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.edits import (
+from chyme.errors import UsageError
+from chyme.understanding.edit_rules import (
     Described,
     TagEdit,
     applied,
@@ -14,7 +15,6 @@ from chyme.decide.edits import (
     title_given,
     with_tags,
 )
-from chyme.errors import UsageError
 
 FOUND = Described("A title", "A summary.", "2026-04-03", "en", ("dog", "house"))
 

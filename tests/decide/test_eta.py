@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from chyme.decide.eta import Heap, UnderWay, left_of, seconds_left, steady
-from chyme.decide.pace import Pace
+from chyme.core.pipeline.progress.eta import Heap, UnderWay, left_of, seconds_left, steady
+from chyme.core.pipeline.progress.throughput import Pace
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import pytest
 from growth import cpu_seconds
 from spoken import sample, transcript_of
 
-from chyme.decide.cues import asks_for_action, is_question
-from chyme.decide.extract import extracted, is_short
-from chyme.decide.function_words import language_of
-from chyme.decide.key_phrases import key_phrases
-from chyme.decide.sentences import sentences_of, terms_of, word_count
-from chyme.decide.text_rank import ranks
 from chyme.model import Segment, Transcript
+from chyme.speech.transcripts.extractive_summary import extracted, is_short
+from chyme.text.action_phrases import asks_for_action, is_question
+from chyme.text.function_words import language_of
+from chyme.text.key_phrases import key_phrases
+from chyme.text.sentences import sentences_of, terms_of, word_count
+from chyme.text.text_rank import ranks
 
 
 def test_a_meeting_is_told_by_what_it_was_about() -> None:

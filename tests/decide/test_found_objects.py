@@ -6,9 +6,20 @@ import json
 
 import pytest
 
-from chyme.decide.objects import MOST, Thing, as_json, cleaned, detected, kept, placed, told, whereabouts, with_article
-from chyme.decide.readable import readable
 from chyme.model import Box, Upstream
+from chyme.pictures.objects import (
+    MOST,
+    Thing,
+    as_json,
+    cleaned,
+    detected,
+    kept,
+    placed,
+    told,
+    whereabouts,
+    with_article,
+)
+from chyme.text.digest_text import readable
 
 LEFT: Box = (0.1, 0.1, 0.4, 0.4)
 

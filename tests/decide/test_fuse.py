@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from chyme.decide.fuse import DEPTH, Near, agreed, fuse, leaning, near_files, share_of
-from chyme.decide.rank import Match, Ranked
+from chyme.search.ranking.fusion import DEPTH, Near, agreed, fuse, leaning, near_files, share_of
+from chyme.search.ranking.matches import Match, Ranked
 
 FLOOR = 0.25
 

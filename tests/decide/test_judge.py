@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from chyme.decide.judge import (
+from chyme.core.pipeline.digest_state import (
     NOT_APPLICABLE,
     NOT_PRODUCED,
     Failed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.junk_titles import is_file_name, is_junk, same_words, unprefixed
+from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, unprefixed
 
 
 @pytest.mark.parametrize(

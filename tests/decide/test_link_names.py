@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chyme.decide.link_names import BYTES, file_name, link_name, safe_name
+from chyme.vault.intake.link_names import BYTES, file_name, link_name, safe_name
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import grows_linearly
 
-from chyme.decide.machine_names import is_machine_made, without_extension
+from chyme.files.machine_names import is_machine_made, without_extension
 
 MACHINE = """
 550e8400-e29b-41d4-a716-446655440000.pdf

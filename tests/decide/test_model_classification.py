@@ -8,10 +8,25 @@ from datetime import date
 import pytest
 from growth import NOISE_SECONDS, cpu_seconds, grows_linearly
 
-from chyme.decide.classification import SUMMARY_LENGTH, TITLE_LENGTH, Candidate, Classification, as_json, from_json
-from chyme.decide.language_codes import code_of
-from chyme.decide.model_classification import Asked, Check, Told, merged, quoted, stands, title_fault
-from chyme.decide.model_text import plain_line
+from chyme.text.language_codes import code_of
+from chyme.text.model_output import plain_line
+from chyme.understanding.classification.model_answer_checks import (
+    Asked,
+    Check,
+    Told,
+    merged,
+    quoted,
+    stands,
+    title_fault,
+)
+from chyme.understanding.classification.result import (
+    SUMMARY_LENGTH,
+    TITLE_LENGTH,
+    Candidate,
+    Classification,
+    as_json,
+    from_json,
+)
 
 TEXT = (
     "Lease of the boat house\nWhitby, 3 April 2026\nThe harbour office of Whitby lets the boat house at the old pier to"

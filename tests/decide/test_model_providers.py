@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chyme.decide.providers import (
+from chyme.errors import Category
+from chyme.model import iso
+from chyme.models.providers.availability import (
     Allowance,
     Provider,
     Rests,
@@ -21,8 +23,6 @@ from chyme.decide.providers import (
     resting,
     spent_up,
 )
-from chyme.errors import Category
-from chyme.model import iso
 
 NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 

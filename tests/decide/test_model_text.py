@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from chyme.decide.model_text import plain_line, plain_text, visible
-from chyme.decide.objects import told
+from chyme.pictures.objects import told
+from chyme.text.model_output import plain_line, plain_text, visible
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.decide.moves import displaced, origin
+from chyme.core.files.moves import displaced, origin
 from chyme.model import File, Kind, Seen, Stamp
 
 HERE = Stamp("1", "10", 5, 100)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chyme.decide.material import material
-from chyme.decide.one_sentence import one_sentence
+from chyme.understanding.classification.source_text import material
+from chyme.understanding.classification.summary_sentence import one_sentence
 
 PDF = "application/pdf"
 BREAD = """# Baking bread at home

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from chyme.decide.page_summary import LEAST, MOST, in_markdown, picked, spoken_in, text_of, unfit
-from chyme.decide.prose import blocks_of
-from chyme.decide.summary import LENGTH, without_mark
+from chyme.speech.transcripts.summary import LENGTH, without_mark
+from chyme.text.markdown_blocks import blocks_of
+from chyme.text.page_summary import LEAST, MOST, in_markdown, picked, spoken_in, text_of, unfit
 
 ARTICLE = """\
 # The pier

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chyme.decide.page_text import PageText, page_text
-from chyme.decide.reading_order import Quad
+from chyme.imaging.ocr.page_text import PageText, page_text
+from chyme.imaging.ocr.reading_order import Quad
 from chyme.model import Box
 
 

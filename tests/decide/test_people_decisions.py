@@ -8,18 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.alike import Group, Heard, Joined, centre, join, packed, unit, unpacked
-from chyme.decide.people import (
-    Person,
-    called,
-    cleaned_name,
-    nobody_called,
-    numbered,
-    shown,
-    skipped_in,
-)
 from chyme.errors import UsageError
 from chyme.model import Voice
+from chyme.speech.people.names import Person, called, cleaned_name, nobody_called, numbered, shown, skipped_in
+from chyme.speech.people.voice_matching import Group, Heard, Joined, centre, join, packed, unit, unpacked
 
 PEOPLE = [Person(1, "Ada Lovelace"), Person(2, "José"), Person(3, "山田太郎"), Person(4, None), Person(5, "Ada")]
 

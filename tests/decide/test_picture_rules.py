@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from chyme.decide.classification import Candidate, Classification
-from chyme.decide.picture_rules import classified_picture
+from chyme.understanding.classification.picture_rules import classified_picture
+from chyme.understanding.classification.result import Candidate, Classification
 
 TAKEN = Candidate("2024-05-03", "2024-05-03T10:00:00", "exif", 0.95)
 DOG = json.dumps(

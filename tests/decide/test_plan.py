@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.decide.plan import (
+from chyme.core.pipeline.plan import (
     downstream_of,
     input_hash,
     misordered,

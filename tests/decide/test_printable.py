@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.printable import printable
+from chyme.text.control_characters import printable
 
 
 @pytest.mark.parametrize(

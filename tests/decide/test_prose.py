@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import grows_linearly
 
-from chyme.decide.prose import Block, Sort, blocks_of
+from chyme.text.markdown_blocks import Block, Sort, blocks_of
 
 PAGE = """\
 # The *old* pier

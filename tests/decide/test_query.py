@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.query import Filter, Query, Term, date_range, expression, parse
+from chyme.search.query.parser import Filter, Query, Term, date_range, expression, parse
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from chyme.decide.chunk import cut
-from chyme.decide.readable import Readable, readable
 from chyme.model import Place, Upstream
+from chyme.text.digest_text import Readable, readable
+from chyme.text.passages import cut
 
 
 def read(name: str, told: object) -> Readable:

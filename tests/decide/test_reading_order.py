@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from chyme.decide.reading_order import Quad, arranged, direction, gap
+from chyme.imaging.ocr.reading_order import Quad, arranged, direction, gap
 
 ASPECT = 0.7  # of an upright sheet
 

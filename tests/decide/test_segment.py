@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.segment import as_asked, segment
+from chyme.text.unspaced_scripts import as_asked, segment
 
 
 @pytest.mark.parametrize(

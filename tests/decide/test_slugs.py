@@ -7,8 +7,8 @@ import unicodedata
 import pytest
 from growth import grows_linearly
 
-from chyme.decide.machine_names import is_machine_made
-from chyme.decide.slugs import BYTES, LENGTH, numbered, slug_of
+from chyme.files.machine_names import is_machine_made
+from chyme.understanding.slug_format import BYTES, LENGTH, numbered, slug_of
 
 
 @pytest.mark.parametrize(

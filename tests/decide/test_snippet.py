@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.query import Term, parse
-from chyme.decide.snippet import Snippet, cut_snippet, find, to_plain
+from chyme.search.query.parser import Term, parse
+from chyme.search.snippets import Snippet, cut_snippet, find, to_plain
 
 
 def marked(text: str, question: str, *, typing: bool = False) -> list[str]:

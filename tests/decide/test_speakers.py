@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chyme.decide.speakers import labelled
 from chyme.model import Segment, Turn, Word
+from chyme.speech.voices.speaker_labels import labelled
 
 ONE, TWO = "speaker-1", "speaker-2"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.decide.spelling import correctable, deletions, distance, lookups, nearest, surely_meant, words_of
+from chyme.search.query.spelling import correctable, deletions, distance, lookups, nearest, surely_meant, words_of
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,20 @@ import json
 import pytest
 from spoken import sample, transcript_of
 
-from chyme.decide.chunk import markdown_headings
-from chyme.decide.excerpt import excerpt
-from chyme.decide.faithful import unfaithful
-from chyme.decide.summary import Point, Summary, as_markdown, clock, cut, escaped, headings, seconds_of, without_mark
+from chyme.speech.transcripts.excerpt import excerpt
+from chyme.speech.transcripts.summary import (
+    Point,
+    Summary,
+    as_markdown,
+    clock,
+    cut,
+    escaped,
+    headings,
+    seconds_of,
+    without_mark,
+)
+from chyme.speech.transcripts.summary_checks import unfaithful
+from chyme.text.passages import markdown_headings
 
 WHOLE = Summary(
     "The pier costs more.",

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from chyme.decide.spoken_words import Timed, timed_words
 from chyme.model import Segment, Word
+from chyme.speech.transcripts.word_timestamps import Timed, timed_words
 
 
 def heard(*words: str) -> tuple[Word, ...]:

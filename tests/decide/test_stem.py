@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chyme.decide.stem import fold, stem
+from chyme.text.stemmer import fold, stem
 
 WORDS = """
 caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned

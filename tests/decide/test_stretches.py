@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.decide.stretches import stretches
+from chyme.text.excerpts import stretches
 
 LINES = [f"line {number:03}" for number in range(100)]
 

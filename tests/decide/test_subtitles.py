@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from chyme.decide.subtitles import LINE, LONGEST, srt, vtt
 from chyme.model import Segment, Word
+from chyme.speech.transcripts.subtitles import LINE, LONGEST, srt, vtt
 
 SENTENCE = (
     "As he lay in the open grave he thought, for the first time in a great many years, of the old harbour at home; "

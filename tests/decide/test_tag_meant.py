@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.tag_meant import meant, renamed, spelt
+from chyme.understanding.tags.lookup import meant, renamed, spelt
 
 RULES = {"invoice": "bill", "bill": "rechnung", "page": None, "sheet": "page", "ads": "ad"}
 KNOWN = ["ad", "car", "cars", "lease", "page", "rechnung"]

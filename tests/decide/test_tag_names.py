@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.tag_names import LONGEST, comparable, distinct, given, normalised, unknown
 from chyme.errors import UsageError
+from chyme.understanding.tags.names import LONGEST, comparable, distinct, given, normalised, unknown
 
 WRITTEN = {
     "Invoice": "invoice",

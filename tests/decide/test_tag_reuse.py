@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from chyme.decide.alike import unit
-from chyme.decide.tag_likeness import may_be_one
-from chyme.decide.tag_reuse import (
+from chyme.speech.people.voice_matching import unit
+from chyme.understanding.tags.lexical_differences import may_be_one
+from chyme.understanding.tags.similarity import (
     CLOSE,
     SAME_MEANING,
     Known,

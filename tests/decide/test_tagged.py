@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chyme.decide.tagged import Tagged, as_json, from_json, in_line, ruled
-from chyme.decide.taken_back import Before, taken_back
+from chyme.understanding.tags.digest import Tagged, as_json, from_json, in_line, ruled
+from chyme.understanding.tags.undo import Before, taken_back
 
 TOLD = Tagged(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from spoken import sample, transcript_of
 
-from chyme.decide.tidy_speech import bare, tidied
+from chyme.speech.transcripts.cleanup_rules import bare, tidied
 
 
 def tidy(language: str | None, *lines: str | tuple[str, str]) -> list[str]:

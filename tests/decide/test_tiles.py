@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.tiles import MOST_TILES, OVERLAP, TILE, longest_side, tiles, worth_a_closer_look
+from chyme.imaging.ocr.tiles import MOST_TILES, OVERLAP, TILE, longest_side, tiles, worth_a_closer_look
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1600, 1600), (1601, 900), (1080, 12_000), (8000, 6000), (300, 40_000)])

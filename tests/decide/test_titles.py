@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from chyme.decide.material import material
-from chyme.decide.titles import ENOUGH, titles
+from chyme.understanding.classification.source_text import material
+from chyme.understanding.titles.candidates import ENOUGH, titles
 
 PDF, MAIL, HTML = "application/pdf", "message/rfc822", "text/html"
 PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and costs nine hundred a month.\n\n" * 5

@@ -7,8 +7,8 @@ import json
 import pytest
 from growth import grows_linearly
 
-from chyme.decide.classification import Candidate, Classification
-from chyme.decide.to_ask import GAP, ToAsk, read_back, to_ask, to_json
+from chyme.understanding.classification.model_input import GAP, ToAsk, read_back, to_ask, to_json
+from chyme.understanding.classification.result import Candidate, Classification
 
 RULES = Classification(
     "The pier",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.document_sorts import sort_tags
-from chyme.decide.prose import blocks_of
-from chyme.decide.topics import topics
+from chyme.text.markdown_blocks import blocks_of
+from chyme.understanding.classification.document_types import sort_tags
+from chyme.understanding.tags.topics import topics
 
 ALPS = """# Hiking in the Alps
 

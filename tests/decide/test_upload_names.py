@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.upload_names import kept_folder, kept_name, note_name, sent_name, sent_path
 from chyme.errors import UsageError
+from chyme.vault.intake.upload_names import kept_folder, kept_name, note_name, sent_name, sent_path
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from chyme.decide.utterances import LETTERS, LONGEST, Said, utterances
 from chyme.model import Segment, Word
+from chyme.speech.transcripts.utterances import LETTERS, LONGEST, Said, utterances
 
 
 def said(text: str, pace: float = 0.3, start: float = 0.0) -> list[Said]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from chyme.decide.walls import Facts, Finding, Wall, needs_script, tell_apart
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.crawl.reading import read_page
-from chyme.engines.crawl.signs import signs_of, telling_headers
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.html.reader import read_page
+from chyme.webpages.walls.detection import Facts, Finding, Wall, needs_script, tell_apart
+from chyme.webpages.walls.page_signals import signs_of, telling_headers
 
 ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
 PROSE = "".join(

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from free_calls import FreeCalls
 
 from chyme.digester import Calls, Outside
-from chyme.engines.kinds import HEAD_BYTES, identify
+from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.model import File, Stamp, Upstream
 
 

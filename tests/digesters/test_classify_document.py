@@ -15,10 +15,6 @@ from disk_source import DiskSource
 from free_calls import FreeCalls
 from model_server import Answer, ModelServer, blocks, fails, hangs, says
 
-from chyme.decide.classification import from_json
-from chyme.digesters.classify_document import PREPARED, ClassifyDocument
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     BudgetSpent,
     ContentBlocked,
@@ -31,6 +27,10 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.understanding.classification.result import from_json
+from chyme.understanding.classify_document import PREPARED, ClassifyDocument
 
 TESTS = Path(__file__).parents[1]
 SEEN = "2026-11-16T09:00:00.000Z"

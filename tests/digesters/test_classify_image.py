@@ -12,12 +12,12 @@ from disk_source import DiskSource
 from free_calls import FreeCalls
 from model_server import ModelServer, fails, says
 
-from chyme.decide.classification import from_json
-from chyme.digesters.classify_image import ClassifyImage
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.settings import VisionSettings
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
 from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.models.providers.endpoints import VisionSettings
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.understanding.classification.result import from_json
+from chyme.understanding.classify_image import ClassifyImage
 
 SEEN = "2026-11-16T09:00:00.000Z"
 FILE = File(1, "a/IMG_1234.jpg", "IMG_1234.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)

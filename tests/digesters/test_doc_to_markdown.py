@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from disk_source import source_of
 
-from chyme.decide.chunk import cut
-from chyme.digesters.doc_to_markdown import DocToMarkdown
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.ocr.lines import OcrSettings
-from chyme.engines.ocr.scans import Scan, keep
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.conversion.scan_results import Scan, keep
+from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import DigestError, LimitReached
+from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.model import Kind, Place
+from chyme.text.passages import cut
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
@@ -100,7 +100,7 @@ def test_limits_come_by_the_constructor_and_count_in_the_recipe(tmp_path: Path) 
 def test_the_parent_process_loads_no_reader() -> None:
     readers = "('liteparse', 'pypdfium2', 'anydoc', 'xberg', 'trafilatura', 'html_to_markdown', 'lxml', 'rapidocr')"
     code = (
-        "import sys; from chyme.digesters.doc_to_markdown import DocToMarkdown; import chyme.engines.kinds;"
+        "import sys; from chyme.documents.doc_to_markdown import DocToMarkdown; import chyme.files.kind_detection;"
         f"DocToMarkdown().recipe; print([name for name in {readers} if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

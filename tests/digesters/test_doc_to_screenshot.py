@@ -18,13 +18,13 @@ import pytest
 from disk_source import file_of, source_of
 from PIL import Image
 
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester
-from chyme.digesters.doc_to_screenshot import DocToScreenshot
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.pages.limits import PageLimits
-from chyme.engines.pages.office_program import office_program
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.doc_to_screenshot import DocToScreenshot
+from chyme.documents.libreoffice.installation import office_program
+from chyme.documents.pages.limits import PageLimits
 from chyme.errors import ChildCrashed, DigestError, LimitReached
 from chyme.model import Kind, Limits, Output
 
@@ -146,7 +146,7 @@ def test_the_recipe_changes_with_libreoffice_and_with_limits_that_show(tmp_path:
 
 def test_the_parent_process_loads_no_drawing_library() -> None:
     code = (
-        "import sys; from chyme.digesters.doc_to_screenshot import DocToScreenshot; DocToScreenshot().recipe;"
+        "import sys; from chyme.documents.doc_to_screenshot import DocToScreenshot; DocToScreenshot().recipe;"
         "print([name for name in ('PIL', 'pypdfium2', 'numpy', 'anydoc', 'liteparse') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -11,10 +11,10 @@ import pytest
 from picture_source import FILE, PictureSource
 from vision_server import CAPTION, Provider, fails, says, serving
 
-from chyme.digesters.image_captioning import ImageCaptioning
-from chyme.engines.llm.settings import VisionSettings
 from chyme.errors import ContentBlocked, NetworkFailed, UpstreamMissing
 from chyme.model import File, Kind, Stamp, Upstream
+from chyme.models.providers.endpoints import VisionSettings
+from chyme.pictures.image_captioning import ImageCaptioning
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 

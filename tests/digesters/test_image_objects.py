@@ -14,16 +14,16 @@ from picture_source import FILE, PictureSource
 from vision_server import OBJECTS as SEEN
 from vision_server import Provider, fails, says, serving
 
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester
-from chyme.digesters.image_objects import ImageObjects
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.llm.settings import VisionSettings
-from chyme.engines.objects.detector import DetectorSettings
-from chyme.engines.weights.known import OBJECTS
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UpstreamMissing
 from chyme.model import File, Kind, Limits, Stamp, Upstream
+from chyme.models.providers.endpoints import VisionSettings
+from chyme.models.weights.catalog import OBJECTS
+from chyme.models.weights.folder import path_of
+from chyme.pictures.image_objects import ImageObjects
+from chyme.pictures.object_detector import DetectorSettings
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 DETECTOR = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))

@@ -13,16 +13,16 @@ from typing import BinaryIO
 import pytest
 from PIL import Image
 
-from chyme.decide.chunk import cut
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester, StaysHome
-from chyme.digesters.doc_to_markdown import DocToMarkdown
-from chyme.digesters.image_ocr import ImageOcr
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.ocr.lines import OcrSettings
-from chyme.engines.pictures.faces import face
+from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import EngineUnavailable, UpstreamMissing
+from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.thumbnails import face
 from chyme.model import File, Kind, Limits, Stamp, Upstream
+from chyme.pictures.image_ocr import ImageOcr
+from chyme.text.passages import cut
 
 PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
 MEGABYTE = 1 << 20

@@ -16,13 +16,13 @@ import pytest
 from disk_source import DiskSource, file_of
 from PIL import Image
 
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester
-from chyme.digesters.image_preview import ImagePreview
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.pictures.limits import PictureLimits
 from chyme.errors import DigestError, LimitReached
+from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import Kind, Limits, Output
+from chyme.pictures.image_preview import ImagePreview
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "pictures"
@@ -100,7 +100,7 @@ def test_limits_come_by_the_constructor_and_count_in_the_recipe(tmp_path: Path) 
 
 def test_the_parent_process_loads_no_decoder() -> None:
     code = (
-        "import sys; from chyme.digesters.image_preview import ImagePreview; ImagePreview().recipe;"
+        "import sys; from chyme.pictures.image_preview import ImagePreview; ImagePreview().recipe;"
         "print([name for name in ('PIL', 'pillow_heif', 'cv2', 'numpy', 'av', 'lxml') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

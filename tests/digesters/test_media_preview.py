@@ -16,13 +16,13 @@ import av
 import pytest
 from disk_source import file_of, source_of
 
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester
-from chyme.digesters.media_preview import MediaPreview
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.media.limits import MediaLimits
 from chyme.errors import DigestError, UnreadableFile
 from chyme.model import Kind, Limits, Output, Stamp
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media_preview import MediaPreview
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "media"
@@ -109,7 +109,7 @@ def test_progress_is_told_on_the_way(tmp_path: Path) -> None:
 
 def test_the_parent_process_loads_no_decoder() -> None:
     code = (
-        "import sys; from chyme.digesters.media_preview import MediaPreview; MediaPreview().recipe;"
+        "import sys; from chyme.speech.media_preview import MediaPreview; MediaPreview().recipe;"
         "print([name for name in ('av', 'numpy', 'PIL') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

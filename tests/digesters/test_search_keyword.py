@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import pytest
 
 from chyme.digester import StaysHome
-from chyme.digesters.search_keyword import SearchKeyword
 from chyme.model import File, Kind, Output, Place, Stamp, Upstream
+from chyme.search.search_keyword import SearchKeyword
 
 
 @dataclass

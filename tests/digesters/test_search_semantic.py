@@ -17,16 +17,16 @@ from embedding_server import SIZE, embeds, texts_of
 from free_calls import FreeCalls
 from model_server import ModelServer
 
-from chyme.decide.meaning import EMBEDDED_BEFORE, EmbeddedBefore, passage_hash
 from chyme.digester import Calls
 from chyme.digesters import in_child
-from chyme.digesters.search_keyword import SearchKeyword
-from chyme.digesters.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
-from chyme.engines.embedding.passages import PassageEmbedding
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import ChildCrashed, EngineUnavailable
 from chyme.model import File, Kind, Lane, Output, Place, Stamp, Upstream
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
+from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, EmbeddedBefore, passage_hash
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
 
 ENDPOINT = PassageEmbedding(engine="openai", url="http://127.0.0.1:9/v1", model="far", window=50, seconds=7.0)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from disk_source import DiskSource
 
-from chyme.decide.classification import Candidate, Classification, as_json
-from chyme.decide.plan import input_hash
-from chyme.digesters.slug import Slug
+from chyme.core.pipeline.plan import input_hash
 from chyme.model import File, Kind, Stamp, Upstream
+from chyme.understanding.classification.result import Candidate, Classification, as_json
+from chyme.understanding.slug import Slug
 
 MILLER = Classification("Rental contract Miller", date="2026-04-03")
 

@@ -10,11 +10,12 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from chyme.decide import transcript, voices
 from chyme.digester import StaysHome
-from chyme.digesters.speaker_embedding import SpeakerEmbedding
 from chyme.errors import EngineUnavailable, UpstreamMissing
 from chyme.model import File, Kind, Output, Segment, Stamp, Transcript, Upstream, Voice
+from chyme.speech.speaker_embedding import SpeakerEmbedding
+from chyme.speech.transcripts import json_format as transcript
+from chyme.speech.voices import json_format as voices
 
 
 @dataclass

@@ -17,20 +17,20 @@ from typing import Any
 import pytest
 from disk_source import DiskSource, file_of, source_of
 
-from chyme.decide.transcript import from_json
-from chyme.decide.voices import from_json as voices_from_json
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester
-from chyme.digesters.media_preview import MediaPreview
-from chyme.digesters.speech_recognition import SpeechRecognition, output
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.speech.settings import SpeechSettings
-from chyme.engines.voices.encoder import load
-from chyme.engines.weights.known import SPEECH as WEIGHTS
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import DigestError, EngineUnavailable, UnreadableFile
 from chyme.model import Kind, Limits, Output, Segment, Stamp, Transcript, Turn, Upstream, Voice, Word
+from chyme.models.weights.catalog import SPEECH as WEIGHTS
+from chyme.models.weights.folder import path_of
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media_preview import MediaPreview
+from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.speech_recognition import SpeechRecognition, output
+from chyme.speech.transcripts.json_format import from_json
+from chyme.speech.voices.encoder import load
+from chyme.speech.voices.json_format import from_json as voices_from_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"

@@ -13,9 +13,6 @@ from spoken import FILE, SpokenSource, sample, source_of, transcript_of
 from vision_server import Asked, Provider, Reply, fails, says, serving
 from waiting import AMPLE
 
-from chyme.decide.transcript import from_json
-from chyme.digesters.speech_recognition_cleanup import BATCH_SEGMENTS, SpeechRecognitionCleanup
-from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -27,6 +24,9 @@ from chyme.errors import (
     UpstreamMissing,
 )
 from chyme.model import Kind, Transcript, Upstream
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.speech.speech_recognition_cleanup import BATCH_SEGMENTS, SpeechRecognitionCleanup
+from chyme.speech.transcripts.json_format import from_json
 
 Texts = Callable[[list[str]], list[str]]
 LINES = [

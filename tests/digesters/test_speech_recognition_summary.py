@@ -11,10 +11,6 @@ import pytest
 from spoken import FILE, SpokenSource, sample, source_of, transcript_of
 from vision_server import Provider, Reply, fails, says, serving
 
-from chyme.decide.readable import readable
-from chyme.digesters.speech_recognition_summary import SpeechRecognitionSummary
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -26,6 +22,10 @@ from chyme.errors import (
     UpstreamMissing,
 )
 from chyme.model import Kind, Output, Transcript, Upstream
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
+from chyme.text.digest_text import readable
 
 MEETING = sample("meeting.en")
 ANSWER: dict[str, Any] = {

@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 import pytest
 
 from chyme.digester import StaysHome
-from chyme.digesters.tag_embeddings import MOST, TagEmbeddings
-from chyme.engines.embedding.settings import DIMENSION, MODEL, EmbeddingSettings
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
+from chyme.understanding.tags.tag_embeddings import MOST, TagEmbeddings
 
 
 @dataclass

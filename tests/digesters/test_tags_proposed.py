@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from disk_source import source_of
 
-from chyme.decide.classification import Classification, as_json
-from chyme.digesters.tags import LOOKED_AT, Tags
-from chyme.engines.embedding.settings import EmbeddingSettings
-from chyme.engines.embedding.tag_vectors import embed_tags
 from chyme.model import Kind, Output, Upstream
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.understanding.classification.result import Classification, as_json
+from chyme.understanding.tags.tags import LOOKED_AT, Tags
+from chyme.understanding.tags.vectors import embed_tags
 
 GARDEN = """# Growing tomatoes
 

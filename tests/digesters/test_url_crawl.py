@@ -13,17 +13,9 @@ import pytest
 from disk_source import DiskSource, source_of
 from local_web import Listener, LocalWeb, Page
 
-from chyme.decide.documents import captured_address
-from chyme.digesters.image_ocr import ImageOcr
-from chyme.digesters.linked_file import FileReaders
-from chyme.digesters.url_crawl import UrlCrawl
-from chyme.engines.browser.browser import browser
-from chyme.engines.browser.program import browser_program
-from chyme.engines.browser.settings import BrowserSettings
-from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
-from chyme.engines.ocr.lines import OcrSettings
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
+from chyme.core.pipeline.document_state import captured_address
 from chyme.errors import (
     AddressRefused,
     DigestError,
@@ -33,7 +25,15 @@ from chyme.errors import (
     RateLimited,
     UnreadableFile,
 )
+from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.model import Kind, Lane, Output
+from chyme.pictures.image_ocr import ImageOcr
+from chyme.webpages.browser.browser import browser
+from chyme.webpages.browser.executable import browser_program
+from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.linked_file import FileReaders
+from chyme.webpages.url_crawl import UrlCrawl
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 ALONE = BrowserSettings(program="off")

@@ -13,14 +13,14 @@ from disk_source import DiskSource, file_of
 from local_web import Asked, Listener, LocalWeb, Page, Wire
 from PIL import Image
 
-from chyme.digesters.url_crawl_screenshot import UrlCrawlScreenshot
-from chyme.engines.browser.browser import browser
-from chyme.engines.browser.program import browser_program
-from chyme.engines.browser.settings import BrowserSettings
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
 from chyme.model import THUMBNAIL, Kind, Output, Upstream
+from chyme.webpages.browser.browser import browser
+from chyme.webpages.browser.executable import browser_program
+from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.url_crawl_screenshot import UrlCrawlScreenshot
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SETTINGS = BrowserSettings(seconds=30)

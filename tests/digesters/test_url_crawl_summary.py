@@ -12,11 +12,7 @@ import pytest
 from free_calls import FreeCalls
 from vision_server import Provider, Reply, fails, says, serving
 
-from chyme.decide.readable import readable
 from chyme.digester import Calls, StaysHome
-from chyme.digesters.url_crawl_summary import LOOKED_AT, UrlCrawlSummary
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.settings import LanguageSettings
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -28,6 +24,10 @@ from chyme.errors import (
     UpstreamMissing,
 )
 from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.text.digest_text import readable
+from chyme.webpages.url_crawl_summary import LOOKED_AT, UrlCrawlSummary
 
 FILE = File(1, "a/pier.url", "pier.url", Kind.URL, "application/x-mswinurl", Stamp("1", "1", 50, 0), "00", 1)
 PAGE = """\

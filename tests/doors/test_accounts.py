@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chyme.doors import Doors, Right
+from chyme.accounts.authentication import Doors
+from chyme.accounts.permissions import Right
 from chyme.errors import UsageError
 
 PASSWORD = "correct horse battery"

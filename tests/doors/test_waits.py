@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chyme.doors.waits import BRIEF_WAIT, LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
+from chyme.accounts.login_throttle import BRIEF_WAIT, LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
 
 
 class Clock:

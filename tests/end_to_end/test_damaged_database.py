@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from damaging import REFUSED
 from running_chyme import RunningChyme, wait_until
 
-from chyme.cli.main import main
+from chyme.doors.cli.main import main
 
 NOTES = 40
 COMMANDS = (

@@ -12,8 +12,8 @@ import pytest
 from local_web import LocalWeb, Page
 from running_chyme import RunningChyme, Server, wait_until
 
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 pytestmark = pytest.mark.slow
 WAITING = "SELECT 1 FROM digests WHERE digester = 'url-crawl-content' AND status = 'failed' AND settled = 0"

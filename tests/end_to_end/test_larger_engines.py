@@ -13,8 +13,8 @@ import engine_servers
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ from embedding_server import texts_of
 from model_server import Answer, Asked, ModelServer
 from running_chyme import RunningChyme, Server, wait_until
 
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 NOTES = {
     "flat/lease.txt": "The tenancy agreement may be terminated by either party with three months' written notice.",

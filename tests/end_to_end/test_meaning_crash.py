@@ -16,11 +16,12 @@ import numpy
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
+from chyme.core.store import files
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Passage, Place
-from chyme.store import embedders, files, vectors
-from chyme.store.database import Database
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 pytestmark = pytest.mark.slow
 

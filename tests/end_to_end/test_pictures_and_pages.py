@@ -17,8 +17,8 @@ import pytest
 from PIL import Image
 from running_chyme import SAMPLES, RunningChyme
 
-from chyme.engines.weights.known import OBJECTS
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import OBJECTS
+from chyme.models.weights.folder import path_of
 
 BROKEN = ("bomb.png", "cut.heic", "empty.heic", "empty.mp4", "empty.png")
 WHOLE = {

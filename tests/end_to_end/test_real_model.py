@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from running_chyme import RunningChyme
 
-from chyme.decide.classification import from_json
-from chyme.engines.weights.known import SMOLLM2
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import SMOLLM2
+from chyme.models.weights.folder import path_of
+from chyme.understanding.classification.result import from_json
 
 pytestmark = [
     pytest.mark.slow,

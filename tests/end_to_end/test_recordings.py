@@ -21,8 +21,8 @@ import pytest
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
 from waiting import AMPLE
 
-from chyme.engines.weights.known import SPEECH, VOICES
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import SPEECH, VOICES
+from chyme.models.weights.folder import path_of
 
 pytestmark = [
     pytest.mark.slow,

@@ -21,14 +21,15 @@ from click.testing import CliRunner, Result
 from damaging import REFUSED
 from running_chyme import wait_until
 
-from chyme.app import open_app
-from chyme.app.rescuing import PREFIX
-from chyme.cli.main import main
-from chyme.coordinator.prepared import prepare
-from chyme.coordinator.recapturing import Capture, put_back
+from chyme.application.app import open_app
+from chyme.application.backup.capture_restore import Capture, put_back
+from chyme.application.backup.rescue import PREFIX
+from chyme.core.pipeline.output_preparation import prepare
+from chyme.core.store import artifacts, digests, people, tags, vault_properties, voices
+from chyme.core.store.models import calls
+from chyme.core.store.rescue.salvage import OldDigest
+from chyme.doors.cli.main import main
 from chyme.model import Artifact, Output, Place, Question, Voice, iso
-from chyme.store import ai_calls, digests, marks, people, sqlar, tags, voices
-from chyme.store.salvage import OldDigest
 
 PAGE = "# A page that is gone\n\n" + "What stood there about walnuts. " * 1000
 COPY = b"<html>" + bytes(range(256)) * 100
@@ -77,7 +78,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
             voice = Voice("speaker-1", 12.5, "encoder", (1.0, 0.0, 0.0))
             voices.add(db, file.id, voice, voices.add_group(db, person, voice), is_new=True)
             question = Question("llm", "localhost", "model", "hash")
-            ai_calls.begin(db, question, "tags", file.id, "run", now)
+            calls.begin(db, question, "tags", file.id, "run", now)
             captured = [
                 Output("url-crawl-content", PAGE, places=(Place(0, 24, heading="A page that is gone"),)),
                 Output("url-crawl-html", None, (Artifact("page.html", COPY),)),
@@ -116,7 +117,7 @@ def assert_everything_is_back(root: Path) -> None:
         ada = people.by_name(db, "ada")
         assert ada is not None and [one.path for one in voices.of_person(db, ada.id)] == ["note 3.md"]
         assert digests.content(db, link.id, "url-crawl-content") == PAGE
-        assert sqlar.of_digest(db, "page.url", "url-crawl-html") == {"page.html": COPY}
+        assert artifacts.of_digest(db, "page.url", "url-crawl-html") == {"page.html": COPY}
         assert db.execute("SELECT outcome, count(*) FROM ai_calls").fetchall() == [("lost", 1)]
         assert app.documents.problems() == []
 
@@ -129,7 +130,7 @@ def failed_digests(vault: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("how", ["header", "schema"])
 def test_everything_a_person_decided_survives_a_lost_beginning(vault: Path, how: str) -> None:
     with closing(sqlite3.connect(database_of(vault))) as db:
-        identity = marks.value_of(db, "identity")
+        identity = vault_properties.value_of(db, "identity")
     REFUSED[how][0](database_of(vault))
     damaged = database_of(vault).read_bytes()
 
@@ -140,7 +141,7 @@ def test_everything_a_person_decided_survives_a_lost_beginning(vault: Path, how:
     (aside,) = told["aside"]
     assert Path(aside).read_bytes() == damaged and Path(aside).parent == database_of(vault).parent
     with closing(sqlite3.connect(database_of(vault))) as db:
-        assert marks.value_of(db, "identity") == identity, "accounts keep their rights"
+        assert vault_properties.value_of(db, "identity") == identity, "accounts keep their rights"
     assert_everything_is_back(vault)
     assert not list((vault / ".chyme").glob(f"{PREFIX}*"))
     assert run(vault, "digest").exit_code == 1, "the picture of a page that may not be fetched cannot be made again"

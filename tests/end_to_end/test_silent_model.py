@@ -12,8 +12,8 @@ from local_web import LocalWeb
 from model_server import Answer, Asked, ModelServer, hangs
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
 
-from chyme.engines.weights.known import EMBEDDING, SPEECH
-from chyme.engines.weights.shelf import path_of
+from chyme.models.weights.catalog import EMBEDDING, SPEECH
+from chyme.models.weights.folder import path_of
 
 SECONDS = 120.0  # for what takes a second on a quiet machine
 MODEL_SECONDS = "600"  # longer than any test: no call ends because it took too long

@@ -56,9 +56,9 @@ def test_no_packet_went_anywhere_but_through_the_guard_or_to_a_configured_endpoi
 def test_only_the_guard_and_the_door_to_the_model_connect(watched: dict[str, Any]) -> None:
     assert watched["calls"]
     for call in watched["calls"]:
-        home = [frame for frame in call["stack"] if "/chyme/engines/" in frame]
-        assert any("/engines/guard/" in frame or "/engines/llm/" in frame for frame in home), call
-        wanted = watched["web"] if any("/engines/guard/" in frame for frame in home) else watched["model"]
+        guarded = any("/chyme/core/outbound/" in frame for frame in call["stack"])
+        assert guarded or any("/chyme/models/providers/" in frame for frame in call["stack"]), call
+        wanted = watched["web"] if guarded else watched["model"]
         assert call["to"] == ["127.0.0.1", wanted]
 
 

@@ -19,7 +19,7 @@ import pytest
 from local_web import Listener, LocalWeb
 from running_chyme import RunningChyme, wait_until
 
-from chyme.engines.browser.program import browser_program
+from chyme.webpages.browser.executable import browser_program
 
 pytestmark = pytest.mark.slow
 needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chromium is not installed")

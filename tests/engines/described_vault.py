@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.app import App
-from chyme.app.clock import now
-from chyme.decide.classification import Classification, as_json
-from chyme.engines.vault import spell
+from chyme.application.app import App
+from chyme.core.clock import now
+from chyme.core.files.vault_folder import spell
+from chyme.core.store import digests, document_descriptions, files, tags
 from chyme.model import File, iso
-from chyme.store import digests, files, projection, tags
-from chyme.watcher.examine import examine
+from chyme.understanding.classification.result import Classification, as_json
+from chyme.vault.watch.file_inspection import examine
 
 
 def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
@@ -43,7 +43,7 @@ def complete(app: App, file: File, digester: str, content: str | None) -> None:
     def write(db: Connection) -> None:
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", at)
         digests.complete(db, file.id, digester, content, "hash", None, "recipe", "input", 1, at)
-        projection.describe(db, file.id, at)
+        document_descriptions.describe(db, file.id, at)
 
     app.database.write(write)
 

@@ -14,7 +14,7 @@ from local_web import LocalWeb
 from PIL import Image, ImageDraw
 from waiting import AMPLE
 
-from chyme.engines.crawl.fetched import Fetched
+from chyme.webpages.http_client.fetch_result import Fetched
 
 CHROMIUM = Path("/usr/lib/chromium/chromium")
 SIZE = (1000, 1400)

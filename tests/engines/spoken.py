@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from free_calls import FreeCalls
 
-from chyme.decide.transcript import as_json, speaker_label
 from chyme.digester import Calls, StaysHome
 from chyme.model import File, Kind, Segment, Stamp, Transcript, Upstream, Word
+from chyme.speech.transcripts.json_format import as_json, speaker_label
 
 SPOKEN = Path(__file__).parents[1] / "samples" / "spoken"
 FILE = File(1, "a/talk.mp3", "talk.mp3", Kind.AUDIO, "audio/mpeg", Stamp("1", "1", 1000, 0), "00", 1)

@@ -17,13 +17,8 @@ from local_web import Asked, LocalWeb, Page, Wire
 from PIL import Image
 from waiting import AMPLE
 
-from chyme.engines.browser.browser import Browser
-from chyme.engines.browser.processes import family_of
-from chyme.engines.browser.program import browser_program
-from chyme.engines.browser.settings import BrowserSettings
-from chyme.engines.browser.visited import Visited
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import (
     AddressRefused,
     ChildCrashed,
@@ -34,6 +29,11 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
+from chyme.webpages.browser.browser import Browser
+from chyme.webpages.browser.executable import browser_program
+from chyme.webpages.browser.process_tree import family_of
+from chyme.webpages.browser.rendered_page import Visited
+from chyme.webpages.browser.settings import BrowserSettings
 
 pytestmark = [
     pytest.mark.slow,

@@ -18,15 +18,15 @@ import pytest
 from local_web import Listener, LocalWeb
 from waiting import AMPLE, wait_until
 
-from chyme.engines.browser.browser import Browser
-from chyme.engines.browser.chromium import NOBODY, SANDBOX
-from chyme.engines.browser.processes import Process, family_of
-from chyme.engines.browser.program import browser_program
-from chyme.engines.browser.settings import BrowserSettings
-from chyme.engines.guard.door import Door
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import AddressRefused, DigestError
+from chyme.webpages.browser.browser import Browser
+from chyme.webpages.browser.chromium_process import NOBODY, SANDBOX
+from chyme.webpages.browser.executable import browser_program
+from chyme.webpages.browser.process_tree import Process, family_of
+from chyme.webpages.browser.settings import BrowserSettings
 
 SRC = Path(__file__).parents[2] / "src"
 pytestmark = [
@@ -220,10 +220,10 @@ def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: 
 
 AS_SOMEBODY = """
     import codecs, ctypes, os, sys, time
-    from chyme.engines.browser.browser import Browser
-    from chyme.engines.browser.settings import BrowserSettings
-    from chyme.engines.children.isolation import confine
-    from chyme.engines.guard.knocking import Knocking
+    from chyme.webpages.browser.browser import Browser
+    from chyme.webpages.browser.settings import BrowserSettings
+    from chyme.core.children.isolation import confine
+    from chyme.core.outbound.connection_client import Knocking
     from chyme.errors import DigestError
 
     for name in ("utf-16-le", "idna", "ascii"):  # Python may lie where this user cannot read later

@@ -15,15 +15,15 @@ import pytest
 from local_web import Asked, Listener, LocalWeb, Wire
 from waiting import AMPLE
 
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.digester import Outside
-from chyme.engines.browser.pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
-from chyme.engines.browser.processes import adopt_orphans
-from chyme.engines.browser.program import browser_marker, browser_program
-from chyme.engines.browser.proxy import MARK, Proxy
-from chyme.engines.browser.settings import BrowserSettings
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
 from chyme.errors import NetworkFailed, RateLimited
+from chyme.webpages.browser.devtools_pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
+from chyme.webpages.browser.executable import browser_marker, browser_program
+from chyme.webpages.browser.process_tree import adopt_orphans
+from chyme.webpages.browser.proxy import MARK, Proxy
+from chyme.webpages.browser.settings import BrowserSettings
 
 
 @pytest.fixture

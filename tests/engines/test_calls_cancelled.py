@@ -15,15 +15,15 @@ from speech_server import Reply as Heard
 from speech_server import serving
 from waiting import AMPLE, wait_until
 
-from chyme.engines.llm.ask import ask
-from chyme.engines.llm.running import calls_cancelled
-from chyme.engines.llm.settings import Endpoint
-from chyme.engines.speech.activity import Span
-from chyme.engines.speech.endpoint import SpeechEndpoint
-from chyme.engines.speech.parcels import Piece, Prepared, write_index
-from chyme.engines.speech.remote import transcribe
 from chyme.errors import ChymeError, DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
+from chyme.models.providers.cancellation import calls_cancelled
+from chyme.models.providers.endpoints import Endpoint
+from chyme.models.providers.structured_request import ask
+from chyme.speech.recognition.endpoint import SpeechEndpoint
+from chyme.speech.recognition.piece_index import Piece, Prepared, write_index
+from chyme.speech.recognition.remote_recogniser import transcribe
+from chyme.speech.recognition.voice_activity import Span
 
 PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
 

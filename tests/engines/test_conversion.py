@@ -11,13 +11,22 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from chyme.engines.charts import as_shown
-from chyme.engines.containers import OLE_MARK
-from chyme.engines.convert import convert
-from chyme.engines.converted import ConversionLimits, Converted, headings_in, joined, places_in, ranges, squeezed, whole
-from chyme.engines.extensions import DOCUMENTS
-from chyme.engines.ocr.scans import Scan, ScanReader
+from chyme.documents.conversion.charts import as_shown
+from chyme.documents.conversion.converter import convert
+from chyme.documents.conversion.results import (
+    ConversionLimits,
+    Converted,
+    headings_in,
+    joined,
+    places_in,
+    ranges,
+    squeezed,
+    whole,
+)
+from chyme.documents.conversion.scan_results import Scan, ScanReader
 from chyme.errors import EngineUnavailable, LimitReached, UnreadableFile
+from chyme.files.container_formats import OLE_MARK
+from chyme.files.extensions import DOCUMENTS
 from chyme.model import Place
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from chyme.engines.crawl.apart import apart
+from chyme.webpages.snapshot.parser_process import apart
 
 
 def test_work_that_had_to_wait_is_not_lost() -> None:

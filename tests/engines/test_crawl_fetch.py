@@ -16,14 +16,14 @@ import pytest
 from local_web import Asked, Listener, LocalWeb, Page, Wire
 from waiting import AMPLE
 
-from chyme.engines.crawl.answers import ServerTrouble
-from chyme.engines.crawl.decoding import decode_page
-from chyme.engines.crawl.fetch import Fetcher
-from chyme.engines.crawl.fetched import Fetched
-from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import AddressRefused, LimitReached, NetworkFailed, RateLimited, TimedOut, UnreadableFile
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.fetcher import Fetcher
+from chyme.webpages.http_client.responses import ServerTrouble
+from chyme.webpages.http_client.text_decoding import decode_page
 
 MB = 1024 * 1024
 BRIEFLY = CrawlLimits(seconds=0.6, page_bytes=MB)

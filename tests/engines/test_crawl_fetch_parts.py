@@ -14,10 +14,10 @@ import pytest
 from local_web import Asked, Listener, LocalWeb, Page, Wire
 from waiting import AMPLE
 
-from chyme.engines.crawl.fetch import Fetcher
-from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.http_client.fetcher import Fetcher
 
 MOST = 100_000
 

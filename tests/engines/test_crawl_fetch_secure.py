@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from local_web import LocalWeb
 
-from chyme.engines.crawl.fetch import Fetcher
-from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.crawl.network import authorities
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import NetworkFailed, TimedOut, UnreadableFile
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.http_client.connections import authorities
+from chyme.webpages.http_client.fetcher import Fetcher
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command for certificates")
 

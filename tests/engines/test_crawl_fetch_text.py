@@ -11,15 +11,15 @@ import local_sites as sites
 import pytest
 from local_web import LocalWeb
 
-from chyme.engines.crawl.cookies import MOST_COOKIES, Cookies
-from chyme.engines.crawl.decoding import decode_page
-from chyme.engines.crawl.fetch import Fetcher
-from chyme.engines.crawl.fetched import Fetched
-from chyme.engines.crawl.limits import CrawlLimits
-from chyme.engines.crawl.unpacking import MOST_BETWEEN, MOST_MEMBERS, PIECE, Unpackable, unpacked
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.errors import UnreadableFile
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.http_client.cookies import MOST_COOKIES, Cookies
+from chyme.webpages.http_client.decompression import MOST_BETWEEN, MOST_MEMBERS, PIECE, Unpackable, unpacked
+from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.fetcher import Fetcher
+from chyme.webpages.http_client.text_decoding import decode_page
 
 WORDS = b"".join(b"line %d of many\n" % number for number in range(20_000))
 

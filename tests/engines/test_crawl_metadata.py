@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 from growth import grows_linearly
 
-from chyme.engines.crawl.metadata import PageMetadata, metadata_of
-from chyme.engines.crawl.signs import signs_of, telling_headers
-from chyme.engines.crawl.structured import things_in
-from chyme.engines.crawl.told import date_of, language_of, plain
-from chyme.engines.crawl.tree import tree_of
+from chyme.documents.html.metadata import PageMetadata, metadata_of
+from chyme.documents.html.metadata_values import date_of, language_of, plain
+from chyme.documents.html.structured_data import things_in
+from chyme.documents.html.tree import tree_of
+from chyme.webpages.walls.page_signals import signs_of, telling_headers
 
 URL = "https://www.example.org/2024/loaf.html"
 

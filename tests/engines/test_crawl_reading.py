@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from growth import grows_linearly
 
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.crawl.bounds import too_wild
-from chyme.engines.crawl.reading import ReadPage, read_page, reading_time, said
-from chyme.engines.html import page_text
+from chyme.documents.conversion.html import page_text
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.html.complexity_limits import too_wild
+from chyme.documents.html.reader import ReadPage, read_page, reading_time, said
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 URL = "https://example.org/blog/2024/loaf.html"

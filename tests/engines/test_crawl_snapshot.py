@@ -14,9 +14,9 @@ from PIL import ImageChops, ImageStat
 from snapshot_site import CHROMIUM, DRAWING, PAGE, PlainFetches, build, looked_at, picture
 from waiting import AMPLE
 
-from chyme.engines.crawl.fetched import Fetched
-from chyme.engines.crawl.limits import MB, CrawlLimits
-from chyme.engines.crawl.snapshot import TEXT_ONLY, Snapshot, snapshot
+from chyme.webpages.crawl_limits import MB, CrawlLimits
+from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.snapshot.builder import TEXT_ONLY, Snapshot, snapshot
 
 URL = "http://pages.test/dir/page.html"
 PNG = picture("any")

@@ -9,10 +9,10 @@ from local_web import LocalWeb
 from snapshot_attacks import FETCHED, REACHING, RUNNING
 from snapshot_site import CHROMIUM, chromium
 
-from chyme.engines.crawl.fetched import Fetched
-from chyme.engines.crawl.limits import MB, CrawlLimits
-from chyme.engines.crawl.sanitise import own_names, sanitised
-from chyme.engines.crawl.snapshot import snapshot
+from chyme.webpages.crawl_limits import MB, CrawlLimits
+from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.snapshot.builder import snapshot
+from chyme.webpages.snapshot.html_sanitiser import own_names, sanitised
 
 needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: no copy was opened")
 

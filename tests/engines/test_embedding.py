@@ -13,14 +13,14 @@ import numpy
 import pytest
 from plain_bert import embedded
 
-from chyme.engines.embedding.embedder import MiniLm, load
-from chyme.engines.embedding.safetensors import tensors
-from chyme.engines.embedding.settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
-from chyme.engines.embedding.tag_vectors import AS, embed_tags, vectors_of
-from chyme.engines.embedding.tokens import LONGEST, Tokens
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
+from chyme.models.embedding.minilm import MiniLm, load
+from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
+from chyme.models.embedding.minilm_tokenizer import LONGEST, Tokens
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
+from chyme.models.weights.safetensors import tensors
+from chyme.understanding.tags.vectors import AS, embed_tags, vectors_of
 
 TEXTS = (
     "invoice",

@@ -17,11 +17,6 @@ from free_calls import FreeCalls
 from model_server import Answer, Asked, ModelServer, fails, hangs, raw, resets
 from waiting import AMPLE
 
-from chyme.engines.embedding.endpoint import CHARACTERS, TEXTS, embed_remotely, requests_for
-from chyme.engines.embedding.passages import PassageEmbedding
-from chyme.engines.llm.running import Stopped, calls_cancelled
-from chyme.engines.llm.settings import Endpoint
-from chyme.engines.llm.usage import usage_of
 from chyme.errors import (
     BudgetSpent,
     Category,
@@ -34,6 +29,11 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.models.embedding.remote_service import CHARACTERS, TEXTS, embed_remotely, requests_for
+from chyme.models.providers.cancellation import Stopped, calls_cancelled
+from chyme.models.providers.endpoints import Endpoint
+from chyme.models.providers.usage import usage_of
 
 KEY = "sk-secret-4711"
 MANY = [f"passage number {number}" for number in range(2 * TEXTS + 3)]

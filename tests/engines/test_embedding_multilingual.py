@@ -9,12 +9,12 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from chyme.engines.embedding.multilingual import DIMENSION, LONGEST, Multilingual
-from chyme.engines.embedding.multilingual_file import read
-from chyme.engines.embedding.passages import PassageEmbedding, load_passage_embedder
-from chyme.engines.embedding.protobuf import fields, messages, numbers
-from chyme.engines.weights.known import KNOWN, MULTILINGUAL, USUAL
-from chyme.engines.weights.shelf import path_of
+from chyme.models.embedding.multilingual import DIMENSION, LONGEST, Multilingual
+from chyme.models.embedding.multilingual_weights import read
+from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
+from chyme.models.weights.catalog import KNOWN, MULTILINGUAL, USUAL
+from chyme.models.weights.folder import path_of
+from chyme.models.weights.protobuf import fields, messages, numbers
 
 ENGLISH = [
     "The tenant may terminate the lease with three months' notice in writing.",

@@ -10,13 +10,13 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from chyme.engines.embedding import multilingual
-from chyme.engines.embedding.embedder import TOGETHER, MiniLm, load
-from chyme.engines.embedding.passages import WINDOW, PassageEmbedder, PassageEmbedding, load_passage_embedder
-from chyme.engines.embedding.settings import DIMENSION, MODEL, EmbeddingSettings
-from chyme.engines.weights.known import EMBEDDING, MULTILINGUAL
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
+from chyme.models.embedding import multilingual
+from chyme.models.embedding.minilm import TOGETHER, MiniLm, load
+from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.models.embedding.passage_embedder import WINDOW, PassageEmbedder, PassageEmbedding, load_passage_embedder
+from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
+from chyme.models.weights.folder import path_of
 
 SHORT = [f"a document about {what}" for what in ("rent", "cars", "dogs", "tax returns", "", "an apple cake")] * 9
 MIXED = [*SHORT, "The heating costs rose by 12 % in the year before. " * 5, "word " * 400, *SHORT[::-1]]

@@ -10,14 +10,14 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from chyme.engines.embedding import multilingual_file, multilingual_network, network
-from chyme.engines.embedding.embedder import NUMBERS
-from chyme.engines.embedding.multilingual import NUMBERS as MULTILINGUAL_NUMBERS
-from chyme.engines.embedding.protobuf import fields, messages
-from chyme.engines.embedding.rounding import round_to_bytes, without_saturation
-from chyme.engines.embedding.safetensors import tensors
-from chyme.engines.weights.known import EMBEDDING, MULTILINGUAL, Weights
-from chyme.engines.weights.shelf import path_of
+from chyme.models.embedding import minilm_network, multilingual_network, multilingual_weights
+from chyme.models.embedding.minilm import NUMBERS
+from chyme.models.embedding.multilingual import NUMBERS as MULTILINGUAL_NUMBERS
+from chyme.models.embedding.quantization import round_to_bytes, without_saturation
+from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, Weights
+from chyme.models.weights.folder import path_of
+from chyme.models.weights.protobuf import fields, messages
+from chyme.models.weights.safetensors import tensors
 
 INT8 = 3  # as ONNX counts types
 LARGEST, SMALLEST = 2**15 - 1, -(2**15)
@@ -82,14 +82,14 @@ def test_rounded_weights_stay_as_they_are_unless_they_saturate() -> None:
 
 
 def test_no_matrix_of_the_embedder_saturates() -> None:
-    made, _ = network.network(tensors(weights_of(EMBEDDING) / NUMBERS))
+    made, _ = minilm_network.network(tensors(weights_of(EMBEDDING) / NUMBERS))
     matrices = list(int8_matrices(made))
-    assert len(matrices) == 4 * network.LAYERS
+    assert len(matrices) == 4 * minilm_network.LAYERS
     assert not any(map(saturates, matrices))
 
 
 def test_no_matrix_of_the_multilingual_embedder_saturates() -> None:
-    stored = multilingual_file.read(weights_of(MULTILINGUAL) / MULTILINGUAL_NUMBERS)
+    stored = multilingual_weights.read(weights_of(MULTILINGUAL) / MULTILINGUAL_NUMBERS)
     made, _ = multilingual_network.network(stored.tensors)
     matrices = list(int8_matrices(made))
     assert len(matrices) == 16

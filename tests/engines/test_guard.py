@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from waiting import AMPLE
 
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.names import LookUps
-from chyme.engines.guard.pace import MOST_HOSTS
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.dns_lookup import LookUps
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
+from chyme.core.outbound.rate_limits import MOST_HOSTS
 from chyme.errors import AddressRefused, NetworkFailed, RateLimited, TimedOut, UsageError
 
 

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from chyme.engines.guard.addresses import address_of, special
-from chyme.engines.guard.hosts import NoHost, host_of
+from chyme.core.outbound.hosts import NoHost, host_of
+from chyme.core.outbound.ip_addresses import address_of, special
 
 PUBLIC = [
     *("1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0"),

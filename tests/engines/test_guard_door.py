@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from waiting import AMPLE, wait_until
 
-from chyme.engines.guard.door import AT_ONCE, EACH, MOST_NONSENSE, Door
-from chyme.engines.guard.guard import Guard, dial
-from chyme.engines.guard.knocking import Knocking
-from chyme.engines.guard.passing import KIND, receive, send
-from chyme.engines.guard.policy import policy_of
+from chyme.core.outbound.connection_client import Knocking
+from chyme.core.outbound.connection_server import AT_ONCE, EACH, MOST_NONSENSE, Door
+from chyme.core.outbound.guard import Guard, dial
+from chyme.core.outbound.policy import policy_of
+from chyme.core.outbound.socket_messages import KIND, receive, send
 from chyme.errors import AddressRefused, ChymeError, NetworkFailed, RateLimited, TimedOut
 
 

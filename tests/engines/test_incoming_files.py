@@ -10,7 +10,7 @@ from pathlib import Path
 
 from waiting import AMPLE
 
-from chyme.engines.incoming import Incoming
+from chyme.vault.intake.upload_staging import Incoming
 
 
 def test_a_lent_folder_is_gone_afterwards(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_folder_in_use_is_not_swept_away(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from chyme.engines.incoming import Incoming\n"
+        "import sys, time; from pathlib import Path; from chyme.vault.intake.upload_staging import Incoming\n"
         "with Incoming(Path(sys.argv[1])).lent() as folder:\n"
         "    (folder / 'half').write_text('x'); print('ready', flush=True); time.sleep(60)\n"
     )

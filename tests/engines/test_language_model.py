@@ -14,12 +14,6 @@ from free_calls import FreeCalls
 from vision_server import Reply, fails, says, serving
 from waiting import AMPLE
 
-from chyme.engines.llm.kept import Kept
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.settings import LanguageSettings, VisionSettings
-from chyme.engines.llm.speech import Patience, corrected, summarised
-from chyme.engines.llm.speech_shapes import CorrectedSegments
-from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     Category,
     ContentBlocked,
@@ -31,6 +25,12 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
+from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
+from chyme.models.providers.health_reports import KeyRefused
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.speech.transcripts.answer_cache import Kept
+from chyme.speech.transcripts.language_model import Patience, corrected, summarised
+from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 
 KEY = "sk-very-secret"
 JSON = (("Content-Type", "application/json"),)
@@ -202,8 +202,8 @@ def test_answers_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
     code = (
-        "import sys, chyme.engines.llm.speech, chyme.digesters.speech_recognition_cleanup\n"
-        "import chyme.digesters.speech_recognition_summary\n"
+        "import sys, chyme.speech.transcripts.language_model, chyme.speech.speech_recognition_cleanup\n"
+        "import chyme.speech.speech_recognition_summary\n"
         "print([name for name in ('pydantic', 'pydantic_ai', 'openai', 'httpx2', 'numpy') if name in sys.modules])"
     )
     told = subprocess.run(

@@ -10,7 +10,7 @@ from growth import grows_linearly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chyme.engines.language import fingerprint, language_of
+from chyme.text.language_detection import fingerprint, language_of
 
 SENTENCES = {
     "en": "Thank you for your order. Please find attached the invoice for the services we provided last month.",
@@ -135,7 +135,7 @@ def test_any_text_can_be_asked(text: str) -> None:
 
 
 def test_neither_the_import_nor_the_fingerprint_loads_the_model() -> None:
-    told = "import sys; from chyme.engines import language; print(language.fingerprint(), 'numpy' in sys.modules)"
+    told = "import sys, chyme.text.language_detection as it; print(it.fingerprint(), 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == f"{fingerprint()} False"
@@ -144,7 +144,7 @@ def test_neither_the_import_nor_the_fingerprint_loads_the_model() -> None:
 
 def test_the_model_is_unpacked_without_writing_anything() -> None:
     asked = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); " + (
-        f"from chyme.engines.language import language_of; print(language_of({SENTENCES['de']!r})[0])"
+        f"from chyme.text.language_detection import language_of; print(language_of({SENTENCES['de']!r})[0])"
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=300)
     assert (told.stdout, told.returncode) == ("de\n", 0), told.stderr

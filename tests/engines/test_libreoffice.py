@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.extensions import DOCX, ODT
-from chyme.engines.pages.first_page import first_page
-from chyme.engines.pages.libreoffice import Office, OfficeFailed
-from chyme.engines.pages.limits import PageLimits
-from chyme.engines.pages.office_program import office_program
-from chyme.engines.pages.pdf_page import pdf_page
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.libreoffice.installation import office_program
+from chyme.documents.libreoffice.process import Office, OfficeFailed
+from chyme.documents.pages.first_page import first_page
+from chyme.documents.pages.limits import PageLimits
+from chyme.documents.pages.pdf_page import pdf_page
+from chyme.files.extensions import DOCX, ODT
 
 PROGRAM = office_program("auto")
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from chyme.engines.kinds import identify
-from chyme.engines.link_notes import MOST_LINKS, LinkNote, links_in, read_link_note
-from chyme.engines.links import link_note_in
+from chyme.files.kind_detection import identify
+from chyme.files.link_files import link_note_in
+from chyme.files.link_notes import MOST_LINKS, LinkNote, links_in, read_link_note
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1"

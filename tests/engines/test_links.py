@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from chyme.engines.kinds import identify
-from chyme.engines.links import LINK_BYTES, as_asked, link_in, shortcut, without_secret
+from chyme.files.kind_detection import identify
+from chyme.files.link_files import LINK_BYTES, as_asked, link_in, shortcut, without_secret
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1&r=%20#part"

@@ -22,11 +22,11 @@ from free_calls import FreeCalls
 from pydantic import BaseModel, Field
 from waiting import wait_until
 
-from chyme.engines.llm.ask import ask
-from chyme.engines.llm.local import LocalModel, LocalSettings, close_all, shared
-from chyme.engines.llm.settings import LOCAL, Endpoint, LanguageSettings
-from chyme.engines.weights.known import SMOLLM2
 from chyme.errors import ChymeError, DigestError, EngineUnavailable, NetworkFailed, TimedOut
+from chyme.models.local.model import LocalModel, LocalSettings, close_all, shared
+from chyme.models.providers.endpoints import LOCAL, Endpoint, LanguageSettings
+from chyme.models.providers.structured_request import ask
+from chyme.models.weights.catalog import SMOLLM2
 
 SMALL = LocalSettings(capability=SMOLLM2.capability, context=2048, answer=192, idle_seconds=600.0)
 PATIENCE = 120.0  # of one question: the machine may be busy
@@ -247,7 +247,7 @@ def test_closing_ends_the_server_and_turns_away_whoever_comes() -> None:
 
 PARENT = """
 import sys, time
-from chyme.engines.llm.local import LocalModel, LocalSettings
+from chyme.models.local.model import LocalModel, LocalSettings
 model = LocalModel(LocalSettings(capability="smollm2", context=2048))
 with model.turn("x"):
     print(model.pid, flush=True)

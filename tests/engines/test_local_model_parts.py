@@ -18,11 +18,11 @@ import pytest
 from pydantic import BaseModel, Field
 from waiting import AMPLE
 
-from chyme.engines.llm.local_process import ServerProcess
-from chyme.engines.llm.local_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
-from chyme.engines.llm.local_turns import Turns
-from chyme.engines.weights.known import KNOWN, LLM, MULTILINGUAL, SMOLLM2, USUAL
 from chyme.errors import ChymeError
+from chyme.models.local.fair_lock import Turns
+from chyme.models.local.json_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
+from chyme.models.local.server_process import ServerProcess
+from chyme.models.weights.catalog import KNOWN, LLM, MULTILINGUAL, SMOLLM2, USUAL
 
 
 def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
@@ -195,7 +195,7 @@ def test_the_parts_of_the_weights_are_joined_in_their_order() -> None:
 
 CONFINED = """
 import os, socket, sys
-from chyme.engines.llm.local_confined import confine
+from chyme.models.local.isolation import confine
 print(confine((65534, 65534), os.getppid()))
 with socket.create_server(("127.0.0.1", 0)) as listening:
     print("listens" if listening.getsockname()[1] else "")

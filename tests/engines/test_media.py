@@ -16,13 +16,13 @@ import numpy
 import pytest
 from PIL import Image
 
-from chyme.engines.kinds import identify
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Preview, Recording, preview
-from chyme.engines.media.tags import clean, place_in, tags_in
-from chyme.engines.media.waveform import Waveform
 from chyme.errors import DigestError, UnreadableFile, UnsupportedFile
+from chyme.files.kind_detection import identify
 from chyme.model import Kind
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Preview, Recording, preview
+from chyme.speech.media.tags import clean, place_in, tags_in
+from chyme.speech.media.waveform import Waveform
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "media"
 

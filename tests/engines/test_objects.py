@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageOps
 
-from chyme.engines.objects.coco import CATEGORIES, NAMES
-from chyme.engines.objects.detector import DetectorSettings, detect, fingerprint
-from chyme.engines.scene import Scene, look
-from chyme.engines.weights.known import OBJECTS
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable, UnreadableFile
+from chyme.models.weights.catalog import OBJECTS
+from chyme.models.weights.folder import path_of
+from chyme.pictures.coco_labels import CATEGORIES, NAMES
+from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
+from chyme.pictures.scene import Scene, look
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 SETTINGS = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))

@@ -13,13 +13,13 @@ import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from chyme.decide.page_text import page_text
-from chyme.engines.ocr.drawing import LONGEST, CannotDraw, covered, draw
-from chyme.engines.ocr.lines import Line, OcrEngine, OcrSettings, Reading, moved, unread_note
-from chyme.engines.ocr.readers import fingerprint, reader
-from chyme.engines.ocr.scans import Scan, keep, kept
-from chyme.engines.ocr.tesseract import Tesseract
+from chyme.documents.conversion.scan_rendering import LONGEST, CannotDraw, covered, draw
+from chyme.documents.conversion.scan_results import Scan, keep, kept
 from chyme.errors import EngineUnavailable, TimedOut
+from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrSettings, Reading, moved, unread_note
+from chyme.imaging.ocr.engines import fingerprint, reader
+from chyme.imaging.ocr.page_text import page_text
+from chyme.imaging.ocr.tesseract import Tesseract
 from chyme.model import Place
 
 PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
@@ -136,8 +136,8 @@ def test_a_reader_is_loaded_once_and_an_unknown_one_is_named() -> None:
 
 def test_the_fingerprint_knows_what_changes_the_words_and_loads_nothing() -> None:
     code = (
-        "import sys; from chyme.digesters.doc_to_markdown import DocToMarkdown;"
-        "from chyme.digesters.image_ocr import ImageOcr; print(ImageOcr().fingerprint); DocToMarkdown().fingerprint;"
+        "import sys; from chyme.documents.doc_to_markdown import DocToMarkdown;"
+        "from chyme.pictures.image_ocr import ImageOcr; print(ImageOcr().fingerprint); DocToMarkdown().fingerprint;"
         "native = ('rapidocr', 'onnxruntime', 'cv2', 'numpy', 'PIL', 'pypdfium2');"
         "print([name for name in native if name in sys.modules])"
     )

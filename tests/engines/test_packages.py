@@ -6,7 +6,7 @@ import io
 import struct
 import zipfile
 
-from chyme.engines.packages import Package
+from chyme.documents.conversion.zip_packages import Package
 
 
 def test_a_part_whose_place_is_before_the_beginning_is_no_part() -> None:

@@ -17,20 +17,20 @@ from growth import grows_linearly
 from PIL import Image
 from waiting import wait_until
 
-from chyme.engines.converted import ConversionLimits
-from chyme.engines.extensions import DOCX, EPUB, ODT, PDF, PPTX
-from chyme.engines.packages import open_package
-from chyme.engines.pages.blocks import Span, blocks_of, spans_of
-from chyme.engines.pages.counts import told_pages
-from chyme.engines.pages.first_page import first_page
-from chyme.engines.pages.fonts import Fonts, fonts, letters_of
-from chyme.engines.pages.libreoffice import Office, OfficeFailed
-from chyme.engines.pages.limits import PageLimits
-from chyme.engines.pages.office_home import PREFIX, OfficeHome
-from chyme.engines.pages.office_program import office_marker, office_program
-from chyme.engines.pages.page import Page
-from chyme.engines.pages.text_page import FOOT, text_page
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.conversion.zip_packages import open_package
+from chyme.documents.libreoffice.installation import office_marker, office_program
+from chyme.documents.libreoffice.process import Office, OfficeFailed
+from chyme.documents.libreoffice.profile import PREFIX, OfficeHome
+from chyme.documents.pages.counts import told_pages
+from chyme.documents.pages.first_page import first_page
+from chyme.documents.pages.fonts import Fonts, fonts, letters_of
+from chyme.documents.pages.limits import PageLimits
+from chyme.documents.pages.markdown_blocks import Span, blocks_of, spans_of
+from chyme.documents.pages.page_image import Page
+from chyme.documents.pages.text_page import FOOT, text_page
 from chyme.errors import LimitReached, UnreadableFile
+from chyme.files.extensions import DOCX, EPUB, ODT, PDF, PPTX
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 COVERS = SAMPLES / "covers"
@@ -441,7 +441,7 @@ def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not() -> None
 
 def test_the_folder_goes_even_when_its_owner_is_killed() -> None:
     code = (
-        "import time; from chyme.engines.pages.office_home import OfficeHome; "
+        "import time; from chyme.documents.libreoffice.profile import OfficeHome; "
         "print(OfficeHome().path, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as owner:

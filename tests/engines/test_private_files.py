@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from chyme.engines.private_files import LARGEST, PrivateFiles
+from chyme.vault.private_files import LARGEST, PrivateFiles
 
 CAFE = "Café Zoë.txt"
 FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from chyme.engines.private_folder import PrivateFolder
+from chyme.core.files.temporary_folder import PrivateFolder
 
 PREFIX = "chyme-tried-"
 

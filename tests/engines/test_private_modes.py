@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.engines.private_modes import (
+from chyme.core.files.permissions import (
     make_private_folder,
     make_private_state,
     tighten_file,
@@ -164,7 +164,7 @@ def as_nobody(state: Path) -> str:
     """What make_private_state says to another user."""
     program = (
         "import os, sys; from pathlib import Path\n"
-        "from chyme.engines.private_modes import make_private_state\n"
+        "from chyme.core.files.permissions import make_private_state\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
         "try: make_private_state(Path(sys.argv[1]))\n"
         "except Exception as error: print(type(error).__name__, error)\n"

@@ -16,8 +16,8 @@ import pytest
 from growth import grows_linearly
 
 from chyme.digester import StaysHome
-from chyme.engines.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
-from chyme.engines.properties import Properties, properties_of
+from chyme.documents.properties.reader import Properties, properties_of
+from chyme.files.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
 from chyme.model import File, Kind, Stamp, Upstream
 
 CORE = """<?xml version="1.0"?><cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc" xmlns:dcterms="urn:dct">
@@ -140,7 +140,7 @@ def test_a_part_that_claims_a_window_larger_than_memory_is_not_read(tmp_path: Pa
     data[at + 1 : at + 5] = b"\xff\xff\xff\xff"
     source = given(tmp_path, bytes(data), DOCX)
     code = (
-        "import resource, sys; from chyme.engines.properties_packages import office_properties\n"
+        "import resource, sys; from chyme.documents.properties.office import office_properties\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
         "with open(sys.argv[1], 'rb') as stream:\n    print(office_properties(stream, 0).title == '')"
     )

@@ -37,11 +37,6 @@ from other_protocols import (
 from pydantic import BaseModel
 from waiting import AMPLE
 
-from chyme.engines.llm.ask import ask
-from chyme.engines.llm.misfit import Misfit
-from chyme.engines.llm.models import instructed
-from chyme.engines.llm.settings import ADDRESSES, Endpoint
-from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -51,6 +46,11 @@ from chyme.errors import (
     RateLimited,
     TimedOut,
 )
+from chyme.models.providers.endpoints import ADDRESSES, Endpoint
+from chyme.models.providers.health_reports import KeyRefused
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.models.providers.model_clients import instructed
+from chyme.models.providers.structured_request import ask
 
 KEY = "sk-very-secret"
 GOOD: dict[str, Any] = {"title": "Lease", "tags": ["flat"]}
@@ -354,7 +354,8 @@ def test_the_environment_has_no_say(way: str) -> None:
     """In a process of its own, whose environment is the subject."""
     code = (
         "import sys; from pydantic import BaseModel; from free_calls import FreeCalls\n"
-        "from chyme.engines.llm.ask import ask; from chyme.engines.llm.settings import Endpoint\n"
+        "from chyme.models.providers.structured_request import ask\n"
+        "from chyme.models.providers.endpoints import Endpoint\n"
         "class Found(BaseModel):\n    title: str\n"
         "there = Endpoint(sys.argv[1], sys.argv[2], 'mine', prefix='llm', provider=sys.argv[3])\n"
         "print(ask(there, FreeCalls(), 'a', 'b', 'c', Found).title)"
@@ -393,7 +394,8 @@ def test_no_file_is_told_to_a_log_whatever_the_environment_says(way: str) -> Non
     code = (
         "import logging, sys; logging.basicConfig(level=logging.DEBUG)\n"
         "from pydantic import BaseModel; from free_calls import FreeCalls\n"
-        "from chyme.engines.llm.ask import ask; from chyme.engines.llm.settings import Endpoint\n"
+        "from chyme.models.providers.structured_request import ask\n"
+        "from chyme.models.providers.endpoints import Endpoint\n"
         "class Found(BaseModel):\n    title: str\n"
         "there = Endpoint(sys.argv[1], sys.argv[2], 'mine', prefix='llm', provider=sys.argv[3])\n"
         "print(ask(there, FreeCalls(), 'a', 'Be brief.', 'The heir is Ada.', Found).title)"
@@ -419,9 +421,10 @@ def test_no_file_is_told_to_a_log_whatever_the_environment_says(way: str) -> Non
 @pytest.mark.parametrize("provider", ["google", "anthropic"])
 def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
     code = (
-        "import sys; from chyme.engines.llm.settings import LanguageSettings, VisionSettings\n"
+        "import sys; from chyme.models.providers.endpoints import LanguageSettings, VisionSettings\n"
         "from free_calls import FreeCalls; from chyme.errors import NetworkFailed\n"
-        "from chyme.engines.llm import classify, pages, speech, vision\n"
+        "import chyme.understanding.classification.model_prompt as classify, chyme.webpages.summary_prompt as pages\n"
+        "import chyme.speech.transcripts.language_model as speech, chyme.pictures.vision_model as vision\n"
         "words = LanguageSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
         "sees = VisionSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
         "fine, calls = (lambda _: None), FreeCalls()\n"

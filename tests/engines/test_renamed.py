@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.engines.renamed import by_holding_the_place, by_second_name, rename_in
+from chyme.vault.safe_rename import by_holding_the_place, by_second_name, rename_in
 
 Way = Callable[[int, str, str], None]
 WAYS = [rename_in, by_second_name, by_holding_the_place]

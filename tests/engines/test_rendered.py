@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.engines.rendered import rendered
+from chyme.doors.page.markdown_html import rendered
 
 OUT = 'rel="noopener noreferrer nofollow" target="_blank"'
 

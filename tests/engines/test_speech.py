@@ -21,20 +21,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.activity import ActivityRules, Span
-from chyme.engines.speech.doubt import Heard, Spoken, believed, doubtful
-from chyme.engines.speech.kept import NAME, Done, Kept
-from chyme.engines.speech.recognise import Recognised, Voices, recognise
-from chyme.engines.speech.settings import SpeechSettings
-from chyme.engines.speech.sound import RATE, sound
-from chyme.engines.speech.stretches import LENGTH, Stretch, Stretches
-from chyme.engines.speech.whisper import whisper
-from chyme.engines.voices.window import Window
-from chyme.engines.weights.known import SPEECH as WEIGHTS
-from chyme.engines.weights.shelf import folder_of, path_of
 from chyme.errors import EngineUnavailable
+from chyme.models.weights.catalog import SPEECH as WEIGHTS
+from chyme.models.weights.folder import folder_of, path_of
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.audio_stream import RATE, sound
+from chyme.speech.recognition.checkpoints import NAME, Done, Kept
+from chyme.speech.recognition.hallucination_filter import Heard, Spoken, believed, doubtful
+from chyme.speech.recognition.local_recogniser import Recognised, Voices, recognise
+from chyme.speech.recognition.speech_chunks import LENGTH, Stretch, Stretches
+from chyme.speech.recognition.voice_activity import ActivityRules, Span
+from chyme.speech.recognition.whisper import whisper
+from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.voices.window import Window
 
 Samples = NDArray[np.float32]
 
@@ -241,7 +241,7 @@ def test_the_recipe_tells_model_and_language_without_loading_anything(tmp_path: 
     (tmp_path / "model.bin").write_bytes(b"numbers")
     assert other.fingerprint != empty
     code = (
-        "import sys; from chyme.digesters.speech_recognition import SpeechRecognition; SpeechRecognition().recipe;"
+        "import sys; from chyme.speech.speech_recognition import SpeechRecognition; SpeechRecognition().recipe;"
         "print([name for name in ('av', 'numpy', 'onnxruntime', 'faster_whisper') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -400,10 +400,10 @@ def test_at_most_one_word_in_twenty_is_wrong_in_real_speech(tmp_path: Path) -> N
 KILLED = """
 import json, sys
 from pathlib import Path
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.recognise import recognise
-from chyme.engines.speech.settings import SpeechSettings
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.local_recogniser import recognise
+from chyme.speech.recognition.whisper_settings import SpeechSettings
 
 path, scratch, weights = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 recording = Recording(path.name, "", path.stat().st_size, lambda: path.open("rb"))

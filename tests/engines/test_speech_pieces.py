@@ -18,18 +18,18 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.digester import Digester, Source
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.activity import Span
-from chyme.engines.speech.parcels import INDEX, put, trusting_nobody
-from chyme.engines.speech.pieces import Cuts, Piece, Prepared, prepare, prepared
-from chyme.engines.speech.sound import RATE, sound
-from chyme.engines.voices.window import Window
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.audio_stream import RATE, sound
+from chyme.speech.recognition.piece_index import INDEX, put, trusting_nobody
+from chyme.speech.recognition.pieces import Cuts, Piece, Prepared, prepare, prepared
+from chyme.speech.recognition.voice_activity import Span
+from chyme.speech.voices.window import Window
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 SPEECH = SAMPLES / "speech"
@@ -250,9 +250,9 @@ def test_an_error_on_the_way_leaves_no_index_and_nothing_half_written(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.pieces import Cuts, prepare
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.pieces import Cuts, prepare
 
 path, scratch = map(Path, sys.argv[1:])
 def embed(samples, start, spans):
@@ -279,9 +279,9 @@ def test_a_killed_attempt_is_begun_anew(memo: Samples, scratch: Path, tmp_path: 
 FULL = """
 import resource, sys
 from pathlib import Path
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.pieces import prepare
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.pieces import prepare
 
 path, scratch = map(Path, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
@@ -379,9 +379,9 @@ def test_the_clock_of_a_piece_is_that_of_the_recording_when_nothing_was_left_out
 MEASURED = """
 import sys, tempfile
 from pathlib import Path
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.pieces import prepare
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.pieces import prepare
 
 path = Path(sys.argv[1])
 with tempfile.TemporaryDirectory() as scratch:

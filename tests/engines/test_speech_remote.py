@@ -18,10 +18,6 @@ from free_calls import FreeCalls
 from speech_server import OPENAI, TEXT, WHISPER_CPP, Reply, Service, fails, says, serving
 from waiting import AMPLE
 
-from chyme.engines.speech.activity import Span
-from chyme.engines.speech.endpoint import SpeechEndpoint
-from chyme.engines.speech.parcels import INDEX, Piece, Prepared, write_index
-from chyme.engines.speech.remote import ESTIMATED, transcribe
 from chyme.errors import (
     BudgetSpent,
     ChildCrashed,
@@ -34,6 +30,10 @@ from chyme.errors import (
     TimedOut,
 )
 from chyme.model import Transcript
+from chyme.speech.recognition.endpoint import SpeechEndpoint
+from chyme.speech.recognition.piece_index import INDEX, Piece, Prepared, write_index
+from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
+from chyme.speech.recognition.voice_activity import Span
 
 KEY = "sk-very-secret"
 NO_VERBOSE = fails(
@@ -572,9 +572,9 @@ def test_the_fingerprint_tells_address_and_model_and_never_the_key() -> None:
 
 def test_the_serving_process_loads_no_native_library(scratch: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from chyme.engines.speech.remote import transcribe;"
+        "import sys; from pathlib import Path; from chyme.speech.recognition.remote_recogniser import transcribe;"
         "from free_calls import FreeCalls;"
-        "from chyme.engines.speech.endpoint import SpeechEndpoint; import chyme.engines.speech.pieces;"
+        "from chyme.speech.recognition.endpoint import SpeechEndpoint; import chyme.speech.recognition.pieces;"
         "heavy = [name for name in ('httpx2', 'pydantic_ai') if name in sys.modules];"
         "transcribe(FreeCalls(), 'a', Path(sys.argv[1]), SpeechEndpoint(sys.argv[2], 'm'), '', print);"
         "print(heavy, [name for name in ('av', 'numpy', 'onnxruntime', 'faster_whisper') if name in sys.modules])"

@@ -16,11 +16,11 @@ import pytest
 from growth import cpu_seconds
 from numpy.typing import NDArray
 
-from chyme.engines.media.limits import MediaLimits
-from chyme.engines.media.preview import Recording
-from chyme.engines.speech.activity import Activity, ActivityRules, Span
-from chyme.engines.speech.sound import PIECE, RATE, sound
 from chyme.errors import UnreadableFile, UnsupportedFile
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.preview import Recording
+from chyme.speech.recognition.audio_stream import PIECE, RATE, sound
+from chyme.speech.recognition.voice_activity import Activity, ActivityRules, Span
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"

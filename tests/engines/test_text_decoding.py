@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from growth import NOISE_SECONDS, cpu_seconds
 
-from chyme.engines.text import decode
+from chyme.text.decoding import decode
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 HOSTILE = Path(__file__).resolve().parents[2] / "../shared/corpus/hostile"

@@ -11,11 +11,11 @@ from model_server import ModelServer, fails, hangs, late, raw, says
 from pydantic import BaseModel
 from waiting import AMPLE
 
-from chyme.engines.llm.ask import ask
-from chyme.engines.llm.settings import Endpoint
-from chyme.engines.llm.usage import usage_of
 from chyme.errors import BudgetSpent, DiskFull, EngineUnavailable, NetworkFailed, TimedOut
 from chyme.model import CallEnd, Question, Reply, Ticket
+from chyme.models.providers.endpoints import Endpoint
+from chyme.models.providers.structured_request import ask
+from chyme.models.providers.usage import usage_of
 
 GOOD, NULL = {"title": "Lease"}, {"title": None}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.engines.vault import Vault, spell, stamp_of, unspell
+from chyme.core.files.vault_folder import Vault, spell, stamp_of, unspell
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, Kind, Stamp
 

@@ -16,9 +16,6 @@ from PIL import Image
 from vision_server import CAPTION, OBJECTS, Reply, fails, says, serving
 from waiting import AMPLE
 
-from chyme.engines.llm.settings import VisionSettings
-from chyme.engines.llm.vision import caption_of, objects_in, size_of
-from chyme.engines.llm.watch import KeyRefused
 from chyme.errors import (
     ContentBlocked,
     DigestError,
@@ -29,6 +26,9 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
+from chyme.models.providers.endpoints import VisionSettings
+from chyme.models.providers.health_reports import KeyRefused
+from chyme.pictures.vision_model import caption_of, objects_in, size_of
 
 KEY = "sk-very-secret"
 JSON = (("Content-Type", "application/json"),)
@@ -184,9 +184,9 @@ def test_the_key_is_in_no_message_and_no_description(caplog: pytest.LogCaptureFi
 def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
     """In a process of its own, whose environment is the subject."""
     code = (
-        "import sys; from chyme.engines.llm.settings import VisionSettings\n"
+        "import sys; from chyme.models.providers.endpoints import VisionSettings\n"
         "from free_calls import FreeCalls\n"
-        "from chyme.engines.llm.vision import objects_in\n"
+        "from chyme.pictures.vision_model import objects_in\n"
         "there = VisionSettings(sys.argv[1], 'seer')\n"
         "print(len(objects_in(FreeCalls(), 'a.jpg', sys.stdin.buffer.read(), there).objects))"
     )
@@ -213,7 +213,7 @@ def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
 
 def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
     code = (
-        "import sys; import chyme.engines.llm.vision, chyme.digesters.image_objects, chyme.digesters.image_captioning\n"
+        "import sys, chyme.pictures.vision_model, chyme.pictures.image_objects, chyme.pictures.image_captioning\n"
         "print([name for name in ('pydantic_ai', 'openai', 'httpx2', 'PIL', 'cv2', 'numpy') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -20,18 +20,18 @@ import pytest
 from growth import NOISE_SECONDS, cpu_seconds
 from numpy.typing import NDArray
 
-from chyme.engines.onnx_file import OnnxFile
-from chyme.engines.onnx_session import open_session
-from chyme.engines.voices.clustering import tell_apart, voices_of
-from chyme.engines.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
-from chyme.engines.voices.linkage import joined
-from chyme.engines.voices.spectrum import RATE, spectrum
-from chyme.engines.voices.tensors import tensors
-from chyme.engines.voices.window import Window
-from chyme.engines.weights.known import VOICES
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
 from chyme.model import Turn
+from chyme.models.weights.catalog import VOICES
+from chyme.models.weights.folder import path_of
+from chyme.models.weights.onnx_session import open_session
+from chyme.models.weights.onnx_writer import OnnxFile
+from chyme.speech.voices.diarization import tell_apart, voices_of
+from chyme.speech.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
+from chyme.speech.voices.linkage import joined
+from chyme.speech.voices.spectrum import RATE, spectrum
+from chyme.speech.voices.torch_file import tensors
+from chyme.speech.voices.window import Window
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "speech"
 SIZE = 24  # of the vectors that are made up here

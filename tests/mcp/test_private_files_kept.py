@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from described_vault import classify, put
 
-from chyme.app import App, open_app
-from chyme.app.clock import now
-from chyme.decide.spelling import words_of
-from chyme.library import SORTS, Library
-from chyme.mcp import answers, in_words
-from chyme.mcp.shapes import Hits, Listing
+from chyme.application.app import App, open_app
+from chyme.core.clock import now
+from chyme.core.store import people
+from chyme.core.store.search import passages
+from chyme.doors.mcp import answers, text_answers
+from chyme.doors.mcp.schemas import Hits, Listing
 from chyme.model import Passage, Place
-from chyme.store import passages, people
+from chyme.search.file_list import SORTS, Library
+from chyme.search.query.spelling import words_of
 
 NOW = "2026-03-04T12:00:00.000000Z"
 PRIVATE = 30
@@ -93,7 +94,7 @@ def test_private_files_are_not_counted_in_lists(app: App) -> None:
         assert (page.files, page.total, page.total_is_exact, page.next_cursor) == ([], 0, False, None)
     whole = listed(app)
     assert (whole.total, whole.total_is_exact) == (2, False)
-    assert "at least 2 files" in in_words.listing(whole)
+    assert "at least 2 files" in text_answers.listing(whole)
 
 
 def test_private_files_are_not_counted_in_searches(app: App) -> None:

@@ -10,21 +10,23 @@ from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
-from chyme.decide.names import name_terms
+from chyme.core.store.search import dictionary, passages
 from chyme.digester import StaysHome
-from chyme.digesters.search_keyword import SearchKeyword
 from chyme.model import File, Kind, Output, Stamp, Upstream
-from chyme.search.result import SearchResult
+from chyme.search.name_terms import name_terms
+from chyme.search.results import SearchResult
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import dictionary, passages
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.sqlite_index import SqliteIndex
 
 
 def open_database(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA synchronous = OFF")
-    scripts = (script for script in (resources.files("chyme.store") / "migrations").iterdir() if script.name[:1] == "0")
+    scripts = (
+        script for script in (resources.files("chyme.core.store") / "migrations").iterdir() if script.name[:1] == "0"
+    )
     for script in sorted(scripts, key=lambda script: script.name):
         db.executescript(script.read_text(encoding="utf-8"))
     return db

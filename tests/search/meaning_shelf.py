@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from keyword_shelf import Shelf, digest
 
-from chyme.decide.rank import Match
-from chyme.decide.spelling import tokens_of
-from chyme.engines.embedding.embedder import Embedder as RealEmbedder
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import Condition
 from chyme.model import Kind, Upstream
-from chyme.search.questions import Meant
-from chyme.search.result import SearchResult
+from chyme.models.embedding.minilm import Embedder as RealEmbedder
+from chyme.search.query.spelling import tokens_of
+from chyme.search.query_embedding.protocol import Meant
+from chyme.search.ranking.matches import Match
+from chyme.search.results import SearchResult
 from chyme.search.search import Mode, Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import embedders, vectors
-from chyme.store.embedders import Embedder
-from chyme.store.matches import Condition
+from chyme.search.sqlite_index import SqliteIndex
 
 MODEL = "all-minilm-l6-v2 made up"
 DIRECTIONS = (

@@ -6,7 +6,7 @@ import pytest
 from keyword_shelf import Shelf
 from meaning_shelf import MeaningShelf
 
-from chyme.search.result import as_json, spelling_notes
+from chyme.search.results import as_json, spelling_notes
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from keyword_shelf import open_database
 from meaning_shelf import MeaningShelf
 
-from chyme.engines.embedding.embedder import load
-from chyme.engines.embedding.settings import EmbeddingSettings
 from chyme.errors import EngineUnavailable
+from chyme.models.embedding.minilm import load
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
 
 DOCS = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 

@@ -10,14 +10,15 @@ import pytest
 from keyword_shelf import Shelf, open_database
 from meaning_shelf import DIMENSION, Knows, MeaningShelf, meaning
 
-from chyme.decide.query import Term
-from chyme.decide.snippet import cut_telling, telling
+from chyme.core.store import people, text_places, voices
+from chyme.core.store.search import vectors
 from chyme.errors import UsageError
 from chyme.model import Kind, Passage, Place, Upstream, Voice
-from chyme.search.result import as_json
+from chyme.search.query.parser import Term
+from chyme.search.results import as_json
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import people, places, vectors, voices
+from chyme.search.snippets import cut_telling, telling
+from chyme.search.sqlite_index import SqliteIndex
 
 
 @pytest.fixture
@@ -325,7 +326,7 @@ def test_a_hit_by_meaning_leads_to_the_page_and_the_box(meant: MeaningShelf) -> 
     first, second = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
     lines = (Place(0, 14, page=2, box=first), Place(15, len(text), page=2, box=second))
     id_ = meant.put_meant("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
-    places.replace(meant.db, id_, "image-ocr", lines)
+    text_places.replace(meant.db, id_, "image-ocr", lines)
     (hit,) = meant.hybrid("ocean").hits
     assert hit.place == Place(15, len(text), page=2, box=second)
 

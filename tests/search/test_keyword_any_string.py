@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keyword_shelf import Shelf
 
-from chyme.search.result import as_json
+from chyme.search.results import as_json
 
 AWKWARD = [
     "", " ", '"', '""', '"""', "'", "*", "**", "-", "--", '-"', "(", ")", "(a", "a)", "AND", "OR", "NOT", "NOT NOT",

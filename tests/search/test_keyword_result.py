@@ -5,9 +5,9 @@ from __future__ import annotations
 from keyword_shelf import Shelf
 
 from chyme.model import Kind, Upstream
-from chyme.search.result import as_json
+from chyme.search.results import as_json
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
+from chyme.search.sqlite_index import SqliteIndex
 
 
 def searching(shelf: Shelf, most_scored: int) -> Search:

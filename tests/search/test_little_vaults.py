@@ -9,11 +9,11 @@ import pytest
 from keyword_shelf import open_database
 from meaning_shelf import MeaningShelf
 
-from chyme.engines.embedding.embedder import NUMBERS, VOCABULARY, MiniLm, load
-from chyme.engines.embedding.settings import EmbeddingSettings
-from chyme.engines.weights.known import EMBEDDING
-from chyme.engines.weights.shelf import path_of
 from chyme.errors import EngineUnavailable
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 
 FOUR = {
     "garage": "The mechanic replaced the front brake discs and the pads, and filled up the fluid.",

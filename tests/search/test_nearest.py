@@ -10,13 +10,13 @@ import numpy
 import pytest
 from vector_vault import EVERYTHING, VectorVault, ids
 
-from chyme.decide.codes import best, count_differing, least, packed
+from chyme.core.store.search import embedders
+from chyme.core.store.search.keyword_queries import has_kind
 from chyme.errors import UsageError
-from chyme.search.meaning import scan
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.meaning.segment import Piece
-from chyme.store import embedders
-from chyme.store.matches import has_kind
+from chyme.search.vectors import nearest_neighbours
+from chyme.search.vectors.binary_codes import best, count_differing, least, packed
+from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.segment import Piece
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_among_many_signs_alone_lose_almost_none_of_the_nearest() -> None:
     ]
     kept = 0
     for at in range(0, 12_000, 300):
-        found = ids(scan.nearest(pieces, made[at], 10))
-        right = ids(scan.nearest(pieces, made[at], 10, few=20_000))
+        found = ids(nearest_neighbours.nearest(pieces, made[at], 10))
+        right = ids(nearest_neighbours.nearest(pieces, made[at], 10, few=20_000))
         assert found[0] == right[0] == at + 1
         kept += len(set(found) & set(right))
     assert kept >= 0.985 * 10 * 40

@@ -7,8 +7,8 @@ import sqlite3
 
 from keyword_shelf import Shelf
 
+from chyme.core.store import text_places
 from chyme.model import Kind, Place, Upstream
-from chyme.store import places
 
 FIRST, SECOND = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
 
@@ -17,7 +17,7 @@ def photo(shelf: Shelf) -> None:
     text = "Harbour office\nFerries to Zanzibar"
     lines = (Place(0, 14, page=2, box=FIRST), Place(15, 34, page=2, box=SECOND))
     id_ = shelf.put("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
-    places.replace(shelf.db, id_, "image-ocr", lines)
+    text_places.replace(shelf.db, id_, "image-ocr", lines)
 
 
 def keep(db: sqlite3.Connection, file_id: int, path: str, output: str, content: str) -> None:
@@ -84,7 +84,7 @@ def test_a_hit_opens_where_it_was_said_though_a_summary_says_it_better(shelf: Sh
     )
     keep(shelf.db, id_, "talk.mp3", "speech-recognition", transcript)
     keep(shelf.db, id_, "talk.mp3", "speech-recognition-summary", summary)
-    places.replace(shelf.db, id_, "speech-recognition-summary", said)
+    text_places.replace(shelf.db, id_, "speech-recognition-summary", said)
     (hit,) = shelf.ask("moon").hits
     assert hit.place is not None
     assert (hit.place.seconds, hit.place.speaker) == (12.0, "speaker-2")

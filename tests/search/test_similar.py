@@ -7,7 +7,7 @@ from meaning_shelf import MeaningShelf
 
 from chyme.errors import UsageError
 from chyme.model import Kind
-from chyme.search.result import as_json
+from chyme.search.results import as_json
 
 
 @pytest.fixture

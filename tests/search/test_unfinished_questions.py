@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from meaning_shelf import MeaningShelf
 
-from chyme.decide.snippet import Snippet
+from chyme.doors.page.search_results import found_of
+from chyme.doors.page.vault import answered
+from chyme.doors.page.view_parameters import Asked
 from chyme.model import Kind, Place
-from chyme.search.result import Hit, Piece, SearchResult
-from chyme.web.pages.browsing import Asked
-from chyme.web.pages.found import found_of
-from chyme.web.pages.vault import answered
+from chyme.search.results import Hit, Piece, SearchResult
+from chyme.search.snippets import Snippet
 
 
 def paths(shelf: MeaningShelf, question: str) -> list[str]:

@@ -15,13 +15,14 @@ from sqlite3 import Connection
 import pytest
 from vector_vault import EVERYTHING, SMALL, VectorVault, ids
 
-from chyme.decide.spans import Span, cover, to_join
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.held import Amounts
-from chyme.search.meaning.segment import Damaged, Label, open_segment
-from chyme.store import embedders, marks, vectors
-from chyme.store.database import connect
-from chyme.store.embedders import Embedder
+from chyme.core.store import vault_properties
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.sqlite.database import connect
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.embedder_vectors import Amounts
+from chyme.search.vectors.id_ranges import Span, cover, to_join
+from chyme.search.vectors.segment import Damaged, Label, open_segment
 
 
 @pytest.fixture
@@ -218,7 +219,7 @@ def test_an_older_copy_of_the_database_in_its_place_is_noticed(vault: VectorVaul
 
 
 def test_a_database_without_a_mark_is_told_apart_by_what_it_says(vault: VectorVault) -> None:
-    marks.remove(vault.db, "identity")
+    vault_properties.remove(vault.db, "identity")
     embedder = vault.embedder()
     build(vault, embedder, 100)
     vault.db.execute("DELETE FROM semantic_passages")
@@ -327,11 +328,11 @@ WRITE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
 from sqlite3 import Connection
-from chyme.search.meaning.held import Amounts, Held
-from chyme.search.meaning.segment import Label
-from chyme.search.meaning.shelf import Shelf
-from chyme.store import embedders
-from chyme.store.database import connect
+from chyme.search.vectors.embedder_vectors import Amounts, Held
+from chyme.search.vectors.segment import Label
+from chyme.search.vectors.segment_folder import Shelf
+from chyme.core.store.search import embedders
+from chyme.core.store.sqlite.database import connect
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])
 

@@ -10,14 +10,15 @@ from sqlite3 import Connection
 
 from keyword_shelf import open_database
 
-from chyme.decide.rank import Match
+from chyme.core.store import vault_properties
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import Condition, all_of
 from chyme.model import Passage, Place
-from chyme.search.meaning.cache import VectorCache
-from chyme.search.meaning.found import SqliteMeaning
-from chyme.search.meaning.held import Amounts
-from chyme.store import embedders, marks, vectors
-from chyme.store.embedders import Embedder
-from chyme.store.matches import Condition, all_of
+from chyme.search.ranking.matches import Match
+from chyme.search.vectors.cache import VectorCache
+from chyme.search.vectors.embedder_vectors import Amounts
+from chyme.search.vectors.passage_search import SqliteMeaning
 
 Vector = tuple[float, ...]
 
@@ -33,7 +34,7 @@ class VectorVault:
         self.path = folder / "vault.db"
         self.db = open_database(self.path)
         self.db.execute("PRAGMA journal_mode = WAL")
-        marks.put(self.db, "identity", identity)
+        vault_properties.put(self.db, "identity", identity)
         self.random = random.Random(identity)
         self._files = 0
 

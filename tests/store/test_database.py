@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from embedded_files import add_file
 
+from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, file_system_of, migrations
 from chyme.errors import VaultError
-from chyme.store.database import FILE_NAME, Database, _apply, connect, file_system_of, migrations
 
 
 def test_a_new_vault_has_todays_schema_and_the_promised_pragmas(tmp_path: Path) -> None:

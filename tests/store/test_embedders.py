@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_digest, add_file, embed, embedder, plan_of
 
-from chyme.store import embedders, vectors
-from chyme.store.database import Database, connect
-from chyme.store.verify import problems
+from chyme.core.store.consistency_checks import problems
+from chyme.core.store.search import embedders, vectors
+from chyme.core.store.sqlite.database import Database, connect
 
 NOBODY_SERVES = "embedders of which not exactly one serves"
 

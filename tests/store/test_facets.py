@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_document, add_file, plan_of
 
+from chyme.core.store import people, voices
+from chyme.core.store.search import facets, keyword_queries
+from chyme.core.store.search.facets import Facets
+from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
-from chyme.store import facets, matches, people, voices
-from chyme.store.database import Database, connect
-from chyme.store.facets import Facets
 
-EVERYTHING = matches.all_of([])
+EVERYTHING = keyword_queries.all_of([])
 NOTHING = Facets((), (), (), (), (), ())
 IN_2021 = 1_620_000_000
 
@@ -73,8 +74,10 @@ def test_only_files_that_meet_the_condition_are_counted(db: sqlite3.Connection, 
         person=(("Zoë", 1),),
         status=(("completed", 1),),
     )
-    assert facets.of_all(db, matches.has_tag(1, ["tax"])) == expected
-    assert facets.of_all(db, matches.Condition("files.kind = 'document' OR files.name = 'hidden.txt'")) == expected
+    assert facets.of_all(db, keyword_queries.has_tag(1, ["tax"])) == expected
+    assert (
+        facets.of_all(db, keyword_queries.Condition("files.kind = 'document' OR files.name = 'hidden.txt'")) == expected
+    )
     assert facets.of_files(db, [filled[1]]) == expected
     assert facets.of_files(db, [filled[1], filled[1], filled[3], 999]) == expected
     assert facets.of_files(db, filled) == facets.of_all(db, EVERYTHING)

@@ -8,9 +8,9 @@ from sqlite3 import Connection
 
 import pytest
 
+from chyme.core.store import digest_queue, digests, files, removed_digesters
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp
-from chyme.store import digests, files, leftovers, queue
-from chyme.store.database import Database
 
 FILES = 400
 OUTPUTS = [f"output-{number:02}" for number in range(20)]
@@ -78,16 +78,16 @@ def test_trying_one_file_again_looks_at_no_other(database: Database) -> None:
     assert plan[0].startswith("SEARCH digests USING INDEX digests_of_file (file_id=?")
     assert steps_of(database, lambda db: digests.retry_failed(db, [8], OUTPUTS, NOW)) < 50
     assert database.write(lambda db: digests.retry_failed(db, [7, 9], None, NOW)) == len(OUTPUTS) - 2 + 1
-    assert queue.unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
+    assert digest_queue.unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
 
 
 def test_changing_the_lane_of_an_output_looks_at_no_other(database: Database) -> None:
-    plan = plan_of(database, lambda db: queue.change_lane(db, OUTPUTS[4], 3))
+    plan = plan_of(database, lambda db: digest_queue.change_lane(db, OUTPUTS[4], 3))
     assert plan == ["SEARCH digests USING INDEX digests_by_status (status=? AND digester=?)"]
 
     rows = database.read().execute("SELECT digester, count(*) FROM digests WHERE weight = 3003 GROUP BY 1").fetchall()
     assert rows == [(OUTPUTS[4], FILES)]
-    assert database.write(lambda db: queue.change_lane(db, OUTPUTS[4], 3)) == 0
+    assert database.write(lambda db: digest_queue.change_lane(db, OUTPUTS[4], 3)) == 0
 
 
 def test_files_that_lack_a_row_are_walked_once(database: Database) -> None:
@@ -104,6 +104,6 @@ def test_files_that_lack_a_row_are_walked_once(database: Database) -> None:
 
 
 def test_looking_for_what_nobody_makes_costs_nothing_while_there_is_none(database: Database) -> None:
-    assert steps_of(database, lambda db: leftovers.unmade(db, OUTPUTS)) < 50
-    assert steps_of(database, lambda db: [leftovers.take_up(db, name, NOW, 500) for name in OUTPUTS]) < 100
-    assert leftovers.unmade(database.read(), OUTPUTS[1:]) == OUTPUTS[:1]
+    assert steps_of(database, lambda db: removed_digesters.unmade(db, OUTPUTS)) < 50
+    assert steps_of(database, lambda db: [removed_digesters.take_up(db, name, NOW, 500) for name in OUTPUTS]) < 100
+    assert removed_digesters.unmade(database.read(), OUTPUTS[1:]) == OUTPUTS[:1]

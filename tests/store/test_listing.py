@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from chyme.core.store import consistency_checks, documents, files
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
-from chyme.library import ALL, SORTS, Card, Filters, Library
 from chyme.model import Kind, iso
-from chyme.store import documents, files, verify
-from chyme.store.database import Database
+from chyme.search.file_list import ALL, SORTS, Card, Filters, Library
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 KINDS = [kind.value for kind in Kind]
@@ -214,14 +214,14 @@ def test_the_listing_agrees_with_the_files_after_many_changes(database: Database
                     documents.describe(db, file_id, f"t{file_id}", None, "2001", None, ("red", "red", "Red"))
 
     database.write(shake)
-    assert [problem for problem in database.write(verify.problems) if "listed" in problem] == []
+    assert [problem for problem in database.write(consistency_checks.problems) if "listed" in problem] == []
 
 
 def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
     database.write(lambda db: add(db, "a.txt", tags=("red",)))
     database.write(lambda db: db.execute("UPDATE shelf SET title = 'other'"))
     database.write(lambda db: db.execute("DELETE FROM shelf_tags"))
-    found = [problem for problem in database.write(verify.problems) if "listed" in problem]
+    found = [problem for problem in database.write(consistency_checks.problems) if "listed" in problem]
     assert len(found) == 2 and all("a.txt" in problem for problem in found)
 
 

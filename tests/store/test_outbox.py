@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_file, embed, embedder, passage, plan_of
 
+from chyme.core.store import files
+from chyme.core.store.consistency_checks import problems
+from chyme.core.store.search import embedders, engine_outbox, passages, vectors
+from chyme.core.store.search.engine_outbox import Dirty
+from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Stamp
-from chyme.store import embedders, files, outbox, passages, vectors
-from chyme.store.database import Database, connect
-from chyme.store.outbox import Dirty
-from chyme.store.verify import problems
 
 KEYWORD = "search-keyword"
 
@@ -28,12 +29,12 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def clean(db: sqlite3.Connection) -> None:
     """The engines know everything."""
-    outbox.done(db, outbox.dirty(db, 1000))
-    assert outbox.count(db) == 0
+    engine_outbox.done(db, engine_outbox.dirty(db, 1000))
+    assert engine_outbox.count(db) == 0
 
 
 def waiting(db: sqlite3.Connection) -> list[int]:
-    return [file_id for file_id, _ in outbox.dirty(db, 1000)]
+    return [file_id for file_id, _ in engine_outbox.dirty(db, 1000)]
 
 
 Change = Callable[[sqlite3.Connection, int], object]
@@ -65,7 +66,7 @@ def fill(db: sqlite3.Connection, name: str) -> int:
 def test_every_change_puts_its_file_in_and_no_other(db: sqlite3.Connection, change: Change) -> None:
     fill(db, "neighbour")
     file = fill(db, "a")
-    outbox.activate(db)
+    engine_outbox.activate(db)
     clean(db)
     change(db, file)
     assert waiting(db) == [file]
@@ -75,33 +76,33 @@ def test_every_change_puts_its_file_in_and_no_other(db: sqlite3.Connection, chan
 def test_a_change_while_the_engines_are_told_is_not_taken_for_told(db: sqlite3.Connection, change: Change) -> None:
     fill(db, "neighbour")
     file = fill(db, "a")
-    outbox.activate(db)
-    taken = outbox.dirty(db, 10)
+    engine_outbox.activate(db)
+    taken = engine_outbox.dirty(db, 10)
     change(db, file)
 
-    assert outbox.done(db, taken) == 1
-    left = outbox.dirty(db, 10)
+    assert engine_outbox.done(db, taken) == 1
+    left = engine_outbox.dirty(db, 10)
     assert [file_id for file_id, _ in left] == [file]
     assert left[0].sequence > taken[0].sequence
-    assert outbox.done(db, left) == 1 and outbox.count(db) == 0
+    assert engine_outbox.done(db, left) == 1 and engine_outbox.count(db) == 0
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_without_larger_engines_nothing_is_written(db: sqlite3.Connection, change: Change) -> None:
     fill(db, "neighbour")
     change(db, fill(db, "a"))
-    outbox.put(db, [1, 2])
-    assert outbox.count(db) == 0
+    engine_outbox.put(db, [1, 2])
+    assert engine_outbox.count(db) == 0
     assert db.execute("SELECT active, sequence FROM outbox_state").fetchone() == (0, 0)
 
 
 @pytest.mark.parametrize("change", ["a new name", "new passages", "new vectors", "a purged file"])
 def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.Connection, change: str) -> None:
     file = add_file(db, "bare")
-    outbox.activate(db)
-    taken = outbox.dirty(db, 1)
+    engine_outbox.activate(db)
+    taken = engine_outbox.dirty(db, 1)
     CHANGES[change](db, file)
-    assert outbox.done(db, taken) == 0
+    assert engine_outbox.done(db, taken) == 0
     clean(db)
 
     other = add_file(db, "bare too")
@@ -111,7 +112,7 @@ def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.C
 
 def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqlite3.Connection) -> None:
     file = fill(db, "a")
-    outbox.activate(db)
+    engine_outbox.activate(db)
     files.vanish(db, file, NOW)
     clean(db)
     files.update_stamp(db, file, Stamp("1", "1", 1, 1), NOW)
@@ -127,7 +128,7 @@ def test_what_embedders_left_behind_is_to_be_taken_away(db: sqlite3.Connection) 
     fill(db, "neighbour")
     file = fill(db, "a")
     embed(db, file, embedder(db, "old"), "red")
-    outbox.activate(db)
+    engine_outbox.activate(db)
     clean(db)
     embedders.sweep(db, [])
     assert waiting(db) == [file]
@@ -135,7 +136,7 @@ def test_what_embedders_left_behind_is_to_be_taken_away(db: sqlite3.Connection) 
 
 def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None:
     file = fill(db, "a")
-    outbox.activate(db)
+    engine_outbox.activate(db)
     clean(db)
     db.execute("BEGIN")
     vectors.remove(db, file)
@@ -144,47 +145,47 @@ def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None
 
 
 def test_engines_that_are_new_are_told_of_every_file(db: sqlite3.Connection) -> None:
-    assert not outbox.is_active(db) and outbox.oldest(db) is None
+    assert not engine_outbox.is_active(db) and engine_outbox.oldest(db) is None
     one, two = add_file(db, "a"), add_file(db, "b")
-    outbox.activate(db)
-    assert outbox.is_active(db) and waiting(db) == [one, two]
+    engine_outbox.activate(db)
+    assert engine_outbox.is_active(db) and waiting(db) == [one, two]
 
-    before = outbox.dirty(db, 10)
-    outbox.activate(db)
+    before = engine_outbox.dirty(db, 10)
+    engine_outbox.activate(db)
     assert waiting(db) == [one, two]
-    assert outbox.done(db, before) == 0
+    assert engine_outbox.done(db, before) == 0
 
 
 def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
     one, two, three = (add_file(db, name) for name in "abc")
-    outbox.activate(db)
-    outbox.put(db, [two])
-    outbox.put(db, [one])
+    engine_outbox.activate(db)
+    engine_outbox.put(db, [two])
+    engine_outbox.put(db, [one])
 
     assert waiting(db) == [three, two, one]
-    assert outbox.dirty(db, 2) == outbox.dirty(db, 10)[:2]
-    assert outbox.oldest(db) == outbox.dirty(db, 1)[0]
-    assert outbox.count(db) == 3
-    assert outbox.done(db, []) == 0
+    assert engine_outbox.dirty(db, 2) == engine_outbox.dirty(db, 10)[:2]
+    assert engine_outbox.oldest(db) == engine_outbox.dirty(db, 1)[0]
+    assert engine_outbox.count(db) == 3
+    assert engine_outbox.done(db, []) == 0
 
 
 def test_without_engines_the_outbox_is_empty_and_later_changes_still_count_on(db: sqlite3.Connection) -> None:
     file = add_file(db, "a")
-    outbox.activate(db)
-    late = outbox.dirty(db, 1)
-    outbox.deactivate(db)
-    assert (outbox.count(db), outbox.is_active(db)) == (0, False)
+    engine_outbox.activate(db)
+    late = engine_outbox.dirty(db, 1)
+    engine_outbox.deactivate(db)
+    assert (engine_outbox.count(db), engine_outbox.is_active(db)) == (0, False)
 
-    outbox.activate(db)
-    assert outbox.done(db, late) == 0
+    engine_outbox.activate(db)
+    assert engine_outbox.done(db, late) == 0
     assert waiting(db) == [file]
 
 
 def test_files_waiting_are_found_in_order_without_sorting(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
-    outbox.dirty(db, 10)
-    outbox.done(db, [Dirty(1, 1)])
+    engine_outbox.dirty(db, 10)
+    engine_outbox.done(db, [Dirty(1, 1)])
     db.set_trace_callback(None)
     assert plan_of(db, [executed[0], executed[-1]]) == [
         "SCAN outbox USING COVERING INDEX outbox_in_order",
@@ -194,8 +195,8 @@ def test_files_waiting_are_found_in_order_without_sorting(db: sqlite3.Connection
 
 def test_verify_finds_files_kept_for_engines_that_are_not_there(db: sqlite3.Connection) -> None:
     file = add_file(db, "a")
-    outbox.activate(db)
-    outbox.put(db, [99])
+    engine_outbox.activate(db)
+    engine_outbox.put(db, [99])
     told = "files kept for larger engines though there are none"
     assert not [problem for problem in problems(db) if problem.startswith(told)]
     db.execute("UPDATE outbox_state SET active = 0")

@@ -7,7 +7,7 @@ import struct
 from contextlib import closing
 from pathlib import Path
 
-from chyme.store.page_reader import PAGE_SIZE, PageReader, Row
+from chyme.core.store.rescue.page_reader import PAGE_SIZE, PageReader, Row
 
 LEAF = 0x0D
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chyme.decide.names import name_terms
-from chyme.decide.segment import segment
-from chyme.decide.spelling import words_of
+from chyme.core.store.search import dictionary, passages
 from chyme.model import Passage, Place
-from chyme.store import dictionary, passages
+from chyme.search.name_terms import name_terms
+from chyme.search.query.spelling import words_of
+from chyme.text.unspaced_scripts import segment
 
 KEYWORD = "search-keyword"
 
@@ -26,7 +26,7 @@ def open_database(path: Path | str) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = OFF")
     db.execute("PRAGMA secure_delete = ON")
     for script in ("0001_core.sql", "0002_search.sql"):
-        db.executescript((resources.files("chyme.store") / "migrations" / script).read_text(encoding="utf-8"))
+        db.executescript((resources.files("chyme.core.store") / "migrations" / script).read_text(encoding="utf-8"))
     return db
 
 

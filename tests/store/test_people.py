@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chyme.decide.people import SPEAKERS
+from chyme.core.store import people, voices
+from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
-from chyme.store import people, voices
-from chyme.store.database import Database, connect
+from chyme.speech.people.names import SPEAKERS
 
 NOW = "2026-03-04T12:00:00.000000Z"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from chyme.core.store import vault_properties
+from chyme.core.store.sqlite.database import Database
+from chyme.core.store.sqlite.presence import Presence
 from chyme.errors import VaultGone
-from chyme.store import marks
-from chyme.store.database import Database
-from chyme.store.presence import Presence
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def put(database: Database, value: str) -> None:
-    database.write(lambda db: marks.put(db, "mark", value))
+    database.write(lambda db: vault_properties.put(db, "mark", value))
 
 
 def value_in(database: Database) -> str | None:
-    return marks.value_of(database.read(), "mark")
+    return vault_properties.value_of(database.read(), "mark")
 
 
 def test_what_is_written_while_the_folder_is_away_is_refused_and_undone(database: Database, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_is_written_while_the_folder_is_away_is_refused_and_undone(database
 
 def test_what_is_committed_while_the_folder_goes_is_not_acknowledged(database: Database, tmp_path: Path) -> None:
     def go(db: sqlite3.Connection) -> None:
-        marks.put(db, "mark", "lost")
+        vault_properties.put(db, "mark", "lost")
         (tmp_path / "vault").rename(tmp_path / "away")
 
     with pytest.raises(VaultGone, match="deleted, renamed or not mounted"):
@@ -84,12 +84,12 @@ def test_closing_leaves_the_log_of_another_database_alone(tmp_path: Path) -> Non
     code = f"""
 import sqlite3
 from pathlib import Path
-from chyme.store import marks
-from chyme.store.database import Database
-from chyme.store.presence import Presence
+from chyme.core.store import vault_properties
+from chyme.core.store.sqlite.database import Database
+from chyme.core.store.sqlite.presence import Presence
 root = Path({str(tmp_path)!r})
 database = Database(root / "state")
-database.write(lambda db: marks.put(db, "mark", "ours"))
+database.write(lambda db: vault_properties.put(db, "mark", "ours"))
 database.read().execute("SELECT 1 FROM marks").fetchone()
 (root / "state").rename(root / "away")
 (root / "state").mkdir()
@@ -107,7 +107,7 @@ other.close()
 def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "chyme.store.presence")
+    caplog.set_level(logging.INFO, "chyme.core.store.sqlite.presence")
     (tmp_path / "vault").rename(tmp_path / "away")
     for _ in range(5):
         assert database.presence.problem() is not None

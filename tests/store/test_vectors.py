@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from embedded_files import add_digest, add_document, add_file, embed, embedder, floats, passage, plan_of
 
+from chyme.core.store import files
+from chyme.core.store.consistency_checks import problems
+from chyme.core.store.search import keyword_queries, vectors
+from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, migrations
 from chyme.model import Passage, Place
-from chyme.store import files, matches, vectors
-from chyme.store.database import FILE_NAME, Database, _apply, connect, migrations
-from chyme.store.verify import problems
 
-EVERYWHERE = matches.all_of([])
+EVERYWHERE = keyword_queries.all_of([])
 
 
 @pytest.fixture
@@ -174,13 +175,13 @@ def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sq
     assert vectors.visible(db, everything, EVERYWHERE) == dict.fromkeys(ids[note], note) | dict.fromkeys(
         ids[picture], picture
     )
-    for where, file in ((matches.has_kind(1, "image"), picture), (matches.has_tag(1, ["Tax"]), note)):
+    for where, file in ((keyword_queries.has_kind(1, "image"), picture), (keyword_queries.has_tag(1, ["Tax"]), note)):
         assert vectors.visible(db, everything, where) == dict.fromkeys(ids[file], file)
         assert vectors.visible(db, ids[file][1:], where) == {ids[file][1]: file}
         assert vectors.ids_of_files_where(db, old.id, where, 10) == ids[file]
     assert sorted(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 10)) == ids[note] + ids[picture]
     assert len(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 3)) == 3
-    either = matches.Condition("files.kind = 'text' OR files.kind = 'image'")
+    either = keyword_queries.Condition("files.kind = 'text' OR files.kind = 'image'")
     assert set(vectors.visible(db, everything, either)) == set(ids[note] + ids[picture])
     assert set(vectors.ids_of_files_where(db, old.id, either, 10)) == set(ids[note] + ids[picture])
 
@@ -189,8 +190,8 @@ def test_vectors_are_found_without_reading_the_texts_of_passages(db: sqlite3.Con
     executed: list[str] = []
     db.set_trace_callback(executed.append)
     vectors.since(db, 1, 0, 10)
-    vectors.visible(db, [1, 2], matches.has_kind(1, "text"))
-    vectors.ids_of_files_where(db, 1, matches.has_kind(1, "text"), 10)
+    vectors.visible(db, [1, 2], keyword_queries.has_kind(1, "text"))
+    vectors.ids_of_files_where(db, 1, keyword_queries.has_kind(1, "text"), 10)
     vectors.count(db, 1)
     vectors.highest(db, 1)
     db.set_trace_callback(None)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from waiting import AMPLE
 
+from chyme.core.store.sqlite.database import connect
+from chyme.core.store.sqlite.writer import Writer
 from chyme.errors import DiskFull, UsageError, VaultError
-from chyme.store.database import connect
-from chyme.store.writer import Writer
 
 Work = Callable[[sqlite3.Connection], int]
 

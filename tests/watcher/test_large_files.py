@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from watching import Folder, until
 
-from chyme.engines.vault import Vault, stamp_of
-from chyme.watcher import Watcher
-from chyme.watcher.examine import Examination
-from chyme.watcher.found import Found
-from chyme.watcher.hashing import LARGE, Hasher
+from chyme.core.files.vault_folder import Vault, stamp_of
+from chyme.vault.watch.disk_file import Found
+from chyme.vault.watch.file_inspection import Examination
+from chyme.vault.watch.hashing import LARGE, Hasher
+from chyme.vault.watch.watcher import Watcher
 
 MB = 1024 * 1024
 LONG = 60.0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from watching import Folder, until
 
-from chyme.watcher.inotify import SLICE_FOLDERS, Ears
-from chyme.watcher.turns import Priority, Turns
+from chyme.vault.watch.inotify import SLICE_FOLDERS, Ears
+from chyme.vault.watch.priority_lock import Priority, Turns
 
 DEEP = 300
 LONG = 60.0

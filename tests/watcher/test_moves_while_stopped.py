@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from watching import Folder
 
-from chyme.store import sqlar
+from chyme.core.store import artifacts
 
 
 def test_a_renamed_folder_of_a_hundred_files_is_digested_not_once_again(folder: Folder) -> None:
@@ -35,9 +35,9 @@ def test_artifacts_follow_a_renamed_file(folder: Folder) -> None:
     folder.scan()
     name = folder.row("SELECT sqlar_name FROM digests WHERE file_id = ? AND digester = 'keeper'", folder.id("b.txt"))[0]
 
-    assert name == sqlar.name_of("b.txt", "keeper", "copy.txt")
-    assert sqlar.of_digest(folder.db, "b.txt", "keeper")["copy.txt"].startswith(b"whale")
-    assert sqlar.of_digest(folder.db, "a.txt", "keeper") == {}
+    assert name == artifacts.name_of("b.txt", "keeper", "copy.txt")
+    assert artifacts.of_digest(folder.db, "b.txt", "keeper")["copy.txt"].startswith(b"whale")
+    assert artifacts.of_digest(folder.db, "a.txt", "keeper") == {}
     assert folder.row("SELECT DISTINCT file_path FROM digests") == ("b.txt",)
 
 
@@ -51,8 +51,8 @@ def test_two_files_that_exchanged_their_names_keep_their_digests(folder: Folder)
     assert folder.take_in() == 0
     assert (folder.id("b.txt"), folder.id("a.txt")) == (whale, heron)
     assert (folder.found("whale"), folder.found("heron")) == (["b.txt"], ["a.txt"])
-    assert sqlar.of_digest(folder.db, "a.txt", "keeper")["copy.txt"].startswith(b"second")
-    assert sqlar.of_digest(folder.db, "b.txt", "keeper")["copy.txt"].startswith(b"first")
+    assert artifacts.of_digest(folder.db, "a.txt", "keeper")["copy.txt"].startswith(b"second")
+    assert artifacts.of_digest(folder.db, "b.txt", "keeper")["copy.txt"].startswith(b"first")
     assert folder.problems() == []
 
 
@@ -255,7 +255,7 @@ def test_a_file_moved_while_it_is_digested_ends_under_its_new_path(folder: Folde
     assert folder.found("pelican") == ["new/0.txt", "new/1.txt", "new/2.txt"]
     for number in range(3):
         path = f"new/{number}.txt"
-        assert sqlar.of_digest(folder.db, path, "keeper")["copy.txt"].startswith(b"pelican %d" % number)
+        assert artifacts.of_digest(folder.db, path, "keeper")["copy.txt"].startswith(b"pelican %d" % number)
     assert folder.problems() == []
 
 

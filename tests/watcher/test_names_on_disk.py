@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from watching import Folder
 
-from chyme.engines.vault import Vault
+from chyme.core.files.vault_folder import Vault
 
 ODD = [
     "new\nline.txt",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from watching import Folder, until
 
-from chyme.coordinator import Handled
-from chyme.engines.vault import Vault
-from chyme.watcher.examine import examine
+from chyme.core.files.vault_folder import Vault
+from chyme.core.pipeline.coordinator import Handled
+from chyme.vault.watch.file_inspection import examine
 
 
 def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Folder) -> None:

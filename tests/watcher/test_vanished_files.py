@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from watching import Folder
 
-from chyme.coordinator.purging import purge_vanished
 from chyme.errors import UsageError, VaultError
 from chyme.model import iso
+from chyme.vault.purge import purge_vanished
 
 SECRET = "zanzibarsecret"
 

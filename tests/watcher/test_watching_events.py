@@ -13,8 +13,8 @@ import pytest
 from growth import cpu_seconds
 from watching import Folder, until
 
-from chyme.watcher import Watcher
-from chyme.watcher.inotify import Ears
+from chyme.vault.watch.inotify import Ears
+from chyme.vault.watch.watcher import Watcher
 
 
 def quiet(live: Folder) -> bool:

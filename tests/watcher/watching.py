@@ -12,20 +12,23 @@ from typing import Any
 
 from waiting import wait_until
 
-from chyme.coordinator import Coordinator, Intake, Rules
-from chyme.coordinator.coordinator import Allowance
-from chyme.decide.judge import Policy
+from chyme.core.children.task import Task
+from chyme.core.files.vault_folder import Vault
+from chyme.core.pipeline.coordinator import Allowance, Coordinator
+from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import consistency_checks, digest_queue, digests, files
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester, Source
-from chyme.digesters.search_keyword import SearchKeyword
-from chyme.engines.children.task import Task
-from chyme.engines.vault import Vault
 from chyme.errors import DigestError
 from chyme.model import Artifact, File, Limits, Output
 from chyme.search.search import Search
-from chyme.search.sqlite import SqliteIndex
-from chyme.store import digests, files, queue, verify
-from chyme.store.database import Database
-from chyme.watcher import Report, Scanner, Watcher
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.vault.file_registry import Intake
+from chyme.vault.watch.pending_files import Report
+from chyme.vault.watch.scanner import Scanner
+from chyme.vault.watch.watcher import Watcher
 
 
 class Keeper(Digester):
@@ -130,7 +133,7 @@ class Folder:
     def digest(self) -> int:
         """Digest all that is due. Returns how many files the keeper was given."""
         before = len(self.keeper.given)
-        while due := queue.due(self.db, self.now.isoformat(), 100):
+        while due := digest_queue.due(self.db, self.now.isoformat(), 100):
             for each in due:
                 self.coordinator.process_file(each.file_id)
         return len(self.keeper.given) - before
@@ -162,7 +165,7 @@ class Folder:
 
     def problems(self) -> list[str]:
         """What the database has against itself; artifacts without a digest among it."""
-        return list(self.database.write(verify.problems))
+        return list(self.database.write(consistency_checks.problems))
 
     def row(self, statement: str, *values: Any) -> Any:
         return self.db.execute(statement, values).fetchone()

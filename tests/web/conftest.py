@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
-from chyme.web.routes import create
+from chyme.application.app import App, open_app
+from chyme.doors.http.vault_api import create
 
 
 @pytest.fixture

@@ -12,15 +12,17 @@ import pytest
 from described_vault import classify, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, now, open_app
-from chyme.app.lately import in_words
+from chyme.application.app import App, open_app
+from chyme.application.recent_events import in_words
+from chyme.application.settings import Settings
+from chyme.core.clock import now
+from chyme.core.store import events, files, vault_properties
+from chyme.core.store.models import calls
+from chyme.core.store.models.calls import Account
+from chyme.doors.http.vault_api import create
+from chyme.doors.page.cost_chart import HEIGHT, bars
+from chyme.doors.page.labels import dollars, left, long
 from chyme.model import CallEnd, Question, iso
-from chyme.settings import Settings
-from chyme.store import ai_calls, events, files, marks
-from chyme.store.ai_calls import Account
-from chyme.web.pages.bars import HEIGHT, bars
-from chyme.web.pages.labels import dollars, left, long
-from chyme.web.routes import create
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted", llm_calls_per_day=10)
 EVIL = "<b>x</b>.txt"
@@ -39,8 +41,8 @@ def call(app: App, digester: str, cost: float | None, outcome: str = "answered",
     at = iso(now() - timedelta(days=days_ago))
 
     def note(db: Connection) -> None:
-        number = ai_calls.begin(db, asked, digester, None, "run", at)
-        ai_calls.end(db, number, CallEnd(outcome, 1.0, tokens_in=100, tokens_out=20, cost=cost))
+        number = calls.begin(db, asked, digester, None, "run", at)
+        calls.end(db, number, CallEnd(outcome, 1.0, tokens_in=100, tokens_out=20, cost=cost))
 
     app.database.write(note)
 
@@ -110,7 +112,7 @@ def test_an_unknown_digester_is_refused(http: TestClient) -> None:
 def test_vanished_files_wait_for_a_person_where_many_went_at_once(app: App, http: TestClient) -> None:
     file = put(app, "gone.txt")
     app.database.write(lambda db: files.vanish(db, file.id, iso(now())))
-    app.database.write(lambda db: marks.put(db, "purge-waits", "10 of 10 files vanished at once"))
+    app.database.write(lambda db: vault_properties.put(db, "purge-waits", "10 of 10 files vanished at once"))
     shown = http.get("/ui/activity/vanished").text
     assert "gone.txt" in shown and "They are meant to be gone" in shown
     told = http.get("/api/vanished").json()

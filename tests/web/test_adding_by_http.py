@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, answers_of, stranger, two_vaults
 
-from chyme.app import App
+from chyme.application.app import App
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"

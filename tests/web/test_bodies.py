@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message
 from two_vaults import answers_of, two_vaults
 
-from chyme.app.house import House
-from chyme.web.bodies import LARGEST, HeldBodies
+from chyme.application.server_vaults import House
+from chyme.doors.http.body_limits import LARGEST, HeldBodies
 
 PIECE = b" " * (1 << 20)
 TOO_MUCH = [PIECE] * (3 * LARGEST // len(PIECE))

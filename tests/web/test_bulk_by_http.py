@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
+from chyme.application.app import App, open_app
 
 
 @pytest.fixture

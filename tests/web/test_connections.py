@@ -14,9 +14,9 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from chyme.decide.connections import ConnectionLimits
-from chyme.web.connections import LOG_SECONDS, STALLED_SECONDS, Connections, Reason
-from chyme.web.protocol import LEAST_RATE, bounded_protocol
+from chyme.doors.http.connection_limits import ConnectionLimits
+from chyme.doors.http.connections import LOG_SECONDS, STALLED_SECONDS, Connections, Reason
+from chyme.doors.http.protocol import LEAST_RATE, bounded_protocol
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
@@ -314,7 +314,7 @@ def test_what_is_not_http_is_closed_without_a_line_for_each(sent: bytes, caplog:
 
     with caplog.at_level(logging.INFO):
         run(story)
-    ours = [record for record in caplog.records if record.name.startswith("chyme.web.connections")]
+    ours = [record for record in caplog.records if record.name.startswith("chyme.doors.http.connections")]
     assert len(ours) == 1
     assert "20 closed because they sent something that is not HTTP" in ours[0].getMessage()
     assert not any(record.exc_info for record in caplog.records)

@@ -21,10 +21,10 @@ from described_vault import file_at, put
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from chyme.app import App
-from chyme.decide.served import asked_part, disposition, is_known
-from chyme.store import digests, sqlar
-from chyme.web.routes import create
+from chyme.application.app import App
+from chyme.core.store import artifacts, digests
+from chyme.doors.http.content_headers import asked_part, disposition, is_known
+from chyme.doors.http.vault_api import create
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 POLICY = "default-src 'none'; sandbox"
@@ -323,11 +323,11 @@ def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
 
     def write(db: Connection) -> None:
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", "now")
-        first = sqlar.replace(db, file.path, digester, [sqlar.Packed(filename, len(data), data)], 0)
+        first = artifacts.replace(db, file.path, digester, [artifacts.Packed(filename, len(data), data)], 0)
         digests.complete(db, file.id, digester, "{}", "hash", first, "recipe", "input", 1, "now")
 
     app.database.write(write)
-    return "/api/artifacts/" + sqlar.name_of(file.path, digester, filename)
+    return "/api/artifacts/" + artifacts.name_of(file.path, digester, filename)
 
 
 @pytest.mark.parametrize("filename", ["copy.html", "page.htm", "drawing.svg", "feed.xml", "noextension", "x.jpg.html"])

@@ -16,13 +16,13 @@ from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, two_vaults
 from waiting import AMPLE
 
-from chyme.app.house import House
-from chyme.doors import Right
-from chyme.doors.doors import WRONG_PASSWORDS, WRONG_TOKENS
-from chyme.doors.waits import Waits
-from chyme.settings import Settings
-from chyme.web.door import Addresses, Door
-from chyme.web.house import house_api
+from chyme.accounts.authentication import WRONG_PASSWORDS, WRONG_TOKENS
+from chyme.accounts.login_throttle import Waits
+from chyme.accounts.permissions import Right
+from chyme.application.server_vaults import House
+from chyme.application.settings import Settings
+from chyme.doors.http.access_middleware import Addresses, Door
+from chyme.doors.http.server_api import house_api
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, token_in, two_vaults
 
-from chyme.app.house import House
-from chyme.doors.waits import Waits
-from chyme.settings import Settings
+from chyme.accounts.login_throttle import Waits
+from chyme.application.server_vaults import House
+from chyme.application.settings import Settings
 
 NEW = "another good one"
 

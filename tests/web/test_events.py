@@ -13,13 +13,12 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message
 from waiting import AMPLE
 
-from chyme.app import App, open_app
-from chyme.app.broadcast import MOST_LISTENERS, MOST_OF_ONE
-from chyme.doors import Right, Visitor
-from chyme.doors.visitor import Rights
-from chyme.web import events
-from chyme.web.events import EventStream
-from chyme.web.routes import create
+from chyme.accounts.permissions import Right, Rights, Visitor
+from chyme.application.app import App, open_app
+from chyme.application.event_broadcast import MOST_LISTENERS, MOST_OF_ONE
+from chyme.doors.http.routes import events
+from chyme.doors.http.routes.events import EventStream
+from chyme.doors.http.vault_api import create
 
 
 class Client:

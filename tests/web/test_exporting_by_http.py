@@ -8,8 +8,8 @@ from pathlib import Path
 from described_vault import put
 from fastapi.testclient import TestClient
 
-from chyme.app import open_app
-from chyme.web.routes import create
+from chyme.application.app import open_app
+from chyme.doors.http.vault_api import create
 
 
 def test_every_document_is_a_line_and_none_is_a_formula(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from described_vault import classify, complete, named, put
 from fastapi.testclient import TestClient
 from growth import grows_linearly
 
-from chyme.app import App
+from chyme.application.app import App
+from chyme.core.store import artifacts, digests, text_places
+from chyme.doors.http.vault_api import create
 from chyme.model import Artifact, Place, Status
-from chyme.store import digests, places, sqlar
-from chyme.web.routes import create
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{7*7}}"
 
@@ -260,9 +260,9 @@ def test_text_read_in_a_picture_labels_its_boxes_and_no_more(app: App, http: Tes
     complete(app, file, "image-ocr", text)
 
     def draw(db: Connection) -> None:
-        preview = sqlar.pack(Artifact("preview.jpg", b"a picture"))
-        name = sqlar.replace(db, file.path, "image-preview", [preview], 0)
-        places.replace(db, file.id, "image-ocr", [Place(0, len(text), box=(0.1, 0.2, 0.5, 0.4))])
+        preview = artifacts.pack(Artifact("preview.jpg", b"a picture"))
+        name = artifacts.replace(db, file.path, "image-preview", [preview], 0)
+        text_places.replace(db, file.id, "image-ocr", [Place(0, len(text), box=(0.1, 0.2, 0.5, 0.4))])
         db.execute("UPDATE digests SET sqlar_name = ? WHERE digester = 'image-preview'", (name,))
 
     app.database.write(draw)

@@ -10,7 +10,7 @@ import pytest
 from described_vault import classify, listed, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
+from chyme.application.app import App, open_app
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.decide.snippet import Snippet
+from chyme.doors.page.hit_address import to_place
 from chyme.model import Kind, Place
-from chyme.search.result import Hit, Piece
-from chyme.web.pages.hit_address import to_place
+from chyme.search.results import Hit, Piece
+from chyme.search.snippets import Snippet
 
 
 def hit(place: Place | None, source: str) -> Hit:

@@ -10,9 +10,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
-from chyme.app.house import House
-from chyme.coordinator.finished import Finished
-from chyme.web.metrics import Metric, written
+from chyme.application.server_vaults import House
+from chyme.core.pipeline.progress.attempt_results import Finished
+from chyme.doors.http.routes.metrics import Metric, written
 
 OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -8,9 +8,9 @@ from sqlite3 import Connection
 from described_vault import complete, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App
+from chyme.application.app import App
+from chyme.core.store import text_places
 from chyme.model import Place
-from chyme.store import places
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -32,7 +32,7 @@ def test_words_of_a_scanned_page_are_found_by_the_lines_that_were_read(app: App,
 
     def keep(db: Connection) -> None:
         lines = [Place(0, 13, 1, box=(0.1, 0.1, 0.5, 0.2)), Place(14, 28, 1, box=(0.1, 0.3, 0.5, 0.4))]
-        places.replace(db, file.id, "doc-to-markdown", lines)
+        text_places.replace(db, file.id, "doc-to-markdown", lines)
 
     app.database.write(keep)
     assert http.get("/api/page-words/scan.pdf?page=1&q=oars").json()["boxes"] == [[0.1, 0.3, 0.5, 0.4]]

@@ -15,9 +15,10 @@ from described_vault import file_at, put
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from chyme.app import App, drawing
-from chyme.app.drawing import Drawing
-from chyme.app.page_cache import PageCache
+from chyme.application.app import App
+from chyme.documents.pages import pdf_renderer
+from chyme.documents.pages.cache import PageCache
+from chyme.documents.pages.pdf_renderer import Drawing
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -73,17 +74,17 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
         def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             begun.set()
             go_on.wait(60)
-            return drawing.JPEG
+            return pdf_renderer.JPEG
 
     app.drawing = Slow(app.database, app.vault, app.state, image_pixels=1)
-    with ThreadPoolExecutor(drawing.WAITING) as pool:
-        waiting = [pool.submit(app.drawing.page, path, 1, 400) for _ in range(drawing.WAITING)]
+    with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
+        waiting = [pool.submit(app.drawing.page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         begun.wait(60)
-        while app.drawing.waiting < drawing.WAITING:
+        while app.drawing.waiting < pdf_renderer.WAITING:
             begun.wait(0.01)
         answer = http.get(page_at(path, 2))
         go_on.set()
-        assert {one.result().data for one in waiting} == {drawing.JPEG}
+        assert {one.result().data for one in waiting} == {pdf_renderer.JPEG}
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert http.get(page_at(path, 2)).status_code == 200
 
@@ -122,14 +123,14 @@ def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path
     class Slow(Drawing):
         def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             go_on.wait(60)
-            return drawing.JPEG
+            return pdf_renderer.JPEG
 
     one, other = (Slow(app.database, app.vault, tmp_path / name, image_pixels=1) for name in "ab")
-    with ThreadPoolExecutor(drawing.WAITING) as pool:
-        waiting = [pool.submit(one.page, path, 1, 400) for _ in range(drawing.WAITING)]
-        while one.waiting < drawing.WAITING:
+    with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
+        waiting = [pool.submit(one.page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
+        while one.waiting < pdf_renderer.WAITING:
             go_on.wait(0.01)
-        with pytest.raises(drawing.TooBusy):
+        with pytest.raises(pdf_renderer.TooBusy):
             other.page(path, 1, 400)
         go_on.set()
-        assert {each.result().data for each in waiting} == {drawing.JPEG}
+        assert {each.result().data for each in waiting} == {pdf_renderer.JPEG}

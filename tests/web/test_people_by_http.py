@@ -10,11 +10,12 @@ import pytest
 from described_vault import complete, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, now, open_app
-from chyme.coordinator.joining import content_of
-from chyme.decide import transcript
-from chyme.decide.people import SPEAKERS
+from chyme.application.app import App, open_app
+from chyme.core.clock import now
 from chyme.model import Output, Segment, Transcript, Voice, Word
+from chyme.speech.people.names import SPEAKERS
+from chyme.speech.people.voice_assignment import content_of
+from chyme.speech.transcripts import json_format
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 WORDS = (Word("Good", 4.0, 4.4, 1.0), Word("<morning>.", 4.4, 5.0, 1.0))
@@ -27,7 +28,7 @@ def app(tmp_path: Path) -> Iterator[App]:
             file = put(opened, path, "ID3 sound of " + path)
             labels = [(f"speaker-{number}", who) for number, who in enumerate(heard, 1)]
             said = tuple(Segment(4.0, 5.0, "Good <morning>.", label, WORDS) for label, _ in labels)
-            complete(opened, file, "speech-recognition", transcript.as_json(Transcript("en", "ear", 9.0, said)))
+            complete(opened, file, "speech-recognition", json_format.as_json(Transcript("en", "ear", 9.0, said)))
             sounds = tuple(Voice(label, 70.0, "ear", SOUNDS[who]) for label, who in labels)
             output = Output(SPEAKERS, "{}", voices=sounds)
             content = opened.database.write(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.web.problems import problem
+from chyme.doors.http.problem_details import problem
 
 
 def test_a_sentence_may_name_a_file_whose_name_is_no_text() -> None:

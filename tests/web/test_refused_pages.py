@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
-from chyme.app.house import House
-from chyme.web.door import Door
-from chyme.web.house import addresses_of, house_api
+from chyme.application.server_vaults import House
+from chyme.doors.http.access_middleware import Door
+from chyme.doors.http.server_api import addresses_of, house_api
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from waiting import AMPLE
 
-from chyme.web.server import listener_at
+from chyme.doors.http.server import listener_at
 
 
 def test_who_comes_before_anybody_answers_is_not_refused() -> None:

@@ -12,10 +12,10 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chyme.app import App, open_app
-from chyme.app.shown_settings import REST, is_secret, shown_settings, without_password
-from chyme.settings import Settings, read_settings
-from chyme.web.routes import create
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings, read_settings
+from chyme.application.settings_view import REST, is_secret, shown_settings, without_password
+from chyme.doors.http.vault_api import create
 
 SECRET, PASSWORD = "sk-very-secret-1234", "hunter2"
 EVIL = "<script>alert(1)</script>"

@@ -8,8 +8,8 @@ from collections import Counter
 from described_vault import complete, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App
-from chyme.web.pages.labels import labels_of
+from chyme.application.app import App
+from chyme.doors.page.labels import labels_of
 
 
 def test_no_two_digesters_have_the_same_label(http: TestClient) -> None:

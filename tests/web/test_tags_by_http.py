@@ -10,10 +10,10 @@ import pytest
 from described_vault import classify, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
-from chyme.decide.edits import Wanted
-from chyme.settings import Settings
-from chyme.web.routes import create
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
+from chyme.doors.http.vault_api import create
+from chyme.understanding.edit_rules import Wanted
 
 EVIL = "<img src=x onerror=alert(1)>"
 

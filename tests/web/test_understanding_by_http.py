@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from described_vault import classify, named, put
 from fastapi.testclient import TestClient
 
-from chyme.app import App, open_app
-from chyme.cli.ai import ai
-from chyme.cli.main import Chyme
-from chyme.settings import Settings
-from chyme.store import edits
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
+from chyme.core.store import edits
+from chyme.doors.cli.commands.ai import ai
+from chyme.doors.cli.main import Chyme
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
 

@@ -12,9 +12,9 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message
 
-from chyme.app import App, open_app
-from chyme.settings import Settings
-from chyme.web.routes import create
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
+from chyme.doors.http.vault_api import create
 
 PAGES = ["https://example.org/one", "https://example.org/two"]
 

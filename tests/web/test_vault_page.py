@@ -16,11 +16,11 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.responses import Response
 
 from chyme import __version__
-from chyme.app import App, open_app
-from chyme.settings import Settings
-from chyme.web.pages.browsing import Asked
-from chyme.web.pages.counting import Counting
-from chyme.web.routes import create
+from chyme.application.app import App, open_app
+from chyme.application.settings import Settings
+from chyme.doors.http.vault_api import create
+from chyme.doors.page.facet_counts import Counting
+from chyme.doors.page.view_parameters import Asked
 
 EVIL = '<img src=x onerror="alert(1)">'
 SHELF = 60

@@ -11,10 +11,10 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp
 
-from chyme.app.house import House, open_house
-from chyme.doors import Right
-from chyme.settings import Settings
-from chyme.web.house import create_house
+from chyme.accounts.permissions import Right
+from chyme.application.server_vaults import House, open_house
+from chyme.application.settings import Settings
+from chyme.doors.http.server_api import create_house
 
 PASSWORD = "correct horse battery"
 ORIGIN = {"Origin": "http://localhost"}

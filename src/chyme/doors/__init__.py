@@ -1,6 +1,1 @@
-"""Who may come in, and where to."""
-
-from chyme.doors.doors import Doors
-from chyme.doors.visitor import Right, Visitor
-
-__all__ = ["Doors", "Right", "Visitor"]
+"""The ways in: HTTP, the web page, the command line, MCP."""

@@ -1,0 +1,1 @@
+"""Search by word and by meaning."""

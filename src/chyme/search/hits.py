@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from sqlite3 import Connection
 
-from chyme.decide.fuse import Fused, Near
-from chyme.decide.people import Person
-from chyme.decide.query import Term, plain_word
-from chyme.decide.rank import PASSAGES_SHOWN
-from chyme.decide.snippet import Snippet, cut_snippet, cut_telling, find, telling
-from chyme.decide.worth_finding import is_thin
+from chyme.core.store import voices
+from chyme.core.store.search import dictionary, keyword_queries, passages, vectors
+from chyme.core.store.search.keyword_queries import Found
 from chyme.model import Passage
-from chyme.search.pinpoint import pinpointed
-from chyme.search.result import Hit, Piece
-from chyme.store import dictionary, matches, passages, vectors, voices
-from chyme.store.matches import Found
+from chyme.search.match_location import pinpointed
+from chyme.search.query.parser import Term, plain_word
+from chyme.search.ranking.fusion import Fused, Near
+from chyme.search.ranking.matches import PASSAGES_SHOWN
+from chyme.search.results import Hit, Piece
+from chyme.search.snippets import Snippet, cut_snippet, cut_telling, find, telling
+from chyme.speech.people.names import Person
+from chyme.text.searchable_text import is_thin
 
 _LOOK_AHEAD = 3  # passages behind a thin one, of which one may say more
 _SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
@@ -34,7 +35,7 @@ class _Bit:
 def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> list[Hit]:
     """The files as hits, in order, with their best passages; those that are gone are left out."""
     asked = _marked(db, terms)
-    known = matches.files(db, [file.file_id for file in files])
+    known = keyword_queries.files(db, [file.file_id for file in files])
     texts = passages.by_id(db, [id_ for file in files if file.worded for id_ in file.worded.passages])
     meant = _meant(db, files)
     who = voices.speaking(db, known)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from chyme.decide.query import Query
-from chyme.decide.rank import Match, Ranked
-from chyme.store.embedders import Embedder
-from chyme.store.matches import Condition
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.keyword_queries import Condition
+from chyme.search.query.parser import Query
+from chyme.search.ranking.matches import Match, Ranked
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,27 +8,27 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Literal, get_args
 
-from chyme.decide.fuse import DEPTH, Fused, Near, agreed, fuse, leaning, near_files, share_of
-from chyme.decide.names import name_terms
-from chyme.decide.query import Query, Term, corrected, expression, parse
-from chyme.decide.rank import Match, Ranked
-from chyme.decide.snippet import find
-from chyme.decide.spelling import same_consonants
-from chyme.decide.stem import fold
+from chyme.core.store.search import embedders, facets, keyword_queries, passages, semantic_availability, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.core.store.search.facets import Facets
+from chyme.core.store.search.keyword_queries import Condition
 from chyme.errors import UsageError
-from chyme.search.conditions import conditions_of
-from chyme.search.corrections import Corrections, corrections
-from chyme.search.floor import Floors
 from chyme.search.hits import hits_of
 from chyme.search.index import Index, Worded
-from chyme.search.near import nearest_passages
-from chyme.search.questions import Questions
-from chyme.search.result import SearchResult
-from chyme.search.similar import similar_files
-from chyme.store import embedders, facets, matches, passages, unmeant, vectors
-from chyme.store.embedders import Embedder
-from chyme.store.facets import Facets
-from chyme.store.matches import Condition
+from chyme.search.name_terms import name_terms
+from chyme.search.nearest_passages import nearest_passages
+from chyme.search.query.conditions import conditions_of
+from chyme.search.query.corrections import Corrections, corrections
+from chyme.search.query.parser import Query, Term, corrected, expression, parse
+from chyme.search.query.spelling import same_consonants
+from chyme.search.query_embedding.protocol import Questions
+from chyme.search.ranking.fusion import DEPTH, Fused, Near, agreed, fuse, leaning, near_files, share_of
+from chyme.search.ranking.matches import Match, Ranked
+from chyme.search.ranking.similarity_threshold import Floors
+from chyme.search.results import SearchResult
+from chyme.search.similar_files import similar_files
+from chyme.search.snippets import find
+from chyme.text.stemmer import fold
 
 Mode = Literal["both", "words", "meaning"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -100,8 +100,8 @@ class Search:
         elif query.empty:
             found = _Found()
         else:
-            files = [Fused(file_id, 0.0) for file_id in matches.listed(db, limit, offset, where)]
-            found = _Found(files, matches.count_listed(db, where))
+            files = [Fused(file_id, 0.0) for file_id in keyword_queries.listed(db, limit, offset, where)]
+            found = _Found(files, keyword_queries.count_listed(db, where))
         counted, counted_all = self._facets(db, query, where, found) if facets else (None, True)
         hits = hits_of(db, found.files, query.terms)
         return SearchResult(
@@ -125,10 +125,14 @@ class Search:
         if query.empty:
             return []
         if not query.terms:
-            return matches.ids(db, where)
+            return keyword_queries.ids(db, where)
         found: set[int] = set()
         if mode != "meaning" or meant is None:
-            found.update(matches.ids(db, matches.all_of([where, matches.has_words(3000, expression(query.terms))])))
+            found.update(
+                keyword_queries.ids(
+                    db, keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
+                )
+            )
         if meant is not None:
             nearest, _ = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
             near = _leaned(db, (), nearest, meant)
@@ -168,7 +172,7 @@ class Search:
         )
         if near_typed is None or near_meant is None or near_typed.score < typed.floor:
             return False
-        words = matches.has_words(3000, expression([Term(word) for word in known.certain.values()]))
+        words = keyword_queries.has_words(3000, expression([Term(word) for word in known.certain.values()]))
         with_words = vectors.visible(db, [near_typed.passage_id, near_meant.passage_id], words)
         agreed = near_meant.passage_id in with_words or all(
             same_consonants(fold(word), other) for word, other in known.certain.items()
@@ -231,10 +235,10 @@ class Search:
 
 def _nothing_meant(db: Connection) -> str | None:
     """Why no file has a meaning: the embedder was not to be had, or has yet to read the first."""
-    failed = unmeant.failure(db)
+    failed = semantic_availability.failure(db)
     if failed is not None:
         return f"not searched by meaning: {failed}"
-    return _BEING_READ if unmeant.is_waiting(db) else None
+    return _BEING_READ if semantic_availability.is_waiting(db) else None
 
 
 def _told_instead(why_not: str | None, mode: Mode) -> tuple[str, ...]:
@@ -256,11 +260,14 @@ def _as_worded(file: Ranked, score: float | None = None) -> Fused:
 def _answered(db: Connection, terms: Sequence[Term], best: Ranked) -> float:
     """How much of the question the best file by words has, in its best passages and its name."""
     texts = [passage.text for _, passage in passages.by_id(db, best.passages).values()]
-    for shown in matches.files(db, [best.file_id]).values():
+    for shown in keyword_queries.files(db, [best.file_id]).values():
         named = name_terms(shown.name, shown.title, shown.tags, shown.summary)
         texts += [named.name, named.title, named.tags, named.summary]
-    held = [(matches.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts)) for term in terms]
-    return share_of(held, matches.count_passages(db))
+    held = [
+        (keyword_queries.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts))
+        for term in terms
+    ]
+    return share_of(held, keyword_queries.count_passages(db))
 
 
 def _leaned(db: Connection, worded: Sequence[Ranked], nearest: Sequence[Match], meant: _Meant) -> list[Near]:
@@ -282,6 +289,6 @@ def _total(db: Connection, query: Query, where: Condition, worded: Worded, near:
         return worded.total + len(others), worded.exact
     if not worded.exact or worded.total > _COUNTED or any(term.prefix for term in query.terms):
         return max(worded.total, len(found) + len(others)), False
-    with_words = matches.all_of([where, matches.has_words(3000, expression(query.terms))])
+    with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
     further_down = vectors.visible(db, [file.passages[0] for file in others], with_words)
     return worded.total + len(others) - len(further_down), True

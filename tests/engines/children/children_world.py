@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.model import File, Kind, Limits, Stamp, Upstream
 
 HERE = Path(__file__).parent

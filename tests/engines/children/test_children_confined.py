@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 from children_world import AMPLE, HERE, MakeRunner, MakeTask, gone, make_runner, make_task, runner, wait_until
 
-from chyme.engines.children.runner import NOBODY, Runner, isolation
+from chyme.core.children.runner import NOBODY, Runner, isolation
 
 READ_EVERYTHING = 1 << 2
 
@@ -23,8 +23,8 @@ OWNER = """
 import os, sys, threading
 from pathlib import Path
 from typing import cast
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
 from chyme.model import File, Kind, Limits, Stamp
 
 file = File(1, "a", "a", Kind.TEXT, "", Stamp("1", "2", 3, 4), "", 1)
@@ -35,7 +35,7 @@ for number, digester in enumerate(("burn", "hang")):
     task = Task(digester, file, None, (), scratch)
     threading.Thread(target=runner.run, args=(task, "p", Limits(60, 60, 1 << 29)), daemon=True).start()
 while len(pids := [child.pid for child in runner.snapshot().children if child.resident_bytes]) < 2 or not all(
-    "chyme.engines" in Path(f"/proc/{pid}/cmdline").read_text() and len(os.listdir(f"/proc/{pid}/cwd/")) == 0
+    "chyme.core.children" in Path(f"/proc/{pid}/cmdline").read_text() and len(os.listdir(f"/proc/{pid}/cwd/")) == 0
     for pid in pids
 ):
     pass

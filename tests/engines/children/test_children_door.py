@@ -21,13 +21,13 @@ from pathlib import Path
 import pytest
 from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, make_task, wait_until
 
+from chyme.core.children.isolation import OWN_PORT
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import WatchedTask
+from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.digester import Digester, Source
-from chyme.engines.children.isolation import OWN_PORT
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import WatchedTask
-from chyme.engines.guard.door import Door
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
 from chyme.errors import ChildCrashed, ChymeError, NetworkFailed, RateLimited, UnreadableFile
 from chyme.model import File, Output
 
@@ -37,11 +37,11 @@ MANY = 60
 OWNER = """
 import sys, threading
 from pathlib import Path
-from chyme.engines.children.runner import Family, Runner
-from chyme.engines.children.task import Task
-from chyme.engines.guard.door import Door
-from chyme.engines.guard.guard import Guard
-from chyme.engines.guard.policy import policy_of
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
+from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
 from chyme.model import File, Kind, Limits, Stamp
 
 port = sys.argv[3]

@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 from children_world import AMPLE, MakeRunner, MakeTask, make_runner, make_task, wait_until
 
-from chyme.engines.children.runner import Runner
-from chyme.engines.children.task import MOST_TOGETHER
+from chyme.core.children.runner import Runner
+from chyme.core.children.task import MOST_TOGETHER
 from chyme.errors import ChildCrashed, EngineUnavailable, TimedOut, UsageError
 from chyme.model import Embedded, Output, Upstream
 

@@ -29,9 +29,9 @@ from children_world import (
     wait_until,
 )
 
-from chyme.engines.children.child import PROGRESS_SECONDS
-from chyme.engines.children.runner import Runner
-from chyme.engines.children.task import Task
+from chyme.core.children.child import PROGRESS_SECONDS
+from chyme.core.children.runner import Runner
+from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, DiskFull, LimitReached, TimedOut
 from chyme.model import Upstream
 
@@ -44,7 +44,7 @@ def test_abort_fails_only_its_task_and_names_file_cause_and_way_out(
     runner: Runner, make_task: MakeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        caplog.at_level(logging.DEBUG, "chyme.engines.children"),
+        caplog.at_level(logging.DEBUG, "chyme.core.children"),
         pytest.raises(ChildCrashed, match=r"notes/note\.txt.*SIGABRT.*512 MB.*parser_memory_mb"),
     ):
         runner.run(make_task("abort"), "parsers", AMPLE)
@@ -140,7 +140,7 @@ def test_an_exception_is_named_by_type_without_its_detail(
     runner: Runner, make_task: MakeTask, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        caplog.at_level(logging.DEBUG, "chyme.engines.children"),
+        caplog.at_level(logging.DEBUG, "chyme.core.children"),
         pytest.raises(ChildCrashed, match=r"notes/note\.txt.*ValueError") as caught,
     ):
         runner.run(make_task("raise_value_error"), "parsers", AMPLE)

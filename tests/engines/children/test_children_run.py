@@ -15,8 +15,8 @@ from dataclasses import replace
 import pytest
 from children_world import AMPLE, MEGABYTE, MakeRunner, MakeTask, make_runner, make_task, runner, wait_until
 
+from chyme.core.children.runner import Family, Runner
 from chyme.digester import Source
-from chyme.engines.children.runner import Family, Runner
 from chyme.errors import BY_CATEGORY, Category, ChildCrashed, ChymeError, EngineUnavailable, RateLimited, UsageError
 from chyme.model import Artifact, Limits, Output, Passage, Place, Upstream
 

@@ -1,0 +1,1 @@
+"""Who may come in: users, passwords, sessions, tokens, rights."""

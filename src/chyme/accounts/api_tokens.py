@@ -1,0 +1,85 @@
+"""Tokens: what programs show instead of a name and a password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.accounts.passwords import TOKEN_PREFIX, fingerprint, new_secret
+from chyme.accounts.permissions import Right
+from chyme.accounts.users import LONGEST_NAME, folded
+from chyme.core.store.accounts import tokens, users
+from chyme.core.store.accounts.server_database import ServerDatabase
+from chyme.core.store.accounts.tokens import Token
+from chyme.errors import UsageError
+from chyme.model import iso
+
+LONGEST_LIFE = 36_500  # days
+MOST_OF_ONE = 100  # tokens of one user
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token and its secret, which is shown this once."""
+
+    token: Token
+    secret: str
+
+
+class Keys:
+    """All tokens of a server."""
+
+    def __init__(self, database: ServerDatabase, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._now = now
+
+    def add(
+        self,
+        name: str,
+        right: Right,
+        vault: tuple[str, str] | None = None,
+        owner: str | None = None,
+        days: int | None = None,
+    ) -> NewToken:
+        """A new token for one vault (identity, name) or all. With an owner it never opens more than they may."""
+        shown = " ".join(name.split())
+        if not shown or len(shown) > LONGEST_NAME or _UNFIT.search(shown):
+            raise UsageError(f"{name!r} is no name for a token; take up to {LONGEST_NAME} letters")
+        if days is not None and not 1 <= days <= LONGEST_LIFE:
+            raise UsageError(f"a token lives from 1 to {LONGEST_LIFE} days, not {days}")
+        secret, now = new_secret(TOKEN_PREFIX), self._now()
+        expires_at = iso(now + timedelta(days=days)) if days is not None else None
+
+        def add(db: Connection) -> Token:
+            user = users.by_folded(db, folded(owner)) if owner is not None else None
+            if owner is not None and user is None:
+                raise UsageError(f"there is no user {owner!r}; 'chyme users list' tells who there is")
+            user_id = user.id if user is not None else None
+            if user_id is not None and len(tokens.of_user(db, user_id)) >= MOST_OF_ONE:
+                raise UsageError(f"{owner} has {MOST_OF_ONE} tokens already; revoke those that nobody uses")
+            return tokens.add(db, shown, fingerprint(secret), user_id, right, vault, iso(now), expires_at)
+
+        return NewToken(self._database.write(add), secret)
+
+    def listed(self) -> list[Token]:
+        """All of them, the oldest first."""
+        db = self._database.read()
+        return tokens.listed(db) if db is not None else []
+
+    def of_user(self, user_id: int) -> list[Token]:
+        """Those of one user."""
+        db = self._database.read()
+        return tokens.of_user(db, user_id) if db is not None else []
+
+    def owners(self) -> dict[int, str]:
+        """The names of all users, by number."""
+        db = self._database.read()
+        return {user.id: user.name for user in users.listed(db)} if db is not None else {}
+
+    def revoke(self, token_id: int) -> bool:
+        """It opens nothing from now on. Whether it was there."""
+        return self._database.read() is not None and self._database.write(lambda db: tokens.remove(db, token_id))

@@ -1,0 +1,106 @@
+"""The doors of a server: everybody who has a key, and what it opens."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+from chyme.accounts.api_tokens import Keys
+from chyme.accounts.login_throttle import Waits
+from chyme.accounts.passwords import fingerprint
+from chyme.accounts.permissions import Right, Rights, Visitor
+from chyme.accounts.users import Accounts, rights_of
+from chyme.core.store.accounts import sessions, tokens, users
+from chyme.core.store.accounts.server_database import ServerDatabase
+from chyme.core.store.accounts.sessions import Session
+from chyme.core.store.accounts.tokens import Token
+from chyme.model import iso
+
+NOTED_EVERY = timedelta(minutes=1)
+WRONG_PASSWORDS = 5
+WRONG_TOKENS = 20  # nobody guesses one; but a script with an old token must not keep us busy
+
+
+class Doors:
+    """Open while nobody has a key; then closed to all who show none. Must be closed."""
+
+    def __init__(self, folder: Path, now: Callable[[], datetime]) -> None:
+        self._database = ServerDatabase(folder)
+        self._now = now
+        self.accounts = Accounts(self._database, now)
+        self.keys = Keys(self._database, now)
+        self.wrong_passwords = Waits(WRONG_PASSWORDS, now)
+        self.wrong_tokens = Waits(WRONG_TOKENS, now)
+
+    @property
+    def path(self) -> Path:
+        """The database of users and tokens, which may not be there."""
+        return self._database.path
+
+    @property
+    def closed(self) -> bool:
+        """Whether there is any account or token, so that everybody has to show one."""
+        db = self._database.read()
+        return db is not None and users.anybody(db)
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Tell damage of the database of accounts in a sentence."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._database.explain(error) from error
+
+    def by_token(self, secret: str) -> Visitor | None:
+        """Whoever shows this token."""
+        db, now = self._database.read(), self._now()
+        found = tokens.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
+        if db is None or found is None:
+            return None
+        if found.last_used_at is None or now - datetime.fromisoformat(found.last_used_at) >= NOTED_EVERY:
+            self._database.submit(lambda db: tokens.used(db, found.id, iso(now)))
+        return _with_token(db, found)
+
+    def by_session(self, secret: str) -> Visitor | None:
+        """Whoever is signed in with this cookie."""
+        db, now = self._database.read(), self._now()
+        found = sessions.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
+        if db is None or found is None:
+            return None
+        if now - datetime.fromisoformat(found.seen_at) >= NOTED_EVERY:
+            self._database.submit(lambda db: sessions.seen(db, found.id, iso(now)))
+        return _with_session(db, found)
+
+    def again(self, visitor: Visitor) -> Visitor | None:
+        """The same visitor as of now: rights may have changed, the key may be void."""
+        db, now = self._database.read(), iso(self._now())
+        if db is None:
+            return None
+        if visitor.token_id is not None:
+            token = tokens.by_id(db, visitor.token_id, now)
+            return _with_token(db, token) if token is not None else None
+        session = sessions.by_id(db, visitor.session_id, now) if visitor.session_id is not None else None
+        return _with_session(db, session) if session is not None else None
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def _with_session(db: Connection, session: Session) -> Visitor | None:
+    user = users.by_id(db, session.user_id)
+    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id) if user is not None else None
+
+
+def _with_token(db: Connection, token: Token) -> Visitor | None:
+    right = Right(token.right)
+    rights = [Rights(right) if token.vault is None else Rights(vaults={token.vault: right})]
+    if token.user_id is not None:
+        owner = users.by_id(db, token.user_id)
+        if owner is None:
+            return None
+        rights.append(rights_of(db, owner))
+    return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id)

@@ -1,0 +1,177 @@
+"""Users: their names, passwords and rights, and the browsers they are signed in with."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.accounts import passwords
+from chyme.accounts.permissions import Right, Rights
+from chyme.core.store.accounts import sessions, users
+from chyme.core.store.accounts.server_database import ServerDatabase
+from chyme.core.store.accounts.sessions import Session
+from chyme.core.store.accounts.users import Grant, User
+from chyme.errors import UsageError
+from chyme.model import iso
+
+LONGEST_NAME = 64
+HINT = 200  # characters of what a browser calls itself
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff/\\:]")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user as the owner of the server sees them."""
+
+    name: str
+    everything: Right | None
+    grants: tuple[Grant, ...]
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session; the secret is told once, to the browser."""
+
+    user_id: int
+    name: str
+    secret: str
+    seconds: int
+
+
+class Accounts:
+    """Everybody who may sign in."""
+
+    def __init__(self, database: ServerDatabase, now: Callable[[], datetime]) -> None:
+        self._database = database
+        self._now = now
+
+    def add(self, name: str, password: str, everything: Right | None = None) -> Account:
+        """Somebody new."""
+        shown = " ".join(unicodedata.normalize("NFC", name).split())
+        if not shown or len(shown) > LONGEST_NAME or _UNFIT.search(shown):
+            raise UsageError(f"{name!r} is no name; take up to {LONGEST_NAME} letters, without / \\ and :")
+        kept = passwords.hashed(passwords.judged(password, shown))
+
+        def add(db: Connection) -> None:
+            if users.by_folded(db, folded(shown)) is not None:
+                raise UsageError(f"there is a user {shown!r} already; 'chyme users password' changes the password")
+            users.add(db, shown, folded(shown), kept, everything, iso(self._now()))
+
+        self._database.write(add)
+        return self.one(shown)
+
+    def one(self, name: str) -> Account:
+        """The user of this name."""
+        db, user = self._known(name)
+        return _account(db, user)
+
+    def listed(self) -> list[Account]:
+        """Everybody, by name."""
+        db = self._database.read()
+        return [_account(db, user) for user in users.listed(db)] if db is not None else []
+
+    def remove(self, name: str) -> None:
+        """With sessions and tokens, which open nothing from now on."""
+        _, user = self._known(name)
+        self._database.write(lambda db: users.remove(db, user.id))
+
+    def grant(self, name: str, vault: tuple[str, str] | None, right: Right) -> Account:
+        """Open one vault (identity, name), or every vault, to somebody."""
+        _, user = self._known(name)
+
+        def grant(db: Connection) -> None:
+            if vault is None:
+                users.change_everything(db, user.id, right)
+            else:
+                users.grant(db, user.id, *vault, right)
+
+        self._database.write(grant)
+        return self.one(name)
+
+    def revoke(self, name: str, vault: tuple[str, str] | None) -> Account:
+        """Close one vault, or every vault that is not granted by itself."""
+        _, user = self._known(name)
+
+        def revoke(db: Connection) -> None:
+            if vault is None:
+                users.change_everything(db, user.id, None)
+            elif not users.revoke(db, user.id, vault[0]):
+                raise UsageError(
+                    f"{user.name} has no right of their own to {vault[1]}; 'chyme users list' tells what they may"
+                )
+
+        self._database.write(revoke)
+        return self.one(name)
+
+    def change_password(self, name: str, password: str, keep: int | None = None) -> None:
+        """A new password; every session ends but the one to keep."""
+        _, user = self._known(name)
+        kept = passwords.hashed(passwords.judged(password, user.name))
+
+        def change(db: Connection) -> None:
+            users.change_password(db, user.id, kept)
+            sessions.end_all(db, user.id, keep)
+
+        self._database.write(change)
+
+    def proves(self, name: str, password: str) -> bool:
+        """Whether this is their password. Unknown names take as long as known ones."""
+        db = self._database.read()
+        user = users.by_folded(db, folded(name)) if db is not None else None
+        return passwords.matches(user.password if user is not None else None, password)
+
+    def sign_in(self, name: str, password: str, days: float, hint: str) -> SignedIn | None:
+        """A new session, or None: it is not told whether name or password was wrong."""
+        db = self._database.read()
+        user = users.by_folded(db, folded(name)) if db is not None else None
+        if not passwords.matches(user.password if user is not None else None, password) or user is None:
+            return None
+        renewed = passwords.hashed(password) if passwords.outdated(user.password) else None
+        secret, now = passwords.new_secret(), self._now()
+        length = timedelta(days=days)
+
+        def begin(db: Connection) -> None:
+            sessions.forget_expired(db, iso(now))
+            if renewed is not None:
+                users.renew_hash(db, user.id, user.password, renewed)
+            sessions.add(db, passwords.fingerprint(secret), user.id, iso(now), iso(now + length), hint[:HINT])
+
+        self._database.write(begin)
+        return SignedIn(user.id, user.name, secret, int(length.total_seconds()))
+
+    def sessions(self, user_id: int) -> list[Session]:
+        """Where somebody is signed in."""
+        db = self._database.read()
+        return sessions.of_user(db, user_id, iso(self._now())) if db is not None else []
+
+    def end_session(self, session_id: int, user_id: int) -> bool:
+        """Sign somebody out somewhere. Whether they were signed in there."""
+        return self._database.write(lambda db: sessions.end(db, session_id, user_id))
+
+    def _known(self, name: str) -> tuple[Connection, User]:
+        db = self._database.read()
+        user = users.by_folded(db, folded(name)) if db is not None else None
+        if db is None or user is None:
+            raise UsageError(f"there is no user {name!r}; 'chyme users list' tells who there is")
+        return db, user
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: those that look alike are one."""
+    return unicodedata.normalize("NFKC", " ".join(name.split()).casefold()).casefold()
+
+
+def rights_of(db: Connection, user: User) -> Rights:
+    """What a user may do, and where."""
+    grants = {grant.vault: Right(grant.right) for grant in users.grants_of(db, user.id)}
+    return Rights(Right(user.everything) if user.everything else None, grants)
+
+
+def _account(db: Connection, user: User) -> Account:
+    everything = Right(user.everything) if user.everything else None
+    return Account(user.name, everything, tuple(users.grants_of(db, user.id)), user.created_at)

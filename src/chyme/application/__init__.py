@@ -1,0 +1,1 @@
+"""The parts joined into one application, for every door alike."""

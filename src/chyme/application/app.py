@@ -1,0 +1,393 @@
+"""A vault, opened: what the command line and HTTP ask for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from chyme import digesters
+from chyme.application.attempt_metrics import Measured
+from chyme.application.bulk_jobs import Bulk
+from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
+from chyme.application.digestion import Work
+from chyme.application.document_queries import Documents
+from chyme.application.event_broadcast import Broadcast
+from chyme.application.progress import HowFar
+from chyme.application.settings import Settings, read_settings
+from chyme.application.spending import Spending
+from chyme.application.startup import prepare, wake_unavailable
+from chyme.application.vault_counts import Counting
+from chyme.application.vault_search import Searching
+from chyme.core.clock import now
+from chyme.core.files.permissions import tighten_state
+from chyme.core.files.vault_folder import STATE, Vault, unspell
+from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.failure_groups import Failures, Maker
+from chyme.core.pipeline.plan import with_dependents
+from chyme.core.pipeline.progress.pending_digests import Unsettled
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.reprocessing.bulk import retry_failures
+from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, outdated, redo
+from chyme.core.pipeline.transitions import apply_wish
+from chyme.core.store import file_requests, files, vault_properties
+from chyme.core.store.failed_digests import Failure
+from chyme.core.store.sqlite.database import FILE_NAME, Database
+from chyme.core.store.sqlite.read_only import refusal
+from chyme.documents.pages.pdf_renderer import Drawing
+from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.model import Digest, File, Wish, iso
+from chyme.models.providers.call_ledger import Ledger
+from chyme.search.file_list import Library
+from chyme.speech.people.edits import People
+from chyme.understanding.edits import Edits
+from chyme.understanding.tags.vault_tags import Tags
+from chyme.vault.file_registry import Intake
+from chyme.vault.intake.upload_staging import Incoming
+from chyme.vault.private_files import PrivateFiles
+from chyme.vault.purge import PURGE_WAITS, purge_vanished
+from chyme.vault.trash import Trash
+from chyme.vault.watch.pending_files import Report
+from chyme.vault.watch.scanner import Scanner
+
+SETTLE_SECONDS = 2.0
+PATIENCE_SECONDS = 0.5  # to wait for a scan under way
+OTHERS_SECONDS = 60.0  # to wait for what others are at work on, once our own part is done
+MOST_PATIENT = 4  # who do so at the same time
+LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
+LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
+# What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
+AMID_DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AssertionError, AttributeError, zlib.error)
+
+
+@contextlib.contextmanager
+def open_app(root: Path, settings: Settings | None = None, *, create: bool = True) -> Iterator[App]:
+    """An opened vault that is closed again, whatever happens."""
+    app = App(root, settings, create=create)
+    try:
+        yield app
+    except ChymeError:
+        raise
+    except Exception as error:
+        told = _explained(app.database, error)
+        if told is error:
+            raise
+        raise told from error
+    finally:
+        app.close()
+
+
+def _explained(database: Database, error: Exception) -> BaseException:
+    """What a damaged database led to is told as damage, not as whatever stumbled over it."""
+    told = database.explain(error)
+    if told is error and isinstance(error, AMID_DAMAGE):
+        return database.look_over(LOOK_LONG_SECONDS) or error
+    return told
+
+
+class App:
+    """One vault, opened. Reading needs nothing more; `start` begins to digest. Must be closed."""
+
+    def __init__(self, root: Path, settings: Settings | None = None, *, create: bool = False) -> None:
+        self.vault = Vault(root)
+        inside = self.vault.root / STATE
+        self.settings = settings or read_settings(inside, os.environ)
+        state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else inside
+        if not create and not (state / FILE_NAME).exists():
+            raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
+        self.state = state
+        self._config = config_of(self.settings)
+        loaded = digesters.load(self._config)
+        self.problems = loaded.problems
+        self.rules = Rules(
+            loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
+        )
+        changed = threading.Event()
+        self.database = Database(state, on_commit=changed.set, root=self.vault.root)
+        if state != inside:
+            tighten_state(inside)
+            self._belongs_here()
+        self.documents = Documents(self.database, self.rules.recipes, now)
+        self.people = People(self.database, now)
+        self.library = Library(self.database, now)
+        self.tags = Tags(self.database, now)
+        self.edits = Edits(self.database, now)
+        self.private = PrivateFiles(self.vault.root)
+        own = ("llm",) if self.settings.llm_provider == LOCAL else ()
+        self.ledger = Ledger(
+            *(self.database, now, allowances_of(self.settings), self.private),
+            own=own,
+            max_attempts=self.settings.max_attempts,
+        )
+        self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
+        self.searching = Searching(self.database, self.settings, state, self.ledger, now, self.private)
+        self.search = self.searching.search
+        self.incoming = Incoming(self.vault.root)
+        self.bulk = Bulk(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
+        self.failures = Failures(self.database, self._makers, self._retry_failures)
+        self.intake = Intake(self.database, self.rules, now)
+        self.scanner = Scanner(self.vault, self.database, self.intake)
+        self.trash = Trash(self)
+        self.drawing = Drawing(
+            *(self.database, self.vault, state),
+            image_pixels=self.settings.image_pixels,
+            memory_bytes=self.settings.page_memory_mb << 20,
+            run_as=(self.settings.child_uid, self.settings.child_uid),
+        )
+        self.measured = Measured()
+        self.progress = HowFar(self)
+        self.counting = Counting(self)
+        self.broadcast = Broadcast(
+            self.database,
+            changed,
+            lambda: self.progress.told().shape(),
+            self.documents.stale_since,
+            self.progress.pause_reason,
+        )
+        self._work: Work | None = None
+        self.written_links: dict[str, str] = {}  # address → path, of link files that may not be taken in yet
+        self._patient = threading.BoundedSemaphore(MOST_PATIENT)
+
+    def _belongs_here(self) -> None:
+        """A state_dir serves one vault: two in one database would take each other's files for vanished."""
+        here = os.fspath(self.vault.root)
+        before = vault_properties.value_of(self.database.read(), "root")
+        if before not in (None, here) and Path(str(before)).is_dir():
+            self.database.close()
+            raise VaultError(
+                f"{self.state} holds the state of the vault {before}; give {here} a state_dir of its own "
+                f"(in {self.vault.root / STATE}/settings.toml)"
+            )
+        if before != here and not self.database.read_only:
+            self.database.write(lambda db: vault_properties.put(db, "root", here))
+
+    @property
+    def work(self) -> Work:
+        """What digests; started on first use."""
+        if self._work is None:
+            raise UsageError("digestion has not been started")
+        return self._work
+
+    @property
+    def digesting(self) -> bool:
+        """Whether this process digests."""
+        return self._work is not None
+
+    def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
+        """Begin to digest what is due; with `follow`, whatever happens in the folder as well.
+
+        DatabaseDamaged before anything is written, where damage can be seen at once.
+        """
+        if self.database.read_only:
+            raise refusal(self.database.path)
+        damaged = self.database.look_over(LOOK_SECONDS)
+        if damaged is not None:
+            raise damaged
+        prepare(self)
+        self._work = Work(self, follow, among)
+        self.searching.start(warm=follow)
+        return self._work
+
+    def close(self) -> None:
+        if self._work is not None:
+            self._work.close()
+        self.searching.close()
+        self.drawing.close()
+        self.broadcast.close()
+        self.database.close()
+
+    @property
+    def providers(self) -> dict[str, str]:
+        """The models that are configured: how their settings begin → which model that is, in words."""
+        return providers_of(self.settings)
+
+    def notice_engines(self) -> bool:
+        """Another try for what failed for want of an engine that has appeared since. Whether any has."""
+        before = set(self.rules.recipes())
+        self.rules.look_again()
+        appeared = [one for one in self.rules.recipes() if one not in before]
+        wake_unavailable(self, appeared)
+        return bool(appeared)
+
+    def config_of_children(self) -> Mapping[str, Any]:
+        """What children are told: everything but secrets, which those without network have no use for."""
+        return without_secrets(self._config)
+
+    def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+        """Take in what is new, changed, moved or gone."""
+        if paths:
+            return self.scanner.look([unspell(path) for path in paths])
+        return self.scanner.scan(progress=progress)
+
+    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+        """The same, and wait a moment for files that were written just now."""
+        report = self.scan(paths, progress)
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while self.scanner.moving and time.monotonic() < deadline:
+            time.sleep(0.1)
+            report += self.scanner.settle()
+        return report
+
+    def files_below(self, paths: Sequence[str]) -> list[File]:
+        """The files that a person means by these paths; none means all."""
+        db = self.database.read()
+        if not paths:
+            return files.below(db, "")
+        found: dict[int, File] = {}
+        for path in paths:
+            here = files.below(db, path)
+            if not here and path:
+                raise UsageError(f"{path}: is not a file or folder of this vault; 'chyme digest' takes in what is new")
+            found.update((file.id, file) for file in here)
+        return list(found.values())
+
+    def reset(self, paths: Sequence[str], names: Sequence[str]) -> int:
+        """Have digests made again. Files that are busy get the wish noted. Returns how many files."""
+        return self._wish(paths, Wish(True, self.rules.named(names) or None))
+
+    def retry(self, paths: Sequence[str], names: Sequence[str]) -> int:
+        """Give failed digests their attempts back. Returns how many digests."""
+        wish = Wish(False, self.rules.named(names) or None)
+        count = 0
+        for file in self.files_below(paths):
+            count += self.database.write(
+                lambda db, id_=file.id: apply_wish(db, self.rules, id_, wish, iso(now()))  # type: ignore[misc]
+            )
+        return count
+
+    def _makers(self) -> dict[str, Maker]:
+        return {name: Maker(d.name, d.label, d.counts, d.reads) for d in self.rules.registry for name in d.outputs}
+
+    def _retry_failures(self, chosen: Sequence[Failure]) -> int:
+        count = retry_failures(self.database, self.rules, chosen, iso(now()))
+        self._wake_up()
+        return count
+
+    def outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
+        """What was made by an older recipe than today's, by digester, and what making it again would take."""
+        self.files_below(paths)
+        return outdated(self.database, self.rules, paths, self.rules.named(names), self.private)
+
+    def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
+        """Have what is out of date made again. Returns how many digests."""
+        count = redo(self.database, self.rules, chosen, iso(now()))
+        self._wake_up()
+        return count
+
+    def reprocess(self, path: str) -> Reprocessing:
+        """Try again what went wrong with one document: all that failed, or what its model could not do."""
+        return reprocess(self.database, self.rules, self.vault.root.name, path, iso(now()), self._wake_up)
+
+    def _wake_up(self) -> None:
+        if self._work is not None:
+            self._work.supervisor.wake()
+
+    def _wish(self, paths: Sequence[str], wish: Wish) -> int:
+        found = self.files_below(paths)
+        for file in found:
+            self.database.write(
+                lambda db, id_=file.id: file_requests.add(db, id_, wish, iso(now()))  # type: ignore[misc]
+            )
+        return len(found)
+
+    def purgeable(self, everything: bool) -> list[File]:
+        """Vanished files whose time has come, or all of them."""
+        return files.vanished_before(self.database.read(), self._purge_before(everything))
+
+    def vanished(self) -> list[File]:
+        """The files that vanished from the folder and are remembered still; those in the trash are not among them."""
+        return self.purgeable(everything=True)
+
+    def purge_waits(self) -> str | None:
+        """Why nothing is purged before a person confirms it; None when nothing stands against it."""
+        return vault_properties.value_of(self.database.read(), PURGE_WAITS)
+
+    def purge(self, everything: bool, confirmed: bool, progress: Callable[[int, int], None] | None = None) -> int:
+        """Leave nothing of vanished files. Returns how many."""
+        count = purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+        if count:
+            self.drawing.forget_gone()
+        return count
+
+    def _purge_before(self, everything: bool) -> str:
+        return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
+
+    def knows(self, path: str) -> bool:
+        """Whether there is such a file; one that was just put there is taken in first."""
+        if files.by_path(self.database.read(), path) is not None:
+            return True
+        try:
+            inside = self.vault.relative(os.fspath(self.vault.root / unspell(path)))
+            status = self.vault.status(unspell(inside))
+        except (UsageError, OSError, ValueError):  # outside, too long, or no path at all
+            return False
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return False
+        self.take_in([unspell(inside)])
+        return files.by_path(self.database.read(), path) is not None
+
+    def take_in(self, raw: Sequence[str]) -> None:
+        """Look at files (paths as the disk spells them) at once, or soon: whoever follows the folder waits for no scan.
+
+        A first scan may take hours, and a few who wait for it would be all the server has.
+        """
+        if self._work is None:
+            self.scanner.look(raw)
+            return
+        patient = self._patient.acquire(blocking=False)
+        try:
+            if self.scanner.look_within(raw, PATIENCE_SECONDS if patient else 0.0) is None:
+                self.look_soon(raw)
+        finally:
+            if patient:
+                self._patient.release()
+
+    def look_soon(self, raw: Sequence[str]) -> None:
+        """Files were put at these paths (as the disk spells them): whoever follows the folder looks at them at once."""
+        if self._work is not None:
+            for path in raw:
+                self._work.watcher.look_at(path)
+
+    def digest_again(self, path: str, names: Sequence[str]) -> list[Unsettled]:
+        """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
+
+        What waits for a host, a model or a retry time is not waited for.
+        """
+        wish = Wish(True, self.rules.named(names) or None)
+        with self.database.snapshot() as db:
+            file = self.documents.find(db, path)
+        self.work.coordinator.process_file(file.id, wish, wait=True)
+        self.work.supervisor.wake()
+        promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
+        return self.work.coordinator.await_settled(file.id, promised, OTHERS_SECONDS)
+
+    def request_again(self, path: str, names: Sequence[str]) -> None:
+        """The same, in the background."""
+        self._wish([path], Wish(True, self.rules.named(names) or None))
+        self.work.supervisor.wake()
+
+    def at_work(self) -> dict[str, Any]:
+        """What is being done right now, when this process digests."""
+        if self._work is None:
+            return {}
+        progress, children = self._work.progress(), self._work.runner.snapshot()
+        return {
+            "work": [{"path": path, "digester": name, "fraction": part} for path, name, part in progress.work],
+            "paused": progress.paused,
+            "moving": progress.moving,
+            "watching": self._work.watcher.problem is None,
+            "children": {"alive": len(children.children), "tasks": children.tasks, "restarts": children.restarts},
+        }
+
+    def failures_since(self, moment: str) -> list[Digest]:
+        """What ended failed, but for what changes nothing about a document."""
+        return [one for one in self.documents.failures(moment) if one.digester not in self.rules.uncounted]

@@ -1,0 +1,1 @@
+"""Backups, restoring them, and rescuing a damaged database."""

@@ -1,0 +1,228 @@
+"""From settings to what the digesters are made with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chyme import __version__
+from chyme.application.settings import Settings
+from chyme.errors import UsageError
+from chyme.models.providers.availability import Allowance
+from chyme.models.providers.endpoints import Endpoint
+from chyme.models.weights.catalog import KNOWN, LLM, SMOLLM2
+
+OPENAI, LOCAL = "openai", "local"
+LOCAL_MODELS = (LLM.capability, SMOLLM2.capability)
+PROVIDERS = (OPENAI, "google", "anthropic", LOCAL)
+MINILM = "minilm"
+EMBEDDERS = (MINILM, "multilingual", OPENAI)
+ENGINES = ("sqlite", "meilisearch")
+
+
+def config_of(settings: Settings) -> dict[str, Any]:
+    """What the digesters are made with, as plain values: they travel to the children as JSON."""
+    return {
+        "conversion": {
+            "document_bytes": settings.document_bytes,
+            "archive_ratio": settings.archive_ratio,
+            "archive_entries": settings.archive_entries,
+            "nesting": settings.nesting,
+            "pdf_pages": settings.pdf_pages,
+            "html_bytes": settings.html_bytes,
+            "text_chars": settings.text_chars,
+            "ocr_pages": settings.ocr_pages,
+        },
+        "ocr": {
+            "ocr_engine": settings.ocr_engine,
+            "ocr_threads": settings.ocr_threads,
+            "ocr_side": settings.ocr_side,
+            "ocr_doubt": settings.ocr_doubt,
+            "ocr_pages": settings.ocr_pages,
+            "ocr_seconds": settings.ocr_seconds,
+            "ocr_languages": settings.ocr_languages,
+        },
+        "pictures": {
+            "image_bytes": settings.image_bytes,
+            "image_pixels": settings.image_pixels,
+            "preview": settings.preview_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+        },
+        "pages": {
+            "page_pixels": settings.page_pixels,
+            "thumbnail": settings.thumbnail_pixels,
+            "image_pixels": settings.image_pixels,
+            "office": settings.office,
+            "office_seconds": settings.office_seconds,
+            "office_documents": settings.office_documents,
+            "office_memory_mb": settings.office_memory_mb,
+        },
+        "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
+        "vision": _vision(settings),
+        "language": _language(settings),
+        "speech": {
+            "model_dir": str(Path(settings.speech_dir).expanduser()) if settings.speech_dir else "",
+            "language": settings.speech_language,
+            "threads": settings.speech_threads or settings.cores,
+            "weights_dir": settings.weights_dir,
+            "seconds": settings.speech_seconds,
+            "pace": settings.speech_pace,
+        },
+        "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
+        "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
+        "passages": passages_of(settings),
+        "meaning_passages": settings.meaning_passages,
+        "voice_seconds": settings.voice_seconds,
+        "media": {"video_pixels": settings.video_pixels},
+        "crawl": settings.crawl,
+        "crawl_limits": {
+            "agent": agent_of(settings),
+            "seconds": settings.web_seconds,
+            "hops": settings.web_hops,
+            "page_bytes": settings.web_page_bytes,
+            "snapshot_bytes": settings.web_snapshot_bytes,
+            "picture_bytes": settings.web_picture_bytes,
+            "parts": settings.web_parts,
+            "parts_seconds": settings.web_parts_seconds,
+            "robots": settings.web_robots,
+        },
+        "browser": {
+            "program": str(Path(settings.browser).expanduser()),
+            "seconds": settings.browser_seconds,
+            "memory_mb": settings.browser_memory_mb,
+            "pages": settings.browser_pages,
+            "agent": settings.web_agent or f"chyme/{__version__}",
+        },
+        "tell_place": settings.tell_place,
+        "image_seconds": settings.image_seconds,
+        "media_seconds": settings.media_seconds,
+        "document_seconds": settings.document_seconds,
+        "index_text_bytes": settings.index_text_mb * 1_000_000,
+    }
+
+
+def passages_of(settings: Settings) -> dict[str, Any]:
+    """Who tells what passages mean."""
+    whose = settings.embedding_provider
+    if whose not in EMBEDDERS:
+        raise UsageError(f"embedding_provider must be one of {', '.join(EMBEDDERS)}, not {whose!r}")
+    here = {"engine": whose, "weights_dir": settings.weights_dir, "threads": settings.embedding_threads}
+    if whose != OPENAI:
+        return here
+    if not (settings.embedding_url and settings.embedding_model):
+        raise UsageError("an endpoint for embeddings needs both embedding_url and embedding_model")
+    return {
+        **here,
+        "url": settings.embedding_url,
+        "model": settings.embedding_model,
+        "key": settings.embedding_key,
+        "dimension": settings.embedding_dimension,
+        "window": settings.embedding_window,
+        "seconds": settings.embedding_seconds,
+    }
+
+
+def agent_of(settings: Settings) -> str:
+    """How we name ourselves to web servers."""
+    return settings.web_agent or f"Mozilla/5.0 (compatible; chyme/{__version__})"
+
+
+def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What children are told: they have no network, and no use for a key."""
+    return {
+        name: {**value, "key": ""} if isinstance(value, dict) and "key" in value else value
+        for name, value in config.items()
+    }
+
+
+def providers_of(settings: Settings) -> dict[str, str]:
+    """The models that are configured: how their settings begin → which model that is, in words."""
+    found = {}
+    for prefix in ("llm", "vision", "speech", "embedding"):
+        url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
+        whose = getattr(settings, f"{prefix}_provider", OPENAI)
+        if prefix == "embedding" and whose != OPENAI:
+            continue  # it runs here, and costs nothing
+        if whose == LOCAL:
+            found[prefix] = f"{KNOWN[settings.local_model].engine}, in a child of chyme"
+        elif model:
+            found[prefix] = f"{model} at {Endpoint(url, model, provider=whose).host}"
+    return found
+
+
+def fingerprints_of(settings: Settings) -> dict[str, str]:
+    """What tells that a model is another one than before: whose, where, which, and with which key, hashed."""
+    found = {}
+    for prefix in providers_of(settings):
+        fields = ("provider", "url", "model", "key")
+        told = "\0".join(str(getattr(settings, f"{prefix}_{field}", "")) for field in fields)
+        if prefix == "llm":
+            told += f"\0{settings.local_model}"
+        found[prefix] = hashlib.sha256(told.encode()).hexdigest()[:16]
+    return found
+
+
+def allowances_of(settings: Settings) -> dict[str, Allowance]:
+    """What may be spent on each provider."""
+    return {
+        prefix: Allowance(
+            getattr(settings, f"{prefix}_calls_per_day"),
+            getattr(settings, f"{prefix}_tokens_per_day", 0),
+            getattr(settings, f"{prefix}_cost_per_day", 0.0),
+            getattr(settings, f"{prefix}_calls_per_second"),
+        )
+        for prefix in ("llm", "vision", "speech", "embedding")
+    }
+
+
+def _vision(settings: Settings) -> dict[str, Any] | None:
+    if settings.vision_provider == LOCAL:
+        raise UsageError("the local model does not see; vision_provider must be openai, google or anthropic")
+    found = _endpoint("vision model", "vision", settings, settings.vision_seconds, settings.vision_provider)
+    return {**found, "provider": settings.vision_provider, "heic_bytes": settings.heic_bytes} if found else None
+
+
+def _language(settings: Settings) -> dict[str, Any] | None:
+    whose = settings.llm_provider
+    if whose == LOCAL:
+        return _local(settings)
+    found = _endpoint("language model", "llm", settings, settings.llm_seconds, whose)
+    return {**found, "provider": whose, "characters": settings.llm_characters} if found else None
+
+
+def _local(settings: Settings) -> dict[str, Any]:
+    """The model that runs in a child of ours."""
+    if settings.local_model not in LOCAL_MODELS:
+        raise UsageError(f"local_model must be one of {', '.join(LOCAL_MODELS)}, not {settings.local_model!r}")
+    return {
+        "url": "",
+        "model": KNOWN[settings.local_model].engine,
+        "seconds": settings.local_seconds,
+        "provider": LOCAL,
+        "characters": settings.local_characters,
+        "local": {
+            "weights_dir": settings.weights_dir,
+            "capability": settings.local_model,
+            "seconds": settings.local_seconds,
+            "threads": settings.local_threads,
+            "memory_bytes": settings.local_memory_mb << 20,
+            "idle_seconds": settings.local_idle_seconds,
+            "run_as": (settings.child_uid, settings.child_uid),
+        },
+    }
+
+
+def _endpoint(
+    what: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
+) -> dict[str, Any] | None:
+    """The settings of one model at one address, which begin alike."""
+    url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
+    if provider not in PROVIDERS:
+        raise UsageError(f"{prefix}_provider must be one of {', '.join(PROVIDERS)}, not {provider!r}")
+    if bool(url) != bool(model) and (provider == OPENAI or not model):
+        raise UsageError(f"a {what} needs both {prefix}_url and {prefix}_model; docs/settings.md tells what they are")
+    if not model:
+        return None
+    return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds}

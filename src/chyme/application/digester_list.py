@@ -1,0 +1,72 @@
+"""Which digesters there are, what they are for, and how their digests stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chyme.application.app import App
+from chyme.core.store import digests
+from chyme.core.store import outdated_digests as outdated
+from chyme.digester import Digester
+from chyme.model import File, Kind, Stamp, Status
+
+_EXAMPLES: dict[Kind, tuple[str, ...]] = {  # of each kind, those types that a digester may treat otherwise
+    Kind.URL: ("application/internet-shortcut",),
+    Kind.DOCUMENT: ("application/pdf", "message/rfc822"),
+    Kind.IMAGE: ("image/jpeg", "image/heic"),
+    Kind.AUDIO: ("audio/mpeg",),
+    Kind.VIDEO: ("video/mp4",),
+    Kind.TEXT: ("text/plain", "text/markdown"),
+    Kind.OTHER: ("application/octet-stream",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDigester:
+    """What makes digests, and how many there are of it."""
+
+    name: str
+    label: str
+    description: str
+    outputs: tuple[str, ...]
+    reads: tuple[str, ...]
+    kinds: tuple[str, ...]  # of files that it looks at
+    provider: str | None  # whose model it asks: llm, vision, speech, embedding; None when all is done here
+    model: str | None  # which that is, in words
+    statuses: dict[str, int]  # digests
+    outdated: int
+
+
+def digesters_of(app: App) -> list[ShownDigester]:
+    """All digesters in the order in which they run."""
+    with app.database.snapshot() as db:
+        counts = digests.counts_by_output(db)
+        old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in app.rules.recipes()}
+    models = app.providers
+    return [_shown(digester, counts, old, models) for digester in app.rules.registry]
+
+
+def _shown(
+    digester: Digester, counts: Mapping[tuple[str, str], int], old: Mapping[str, int], models: Mapping[str, str]
+) -> ShownDigester:
+    examples = {kind: [_example(kind, mime) for mime in mimes] for kind, mimes in _EXAMPLES.items()}
+    taken = {kind: [file for file in some if digester.can_digest(file)] for kind, some in examples.items()}
+    asked = [provider for some in taken.values() for file in some if (provider := digester.asks(file))]
+    provider = asked[0] if asked else None
+    return ShownDigester(
+        digester.name,
+        digester.label,
+        digester.description,
+        digester.outputs,
+        digester.reads,
+        tuple(str(kind) for kind, some in taken.items() if some),
+        provider,
+        None if provider is None else models.get(provider),
+        {str(status): sum(counts.get((name, status), 0) for name in digester.outputs) for status in Status},
+        sum(old.get(name, 0) for name in digester.outputs),
+    )
+
+
+def _example(kind: Kind, mime: str) -> File:
+    return File(0, "example", "example", kind, mime, Stamp("", "", 1, 0), "", 1)

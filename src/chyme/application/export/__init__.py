@@ -1,0 +1,1 @@
+"""Documents, digests and edits as plain files."""

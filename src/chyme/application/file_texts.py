@@ -1,0 +1,128 @@
+"""Everything that can be read about a file, in pieces that know where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.core.store import digests, documents, files, voices
+from chyme.core.store.search import passages
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import UsageError
+from chyme.model import Box, File, Passage, Place, Status, Transcript
+from chyme.speech.transcripts.json_format import from_json, in_words
+
+CUT_BY = "search-keyword"  # its passages are all that was ever read of a file, in order
+TRANSCRIPTS = ("speech-recognition-cleanup", "speech-recognition")  # the first of them that there is
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of what a file says, and where."""
+
+    source: str  # the output it comes from, or "file" for the file's own text
+    text: str
+    page: int | None = None
+    heading: str | None = None
+    seconds: float | None = None
+    until: float | None = None
+    speaker: str | None = None  # by name where there is one
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file's texts in order, and what there is to say about them."""
+
+    file: File
+    title: str
+    state: str
+    reason: str | None
+    texts: tuple[Text, ...]
+
+
+def read_file(database: Database, path: str) -> Read:
+    """All texts of a file that is there; UsageError when there is no such file, or it is gone."""
+    with database.snapshot() as db:
+        file = files.by_path(db, path) if "\0" not in path else None
+        if file is None or file.vanished_at is not None:
+            raise UsageError(f"{path}: is not a file of this vault")
+        row = documents.of_file(db, file.id)
+        return Read(
+            file,
+            (row.title if row else None) or file.name,
+            row.state if row else "processing",
+            row.reason if row else None,
+            tuple(texts_of(db, file.id)),
+        )
+
+
+def texts_of(db: Connection, file_id: int) -> Iterator[Text]:
+    """What was read of a file, without what passages share; speech one utterance at a time."""
+    names = {label: person.name for label, person in voices.speaking(db, [file_id]).get(file_id, {}).items()}
+    spoken = _transcript(db, file_id)
+    told = False
+    end_of: dict[str, int] = {}
+    for _, passage in passages.of_file(db, file_id, CUT_BY):
+        if passage.source in TRANSCRIPTS and spoken is not None:
+            if not told:
+                told = True
+                yield from _utterances(*spoken, names)
+            continue
+        text = passage.text[max(0, end_of.get(passage.source, 0) - passage.place.start) :]
+        end_of[passage.source] = passage.place.end
+        if text.strip():
+            yield _text(passage, text, names)
+
+
+def _transcript(db: Connection, file_id: int) -> tuple[str, Transcript] | None:
+    rows = digests.of_file(db, file_id)
+    for name in TRANSCRIPTS:
+        if name in rows and rows[name].status is Status.COMPLETED:
+            content = digests.content(db, file_id, name)
+            if content:
+                return name, from_json(content)
+    return None
+
+
+def _utterances(source: str, transcript: Transcript, names: dict[str, str | None]) -> Iterator[Text]:
+    for segment in transcript.segments:
+        who = names.get(segment.speaker or "") or (in_words(segment.speaker) if segment.speaker else None)
+        yield Text(source, segment.text, seconds=segment.start, until=segment.end, speaker=who)
+
+
+def _text(passage: Passage, text: str, names: dict[str, str | None]) -> Text:
+    place: Place = passage.place
+    who = names.get(place.speaker or "") or (in_words(place.speaker) if place.speaker else None)
+    return Text(passage.source, text, place.page, place.heading, place.seconds, place.until, who, place.box)
+
+
+def joined(texts: Sequence[Text]) -> str:
+    """All of it as one text, with a line wherever another page or speaker begins."""
+    lines: list[str] = []
+    before: tuple[object, ...] = ()
+    for text in texts:
+        mark = (text.source, text.page, text.speaker if text.seconds is not None else None)
+        if mark != before and (told := where(text)):
+            lines.append(f"[{told}]")
+        before = mark
+        lines.append(text.text.strip("\n"))
+    return "\n".join(lines)
+
+
+def where(text: Text) -> str:
+    """A place in a few words: page 3; 12:04, Ada."""
+    parts = [f"page {text.page}"] if text.page is not None else []
+    if text.seconds is not None:
+        parts.append(clock(text.seconds))
+    if text.speaker:
+        parts.append(text.speaker)
+    return ", ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a player shows them: 12:04, 1:02:03."""
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

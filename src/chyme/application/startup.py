@@ -1,0 +1,95 @@
+"""What is made good before digestion begins: after a crash, an upgrade, other settings, another engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import TYPE_CHECKING
+
+from chyme.application.digester_config import fingerprints_of
+from chyme.core.clock import now
+from chyme.core.pipeline.crash_recovery import recover
+from chyme.core.pipeline.document_state import STATE_RULES
+from chyme.core.pipeline.output_updates import project
+from chyme.core.pipeline.reprocessing.removed_digesters import let_go, take_up
+from chyme.core.store import digest_queue, digests, documents, files, outdated_digests, vault_properties
+from chyme.model import iso
+
+if TYPE_CHECKING:
+    from chyme.application.app import App
+
+
+def prepare(app: App) -> None:
+    """Rows for new digesters, another try where an engine has appeared.
+
+    Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
+    """
+    app.incoming.sweep()
+    recover(app.database, app.rules, now())
+    wake_unavailable(app, app.rules.recipes())
+    app.intake.complete_rows()
+    take_up(app.database, app.rules, now())
+    _decide_states_again(app)
+    _change_lanes(app)
+    app.ledger.begin_anew(fingerprints_of(app.settings))
+    _redo_disclosed(app)
+    app.searching.prepare()
+    let_go(app.database, app.rules, now())
+
+
+def wake_unavailable(app: App, recipes: Sequence[tuple[str, str]]) -> None:
+    """Another try for what failed for want of these engines."""
+    for name, recipe in recipes:
+        app.database.write(
+            lambda db, name=name, recipe=recipe: digest_queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
+        )
+
+
+def _decide_states_again(app: App) -> None:
+    """Documents whose state an older chyme decided by other rules; once after an upgrade."""
+
+    def decide(db: Connection) -> None:
+        for file_id in documents.in_doubt(db):
+            file = files.by_id(db, file_id)
+            if file is not None:
+                project(db, app.rules, file, digests.of_file(db, file_id), iso(now()))
+        vault_properties.put(db, "state_rules", str(STATE_RULES))
+
+    if vault_properties.value_of(app.database.read(), "state_rules") != str(STATE_RULES):
+        app.database.write(decide)
+
+
+def _change_lanes(app: App) -> None:
+    """Where digests wait follows from the settings, and these may have changed."""
+    lanes = app.rules.lanes()
+    told = json.dumps(lanes, sort_keys=True)
+    before = vault_properties.value_of(app.database.read(), "lanes")
+    if before == told:
+        return
+    known = json.loads(before) if before else {}
+
+    def change(db: Connection) -> None:
+        for name, lane in lanes.items():
+            if known.get(name) != lane:
+                digest_queue.change_lane(db, name, lane)
+        vault_properties.put(db, "lanes", told)
+
+    app.database.write(change)
+
+
+def _redo_disclosed(app: App) -> None:
+    """What was made here because its file was private is made again once it is not."""
+    found: dict[int, list[str]] = {}
+    for digester in app.rules.registry:
+        for name in digester.outputs:
+            for file_id, path in outdated_digests.private_ones(app.database.read(), name):
+                if not app.private(path):
+                    found.setdefault(file_id, []).append(name)
+
+    def redo_all(db: Connection) -> None:
+        for file_id, names in found.items():
+            outdated_digests.redo(db, file_id, names, iso(now()))
+
+    if found:
+        app.database.write(redo_all)

@@ -1,0 +1,144 @@
+"""How a vault is searched: which engine answers, who tells what questions mean, and how far larger engines are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from chyme.application.digester_config import ENGINES, passages_of
+from chyme.application.query_embedding import questions_for
+from chyme.application.settings import Settings
+from chyme.core.store.search import embedders, engine_outbox, passages
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import UsageError, VaultError
+from chyme.model import iso
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.models.providers.call_ledger import Ledger
+from chyme.search.embedders import migration
+from chyme.search.engines.consistency_check import check
+from chyme.search.engines.http_client import ServerFailed, is_here
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.pusher import TURN_SECONDS, AnotherPushes, Pusher
+from chyme.search.engines.qdrant import Qdrant
+from chyme.search.engines.remote_index import RemoteIndex
+from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.index import Index
+from chyme.search.search import Search
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.vectors.cache import FOLDER, VectorCache
+from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.vault.private_files import PrivateFiles
+
+
+class Searching:
+    """Everything behind the search of one vault. Opening it starts nothing."""
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        state: Path,
+        ledger: Ledger,
+        clock: Callable[[], datetime],
+        private: PrivateFiles,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self.model = PassageEmbedding(**passages_of(settings)).model_name
+        self._cache = VectorCache(state / FOLDER, database.read, at_once=None)
+        local = SqliteIndex(database.read, SqliteMeaning(database.read, self._cache))
+        self.engines = _engines(settings, database)
+        elsewhere = not (is_here(settings.meilisearch_url) and is_here(settings.qdrant_url))
+        self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
+        index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
+        self.questions = questions_for(settings, ledger)
+        self.search = Search(database.read, index, self.questions)
+
+    def prepare(self) -> None:
+        """Before digesting: files that only another embedder has read are to be read again."""
+        migration.take_up(self._database, self.model, iso(self._clock()))
+        if self.engines is None and engine_outbox.is_active(self._database.read()):
+            self._database.write(engine_outbox.deactivate)  # whoever wants them back tells them everything anew
+
+    def start(self, warm: bool) -> None:
+        """While digesting: keep the engines up to date, and with `warm` have the first question find all in memory."""
+        if self.pusher is not None:
+            self.pusher.start()
+        if warm:
+            self.warm()
+
+    def warm(self) -> None:
+        """Have the first question find all in memory; returns at once."""
+        serving = embedders.serving(self._database.read())
+        if serving is not None:
+            self.questions.warm(serving.model)
+            self._cache.warm(serving)
+
+    def tidy(self) -> None:
+        """Bring a change of the embedder to its end, and let go of what the old one left behind."""
+        migration.tidy(self._database, self.model, iso(self._clock()))
+
+    def catch_up(self, patience: float = TURN_SECONDS) -> str | None:
+        """Tell the engines all they do not know yet. Returns why that could not be done."""
+        if self.pusher is None:
+            return None
+        try:
+            self.pusher.push_all(patience)
+        except (ServerFailed, AnotherPushes) as error:
+            return str(error)
+        return None
+
+    def status(self) -> dict[str, Any]:
+        """Who tells what passages mean, and how far larger engines are behind."""
+        db = self._database.read()
+        serving = embedders.serving(db)
+        told: dict[str, Any] = {"embedder": serving.model if serving else None}
+        if serving is not None and serving.model != self.model:
+            told["next_embedder"] = self.model
+        if self.pusher is not None:
+            state = self.pusher.state
+            told["engines"] = {"behind": state.behind, "since": state.since, "reason": state.reason}
+        return told
+
+    def check(self) -> list[str]:
+        """Where the indexes differ from what the database holds."""
+        problems = self._database.write(passages.check)
+        if self.engines is not None:
+            try:
+                problems += check(self._database, self.engines)
+            except ServerFailed as error:
+                problems.append(str(error))
+        return problems
+
+    def rebuild(self) -> None:
+        """Make the indexes again from what the database holds."""
+        self._database.write(passages.rebuild)
+        self._cache.forget()
+        if self.pusher is not None:
+            try:
+                self.pusher.rebuild()
+            except ServerFailed as error:
+                raise VaultError(f"{error}; what it lacks is kept, and told to it when it is back") from error
+
+    def close(self) -> None:
+        """Before the database: threads here read it."""
+        if self.pusher is not None:
+            self.pusher.close()
+        self.questions.close()
+        self._cache.close()
+        if self.engines is not None:
+            self.engines.close()
+
+
+def _engines(settings: Settings, database: Database) -> LargerEngines | None:
+    if settings.search_engine not in ENGINES:
+        raise UsageError(f"search_engine must be one of {', '.join(ENGINES)}, not {settings.search_engine!r}")
+    if settings.search_engine == ENGINES[0]:
+        return None
+    return LargerEngines(
+        Meilisearch(settings.meilisearch_url, settings.meilisearch_key),
+        Qdrant(settings.qdrant_url, settings.qdrant_key),
+        vault_name(database),
+    )

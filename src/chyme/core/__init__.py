@@ -1,0 +1,1 @@
+"""The foundation that knows no capability: children, the pipeline, outgoing connections, files, the database."""

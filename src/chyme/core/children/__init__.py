@@ -1,0 +1,1 @@
+"""Child processes that do the risky work, isolated and limited."""

@@ -1,0 +1,311 @@
+"""One child and the conversation with it: what it is told, what it answers, what that means."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import pwd
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from chyme.core.children import spill_files, task_errors
+from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, pack
+from chyme.core.children.isolation import Isolation
+from chyme.core.children.process import Process
+from chyme.core.children.serialization import Bulk, InlineBulk, file_out, input_out, outputs_in
+from chyme.core.children.task import Task
+from chyme.core.outbound.connection_server import Door
+from chyme.errors import ChymeError, DigestError, DiskFull, EngineUnavailable
+from chyme.model import Limits, Output
+
+MODULE = "chyme.core.children.main"
+PROGRESS_SECONDS = 0.05
+NEARLY_FULL = 32 << 20
+MAX_LOGGED = 8000
+
+T = TypeVar("T")
+Answer = list[Output] | DigestError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Upbringing:
+    """What every child is told when it starts, and what it may send back."""
+
+    entry: str  # "module:function", imported in the child alone
+    config: Mapping[str, object]
+    import_from: tuple[str, ...]
+    run_as: tuple[int, int]  # user and group, where chyme itself is root
+    scratch_bytes: int
+    answer_bytes: int
+    start_seconds: float
+
+
+class NotStarted(Exception):
+    """The child never became ready."""
+
+    def __init__(self, cause: str, *, hopeless: bool) -> None:
+        super().__init__(cause)
+        self.hopeless = hopeless  # its own code says so; a second try would end the same way
+
+
+class NeverTaken(Exception):
+    """The child was gone before it had the task: the task is innocent."""
+
+
+class Child(Process):
+    """A process that digests one task after the other."""
+
+    def __init__(self, upbringing: Upbringing, memory_setting: str, door: Door | None = None) -> None:
+        self._door: tuple[int, float] | None = None  # the descriptor it inherits, and how long it waits for answers
+        if door is None:
+            super().__init__(MODULE)
+        else:
+            with door.admit() as end:
+                self._door = end.fileno(), door.seconds
+                super().__init__(MODULE, [end.fileno()])
+        self._upbringing = upbringing
+        self._memory_setting = memory_setting
+        self._number = 0
+        self._owner: tuple[int, int] | None = None
+        self._outputs: dict[str, tuple[str, ...]] = {}
+        self.isolation = Isolation(False, "", "")
+        self.tasks = 0
+        self.leanest: int | None = None  # the least memory it held after a task
+
+    def greet(self) -> None:
+        """Wait until it is ready, or NotStarted."""
+        told = self._upbringing
+        hello: dict[str, object] = {
+            "entry": told.entry,
+            "config": dict(told.config),
+            "import_from": list(told.import_from),
+            "run_as": list(told.run_as),
+            "scratch_bytes": told.scratch_bytes,
+            "parent": os.getpid(),
+            "door": self._door,
+        }
+        deadline = time.monotonic() + told.start_seconds
+        try:
+            self.send(pack(hello), (), deadline)
+            frame = self.receive(deadline)
+        except TimeoutError as error:
+            raise NotStarted(f"not ready after {told.start_seconds:g} s", hopeless=False) from error
+        except (ConnectionError, BadFrame):
+            frame = None
+        if frame is None:
+            ending = task_errors.ending(self.end())
+            log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_words())
+            raise NotStarted(ending, hopeless=False)
+        # No file has been seen yet, so this one frame may be believed.
+        header = cast("dict[str, Any]", frame.header)
+        if header["kind"] != "ready":
+            log.debug("children cannot start:\n%s", header["stack"])
+            raise NotStarted(f"{told.entry}: {header['cause']}", hopeless=True)
+        self._outputs = {name: tuple(names) for name, names in header["outputs"].items()}
+        self._owner = None if header["uid"] == os.geteuid() else (header["uid"], header["gid"])
+        self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
+
+    def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
+        """The task's outputs, a DigestError, or NeverTaken. A child that cannot be trusted any more is ended."""
+        declared = self._declared(task)
+        with self._opened([task]) as folders:
+            frame = self._exchange([task], limits, folders, on_progress)
+            if frame.header.get("kind") != "result":
+                raise self._failure(frame.header, task, limits, folders[0])
+            outputs = frame.header.get("outputs")
+            return self._read(frame, task, folders[0], lambda bulk: outputs_in(outputs, declared, bulk))
+
+    def ask_many(self, tasks: Sequence[Task], limits: Limits) -> list[Answer]:
+        """What became of each task of one digester, in their order. What is raised, as by `ask`, is about all of them:
+        nobody knows whose fault it was."""
+        declared = self._declared(tasks[0])
+        with self._opened(tasks) as folders:
+            frame = self._exchange(tasks, limits, folders, None)
+            if frame.header.get("kind") != "results":
+                raise self._failure(frame.header, tasks[0], limits, folders[0])
+            answers = frame.header.get("answers")
+            return self._read(frame, tasks[0], folders[0], lambda bulk: _answers(answers, tasks, declared, bulk))
+
+    def _declared(self, task: Task) -> tuple[str, ...]:
+        declared = self._outputs.get(task.digester)
+        if declared is None:
+            raise EngineUnavailable(f"{task.file.path}: {self._upbringing.entry} has no digester {task.digester}")
+        return declared
+
+    @contextmanager
+    def _opened(self, tasks: Sequence[Task]) -> Iterator[list[int]]:
+        """The tasks' scratch folders, which belong to the child meanwhile."""
+        folders: list[int] = []
+        with ExitStack() as stack:
+            for task in tasks:
+                folder = os.open(task.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                stack.callback(os.close, folder)
+                if self._owner and os.fstat(folder).st_uid != self._owner[0]:
+                    os.fchown(folder, *self._owner)
+                folders.append(folder)
+            spill_files.clear(folders[0], spill_files.ANSWER)
+            try:
+                yield folders
+            finally:
+                self.tasks += len(tasks)
+
+    def _exchange(
+        self,
+        tasks: Sequence[Task],
+        limits: Limits,
+        folders: Sequence[int],
+        on_progress: Callable[[float], None] | None,
+    ) -> Frame:
+        """Hand over the tasks and wait for the frame that answers them."""
+        task = tasks[0]
+        self._number += 1
+        taken, heard_at = False, 0.0
+        try:
+            self._hand_over(tasks, limits, folders)
+            deadline = time.monotonic() + limits.wall_seconds
+            while (frame := self.receive(deadline)) is not None:
+                kind, same = frame.header.get("kind"), frame.header.get("id") == self._number
+                if kind == "progress":
+                    now = time.monotonic()
+                    if same and on_progress and now - heard_at > PROGRESS_SECONDS:
+                        heard_at = now
+                        _pass_on(frame.header.get("fraction"), on_progress)
+                elif kind == "taken" and same and not taken:
+                    taken, deadline = True, time.monotonic() + limits.wall_seconds
+                elif taken and same:
+                    return frame
+                else:
+                    raise BadFrame("a message nobody waits for")
+        except TimeoutError as error:
+            self._give_up(task)
+            raise task_errors.too_slow(task, limits) from error
+        except BadFrame as error:
+            self._give_up(task)
+            raise task_errors.misbehaved(task, str(error)) from error
+        except ConnectionError:
+            pass  # gone, as when the stream ends
+        if not taken:
+            raise NeverTaken
+        raise task_errors.died(self._give_up(task), task, limits, self._memory_setting)
+
+    def _hand_over(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
+        bulk: list[bytes] = []
+        told: list[object] = []
+        fds: list[int] = []
+        for task, folder in zip(tasks, folders, strict=True):
+            told.append([file_out(task.file), task.fd is not None, [input_out(one, bulk) for one in task.inputs]])
+            fds += [folder] if task.fd is None else [folder, task.fd]
+        size = sum(map(len, bulk))
+        header: dict[str, object] = {
+            "id": self._number,
+            "digester": tasks[0].digester,
+            "tasks": told,
+            "limits": [limits.wall_seconds, limits.cpu_seconds, limits.memory_bytes],
+            "spilled": None if size <= MAX_INLINE else size,
+        }
+        deadline = time.monotonic() + limits.wall_seconds
+        if size <= MAX_INLINE:
+            self.send(pack(header, b"".join(bulk)), fds, deadline)
+            return
+        spilled = _laid_down(bulk, tasks[0], folders[0])
+        try:
+            self.send(pack(header), [*fds, spilled], deadline)
+        finally:
+            os.close(spilled)
+
+    def _failure(self, header: Mapping[str, object], task: Task, limits: Limits, scratch: int) -> ChymeError:
+        """What a frame says that brings no result."""
+        match header.get("kind"):
+            case "error":
+                return task_errors.reported(task, header)
+            case "exception":
+                log.debug("%s: %s raised\n%s", task.file.path, task.digester, str(header.get("stack"))[:MAX_LOGGED])
+                return task_errors.raised(task, header.get("type"))
+            case "memory":
+                self._give_up(task)
+                return task_errors.too_hungry(task, limits, self._memory_setting)
+            case "wrote too much":
+                return task_errors.wrote_too_much(task, self._upbringing.scratch_bytes)
+            case "full":
+                return _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
+            case _:
+                self._give_up(task)
+                return task_errors.misbehaved(task, "an unknown kind of message")
+
+    def _read(self, frame: Frame, task: Task, scratch: int, read: Callable[[Bulk], T]) -> T:
+        """What the frame holds, as `read` checks it."""
+        spilled = frame.header.get("spilled")
+        try:
+            if spilled is None:
+                return read(InlineBulk(frame.bulk))
+            allowed = self._upbringing.answer_bytes
+            if type(spilled) is not int or not 0 <= spilled <= allowed:
+                raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
+            with spill_files.picked_up(scratch, spilled) as bulk:
+                return read(bulk)
+        except BadFrame as error:
+            self._give_up(task)
+            raise task_errors.misbehaved(task, str(error)) from error
+        except OSError as error:
+            self._give_up(task)
+            raise task_errors.misbehaved(task, f"it cannot be read ({error.strerror})") from error
+
+    def _give_up(self, task: Task) -> int:
+        code = self.end()
+        log.debug("%s: the child running %s was ended:\n%s", task.file.path, task.digester, self.last_words())
+        return code
+
+
+def _answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bulk: Bulk) -> list[Answer]:
+    if not isinstance(rows, list) or len(rows) != len(tasks):
+        raise BadFrame("it does not answer every task")
+    return [
+        task_errors.reported(task, row) if isinstance(row, dict) else outputs_in(row, declared, bulk)
+        for task, row in zip(tasks, rows, strict=True)
+    ]
+
+
+def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
+    """An open file without a name: nothing of the inputs stays behind."""
+    spill_files.clear(scratch, spill_files.INPUT)
+    try:
+        fd = spill_files.lay_down(bulk, scratch, spill_files.INPUT)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{task.file.path}: no room left in {task.scratch}; free some space") from error
+        raise
+    spill_files.clear(scratch, spill_files.INPUT)
+    return fd
+
+
+def _full(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
+    """A child's word that the disk is full counts where what it may write would not fit, or names have run out.
+
+    What it wrote may be gone again by now. Of a quota nobody else can tell.
+    """
+    room = os.fstatvfs(scratch)
+    nameless = room.f_files > 0 and room.f_favail == 0
+    if quota or nameless or room.f_bavail * room.f_frsize < max(NEARLY_FULL, allowed):
+        return DiskFull(f"{task.file.path}: no room left for {task.digester} in {task.scratch}; free some space")
+    return task_errors.raised(task, "OSError")
+
+
+def _pass_on(fraction: object, on_progress: Callable[[float], None]) -> None:
+    if isinstance(fraction, int | float) and 0 <= fraction <= 1:
+        try:
+            on_progress(float(fraction))
+        except Exception:
+            log.warning("whoever watches progress failed", exc_info=True)
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

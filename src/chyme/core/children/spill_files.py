@@ -1,0 +1,50 @@
+"""Bulk that is too large for a frame lies in the scratch folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from chyme.core.children.frames import BadFrame
+from chyme.core.children.serialization import FileBulk
+
+ANSWER = ".answer"
+INPUT = ".input"
+
+
+def lay_down(bulk: list[bytes], scratch: int, name: str) -> int:
+    """A new file with these bytes, still open. The folder may hold traps; an existing name is not followed."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(name, flags, 0o600, dir_fd=scratch)
+    try:
+        for data in bulk:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+    except BaseException:
+        os.close(fd)
+        clear(scratch, name)
+        raise
+    return fd
+
+
+def clear(scratch: int, name: str) -> None:
+    """Remove what an earlier attempt left behind."""
+    with suppress(FileNotFoundError, IsADirectoryError):
+        os.unlink(name, dir_fd=scratch)
+
+
+@contextmanager
+def picked_up(scratch: int, size: int) -> Iterator[FileBulk]:
+    """A child's large answer, opened without trusting whoever wrote it, and removed afterwards."""
+    fd = os.open(ANSWER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=scratch)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size != size:
+            raise BadFrame("its answer is not the file it announced")
+        yield FileBulk(fd, size)
+    finally:
+        os.close(fd)
+        clear(scratch, ANSWER)

@@ -1,0 +1,1 @@
+"""Safe access to files: paths inside the vault, modes, temporary folders."""

@@ -1,0 +1,1 @@
+"""Outgoing connections: which are allowed, how fast, and who opens them."""

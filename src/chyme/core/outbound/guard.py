@@ -1,0 +1,181 @@
+"""The guard: every connection to an address that comes from content is checked and opened here."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import zip_longest
+
+from chyme.core.outbound.dns_lookup import LookUps, Resolve, look_up
+from chyme.core.outbound.hosts import NoHost, host_of
+from chyme.core.outbound.ip_addresses import Address, address_of
+from chyme.core.outbound.policy import HIGHEST_PORT, PORTS, GuardPolicy
+from chyme.core.outbound.rate_limits import Pace
+from chyme.errors import AddressRefused, DigestError, NetworkFailed, TimedOut
+
+MOST_TRIED = 6  # addresses of one host
+LEAST_SECONDS = 1.0  # for one of them, while others wait
+
+OpenConnection = Callable[[str, int, float], socket.socket]
+
+log = logging.getLogger(__name__)
+
+
+def dial(address: str, port: int, seconds: float) -> socket.socket:
+    """A connection to exactly this address."""
+    ((family, kind, protocol, _, at), *_) = socket.getaddrinfo(
+        address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+    )
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.settimeout(max(0.01, seconds))
+        sock.connect(at)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+class Guard:
+    """The world outside as content may see it. `connect` and `hold` may be called from many threads at once."""
+
+    def __init__(
+        self,
+        policy: GuardPolicy,
+        delay: float = 1.0,
+        seconds: float = 10.0,
+        *,
+        resolve: Resolve = look_up,
+        open_connection: OpenConnection = dial,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.seconds = seconds  # for the look-up and the connection together; and as long, before, for a polite turn
+        self._policy = policy
+        self._look_ups = LookUps(resolve)
+        self._open = open_connection
+        self._clock = clock
+        self._pace = Pace(delay, seconds, clock, sleep)
+
+    def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
+        """A connection to the host, which has been looked up once and checked whole; its time-out is `seconds`.
+
+        Raises AddressRefused, NetworkFailed, TimedOut, or RateLimited for polite connections that come too early.
+        """
+        target = _host(host, port)
+        name = target if isinstance(target, str) else None
+        where = _where(target, port)
+        refused = self._policy.refuses_port(name, port)
+        if refused:
+            raise _refusal(where, refused, target, port)
+        if polite:
+            self._pace.take_turn(str(target))
+        deadline = self._clock() + self.seconds
+        addresses = [target] if not isinstance(target, str) else self._addresses(target, where)
+        for address in addresses:
+            refused = self._policy.refuses(name, address, port)
+            if refused:
+                raise _refusal(where, refused, address, port)
+        return self._first(addresses, port, where, deadline)
+
+    def hold(self, host: str, seconds: float) -> None:
+        """Polite connections to the host fail from now on, for so long, at no cost."""
+        if math.isfinite(seconds):
+            with suppress(NoHost):
+                self._pace.hold(str(host_of(host)), seconds)
+
+    def _addresses(self, name: str, where: str) -> list[Address]:
+        try:
+            told = self._look_ups.of(name, self.seconds)
+        except TimeoutError as error:
+            raise TimedOut(f"{where}: the name could not be looked up within {self.seconds:g} s") from error
+        except (OSError, UnicodeError, RuntimeError) as error:
+            raise NetworkFailed(f"{where}: {_why_unknown(error)}") from error
+        addresses = [address_of(text) for text in told]
+        if not addresses:
+            raise NetworkFailed(f"{where}: the name has no address")
+        known = [address for address in addresses if address is not None]
+        if len(known) < len(addresses):
+            raise AddressRefused(f"{where}: the name leads to something that is no address")
+        return known
+
+    def _first(self, addresses: Sequence[Address], port: int, where: str, deadline: float) -> socket.socket:
+        """A connection to the first address that answers. They have all been checked."""
+        tried = _alternating(addresses)[:MOST_TRIED]
+        failure: DigestError | None = None
+        for number, address in enumerate(tried):
+            left = deadline - self._clock()
+            if left <= 0:
+                break
+            share = left / (len(tried) - number)
+            try:
+                sock = self._open(str(address), port, min(left, max(share, LEAST_SECONDS)))
+            except TimeoutError:
+                failure = TimedOut(f"{where}: no answer from {address}")
+                continue
+            except OSError as error:
+                failure = NetworkFailed(f"{where}: {_words(error)} ({address})")
+                continue
+            return self._same(sock, address, port, where)
+        raise failure or TimedOut(f"{where}: no connection within {self.seconds:g} s")
+
+    def _same(self, sock: socket.socket, address: Address, port: int, where: str) -> socket.socket:
+        try:
+            peer = sock.getpeername()
+            same = _bare(address_of(str(peer[0]))) == _bare(address) and peer[1] == port
+            sock.settimeout(self.seconds)
+        except (OSError, IndexError) as error:
+            sock.close()
+            raise NetworkFailed(f"{where}: the connection ended at once") from error
+        if not same:
+            sock.close()
+            raise AddressRefused(f"{where}: the connection leads elsewhere than to {address}")
+        return sock
+
+
+def _host(host: str, port: int) -> str | Address:
+    if not 0 < port <= HIGHEST_PORT:
+        raise AddressRefused(f"there is no port {port}")
+    try:
+        return host_of(host)
+    except NoHost as error:
+        shown = host.rpartition("@")[2][:60]  # before it may stand a password
+        raise AddressRefused(f"{shown!r} is no name of a host and no address") from error
+
+
+def _where(host: str | Address, port: int) -> str:
+    return f"[{host}]:{port}" if not isinstance(host, str) and host.version == 6 else f"{host}:{port}"
+
+
+def _refusal(where: str, cause: str, place: str | Address, port: int) -> AddressRefused:
+    entry = str(place) if port in PORTS else _where(place, port)
+    log.debug("refused a connection to %s: %s", where, cause)
+    return AddressRefused(f"{where}: {cause}; chyme goes there only if web_allow says {entry}")
+
+
+def _bare(address: Address | None) -> tuple[int, int] | None:
+    """To be compared without the zone, which is written in several ways."""
+    return None if address is None else (address.version, int(address))
+
+
+def _alternating(addresses: Sequence[Address]) -> list[Address]:
+    """The two kinds of address in turn, the first one's kind first: one of them may lead nowhere from here."""
+    first = [address for address in addresses if address.version == addresses[0].version]
+    others = [address for address in addresses if address.version != addresses[0].version]
+    return [address for pair in zip_longest(first, others) for address in pair if address is not None]
+
+
+def _why_unknown(error: Exception) -> str:
+    if isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
+        return "there is no host of this name"
+    return "the name could not be looked up"
+
+
+def _words(error: OSError) -> str:
+    return os.strerror(error.errno).lower() if error.errno else "no connection"

@@ -1,0 +1,1 @@
+"""How a file is carried through its digesters: plan, attempts, retries, leases, recovery."""

@@ -1,0 +1,154 @@
+"""Small files that one child digests in one go: which they are, and what becomes of each."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from chyme.core.children.task import MOST_TOGETHER, Task
+from chyme.core.files.vault_folder import Vault
+from chyme.core.pipeline.digester_inputs import inputs_of
+from chyme.core.pipeline.file_change_checks import opened, still
+from chyme.core.pipeline.lease_renewal import Leases
+from chyme.core.pipeline.output_updates import Attempt
+from chyme.core.pipeline.progress.active_attempts import AtWork
+from chyme.core.pipeline.scratch_folders import Scratch
+from chyme.core.pipeline.task_runners import Runs
+from chyme.core.pipeline.transitions import Pass
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import ChymeError, DigestError, FileChanged
+from chyme.model import Kind, Lease, Limits, Output
+
+log = logging.getLogger(__name__)
+
+SMALL_TEXTS = 20_000  # characters of all texts of a file
+
+Ready = tuple[Lease, Attempt | None, Pass]
+Made = list[Output] | DigestError
+
+
+class RunsMany(Runs, Protocol):
+    """A pool of children, which may give several tasks to one of them."""
+
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[Made]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What became of one of several attempts, and when it would have begun if it had been the last of them."""
+
+    made: Made
+    began: datetime
+
+
+def gathers(attempt: Attempt | None) -> bool:
+    """Whether an attempt may be run together with others."""
+    if attempt is None or not attempt.digester.gathers:
+        return False
+    return not attempt.digester.keeps and not attempt.digester.waits_for(attempt.file)
+
+
+def all_gather(ready: Iterable[Ready]) -> bool:
+    return all(gathers(attempt) for _, attempt, _ in ready)
+
+
+def take_alike(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt, Pass]]:
+    """Take out of `ready` what may be run together with this attempt, by run."""
+    found: dict[str, tuple[Attempt, Pass]] = {}
+    for lease, other, turn in [ready.popleft() for _ in range(len(ready) if gathers(attempt) else 0)]:
+        if other is not None and other.digester is attempt.digester and len(found) < MOST_TOGETHER - 1:
+            found[other.run_id] = (other, turn)
+        else:
+            ready.append((lease, other, turn))
+    return found
+
+
+class Gathering:
+    """Runs attempts together."""
+
+    def __init__(
+        self,
+        database: Database,
+        runner: RunsMany,
+        vault: Vault,
+        scratch: Scratch,
+        leases: Leases,
+        at_work: AtWork,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._database = database
+        self._runner = runner
+        self._vault = vault
+        self._scratch = scratch
+        self._leases = leases
+        self._at_work = at_work
+        self._clock = clock
+
+    def run(self, attempts: Sequence[Attempt], memory_bytes: int, cpu_factor: float) -> dict[str, Gathered]:
+        """What became, by run, of those attempts of one digester that could be run together; the others must be run
+        alone.
+
+        Where the child fails, nobody knows for whose sake: then that is all of them, and nothing is held against any.
+        """
+        with contextlib.ExitStack() as until_done:
+            gathered = [(one, task) for one in attempts if (task := self._small_task(one, until_done))]
+            if len(gathered) < 2:
+                return {}
+            digester, seconds = attempts[0].digester, max(attempt.seconds for attempt, _ in gathered)
+            for attempt, _ in gathered:
+                self._at_work.begin(attempt.file, digester.name)
+                until_done.callback(self._at_work.end, attempt.file)
+            began = [self._clock()]
+
+            def start() -> None:
+                began[0] = self._clock()
+                for attempt, _ in gathered:
+                    self._leases.keep(attempt.lease, began[0] + timedelta(seconds=seconds))
+
+            limits = Limits(seconds, seconds * cpu_factor, memory_bytes)
+            try:
+                made = self._runner.run_many([task for _, task in gathered], digester.family, limits, start)
+            except (ChymeError, OSError) as error:
+                log.info("%d files did not go through %s together: %s", len(gathered), digester.name, error)
+                for attempt, _ in gathered:
+                    self._leases.keep(attempt.lease)  # they wait again
+                return {}
+            end = self._clock()
+            began_last = end - (end - began[0]) / len(gathered)
+            return {
+                attempt.run_id: Gathered(_unless_changed(task, one), began_last)
+                for (attempt, task), one in zip(gathered, made, strict=True)
+            }
+
+    def _small_task(self, attempt: Attempt, until_done: contextlib.ExitStack) -> Task | None:
+        """The task with its file and folder, open until all is done; None when it has much text or cannot be opened."""
+        file, digester = attempt.file, attempt.digester
+        own = file.size if file.kind is Kind.TEXT else 0
+        if own > SMALL_TEXTS:
+            return None
+        inputs = inputs_of(self._database.read(), attempt)
+        if own + sum(len(one.content or "") for one in inputs) > SMALL_TEXTS:
+            return None
+        try:
+            fd = until_done.enter_context(opened(self._vault, file))
+            scratch = until_done.enter_context(self._scratch.lent(None))
+        except (ChymeError, OSError):
+            return None
+        return Task(digester.name, file, fd, inputs, scratch)
+
+
+def _unless_changed(task: Task, made: Made) -> Made:
+    """What was made, if the file is still what was read."""
+    try:
+        if task.fd is not None and not isinstance(made, DigestError):
+            still(task.file, task.fd)
+    except FileChanged as error:
+        return error
+    return made

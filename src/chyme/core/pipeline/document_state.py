@@ -1,0 +1,136 @@
+"""What a person is told about a file: one state and the reason for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chyme.core.pipeline.digest_state import NOT_APPLICABLE
+from chyme.errors import Category
+from chyme.model import Digest, Kind, Output, Status
+
+PRIMARY: dict[Kind, tuple[str, ...]] = {
+    Kind.URL: ("url-crawl-content",),
+    Kind.DOCUMENT: ("doc-to-markdown",),
+    Kind.IMAGE: ("image-preview",),
+    Kind.AUDIO: ("media-preview",),
+    Kind.VIDEO: ("media-preview",),
+    Kind.TEXT: ("search-keyword",),
+    Kind.OTHER: (),
+}
+CLASSIFIERS = frozenset({"classify-document", "classify-image"})
+STATE_RULES = 2  # raise it when `standing` decides otherwise than before: documents in doubt are then decided again
+STALE_SECONDS = 600
+PROCESSING_STATUS = {
+    "processing": "pending",
+    "stale": "pending",
+    "completed": "completed",
+    "needs-classification": "completed",  # its text is there: it can be read, and found by its words
+    "failed": "failed",
+}
+STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
+NO_TITLE = "no title was found"  # why a document needs classification
+_HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
+_MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
+TITLE_WITHIN = 4000
+TITLE_LENGTH = 200
+
+
+def shown_state(state: str, moved_at: str, stale_before: str) -> str:
+    """The state as people see it: what is being worked on and has not moved since then is stale."""
+    return "stale" if state == "processing" and moved_at < stale_before else state
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A document's state and why it is not completed."""
+
+    state: str  # processing, completed, needs-classification, failed
+    reason: str | None = None
+    degraded: bool = False  # something was made without the model that should have made it
+
+
+def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]) -> Standing:
+    """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
+    counted = [row for row in rows if row.digester not in uncounted]
+    without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
+    broken = unreadable(kind, counted)
+    if broken is not None:
+        return Standing("failed", broken.error, bool(without))
+    unsettled = [row.digester for row in counted if not row.settled]
+    if unsettled:
+        return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
+    for row in counted:
+        kept = row.recipe is not None and row.recipe.endswith(STAYS)  # its model answered once, and that still serves
+        if row.digester in CLASSIFIERS and not kept and (row in without or row.status is Status.FAILED):
+            return Standing("needs-classification", row.error, bool(without))
+    if classified and not titled and kind is not Kind.OTHER:
+        return Standing("needs-classification", NO_TITLE, bool(without))
+    return Standing("completed", without[0].error if without else None, bool(without))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many digests a file has, and how many of them are settled."""
+
+    settled: int
+    total: int
+
+
+def steps_of(rows: Iterable[Digest]) -> Steps:
+    """Count the digests that this file has. Those that its kind of file never has are no steps."""
+    settled = [row.settled for row in rows if not is_not_applicable(row.status, row.error)]
+    return Steps(sum(map(bool, settled)), len(settled))
+
+
+def is_not_applicable(status: str, error: str | None) -> bool:
+    """Whether a digest was skipped because this kind of file never has it."""
+    return status == Status.SKIPPED and error == NOT_APPLICABLE
+
+
+def unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:
+    """The digest that says that the file itself cannot be read, if one does."""
+    soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
+    for row in rows:
+        hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
+        if hard and row.error_category not in soft:
+            return row
+    return None
+
+
+def heading_title(markdown: str | None) -> str | None:
+    """The first heading near the top of a text, without its markup."""
+    found = _HEADING.search(markdown[:TITLE_WITHIN]) if markdown else None
+    if found is None:
+        return None
+    title = _MARKUP.sub(lambda m: m[1] or "", found[1])
+    return " ".join(title.split())[:TITLE_LENGTH] or None
+
+
+def told_title(content: str | None) -> str | None:
+    """The title in a JSON content that has one."""
+    title = _told(content).get("title")
+    return " ".join(title.split())[:TITLE_LENGTH] or None if isinstance(title, str) else None
+
+
+def captured_address(content: str | None) -> str | None:
+    """The address in the link file for which a page was captured, by its `url-metadata`."""
+    told = _told(content)
+    address = told.get("requested_url", told.get("url"))
+    return address if isinstance(address, str) else None
+
+
+def page_count(output: Output) -> int | None:
+    """How many pages an output says that its document has."""
+    pages = _told(output.content).get("pages") if output.name == "doc-to-screenshot" else None
+    return pages if type(pages) is int and 0 <= pages < 1 << 62 else None
+
+
+def _told(content: str | None) -> dict[str, object]:
+    try:
+        told = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

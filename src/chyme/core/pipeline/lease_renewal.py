@@ -1,0 +1,74 @@
+"""Keeps the leases of running attempts alive, but never beyond their deadline."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.core.pipeline.transitions import LEASE
+from chyme.core.store import digest_queue, leases
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import VaultError, VaultGone
+from chyme.model import Lease, iso
+
+log = logging.getLogger(__name__)
+
+RENEW_SECONDS = 10.0
+
+
+class Leases:
+    """One thread renews all leases of this process.
+
+    An attempt that waits for a free child keeps its lease; a running one loses it 30 s after its deadline, so that a
+    hung worker is not kept alive by its heartbeat.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+        self._kept: dict[Lease, datetime | None] = {}
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chyme-leases", daemon=True)
+        self._thread.start()
+
+    def keep(self, lease: Lease, deadline: datetime | None = None) -> None:
+        """Renew this lease until 30 s after the deadline; without one (it waits), as long as we live."""
+        with self._guard:
+            self._kept[lease] = deadline
+
+    def drop(self, lease: Lease) -> None:
+        with self._guard:
+            self._kept.pop(lease, None)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def renew(self) -> None:
+        """Extend every lease whose attempt may still be running."""
+        now = self._clock()
+        with self._guard:
+            kept = list(self._kept.items())
+        if not kept:
+            return
+
+        def extend_all(db: Connection) -> None:
+            for lease, deadline in kept:
+                leases.extend(db, lease, iso(min(now, deadline or now) + LEASE))
+                if deadline is None:
+                    digest_queue.postpone(db, lease.file_id, iso(now + LEASE))
+
+        self._database.write(extend_all)
+
+    def _run(self) -> None:
+        while not self._stop.wait(RENEW_SECONDS):
+            try:
+                self.renew()
+            except VaultGone:
+                continue
+            except VaultError as error:
+                self._database.log_failure(log, "leases could not be renewed", error)

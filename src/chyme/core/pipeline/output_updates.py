@@ -1,0 +1,271 @@
+"""How an output takes its new state, and what follows in the same transaction: content, readers, the document's row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.core.pipeline import plan
+from chyme.core.pipeline.digest_state import Verdict
+from chyme.core.pipeline.document_state import STAYS, standing
+from chyme.core.pipeline.output_preparation import Prepared
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import artifacts, digests, document_descriptions, documents, events, text_places
+from chyme.core.store.models import calls, fallbacks, providers
+from chyme.core.store.search import embedders, passages, vectors
+from chyme.digester import Digester
+from chyme.errors import Category
+from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Output, Status
+from chyme.search.embedders import activation
+from chyme.search.embedders.passage_hashes import SEMANTIC, same_text
+from chyme.speech.people import voice_assignment
+from chyme.understanding.tags import assignment
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
+
+DESCRIBING = frozenset({*document_descriptions.CLASSIFIERS, TAGS})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One digester at work on one file."""
+
+    lease: Lease
+    file: File
+    digester: Digester
+    outputs: tuple[str, ...]
+    run_id: str
+    number: int  # which attempt at these outputs it is, counted from 1
+    input_hash: str
+    inputs: tuple[str, ...]  # the outputs it reads that are there
+    seconds: float
+    started: datetime
+    before: dict[str, Digest]  # its rows before it began
+
+
+def settle(
+    db: Connection,
+    rules: Rules,
+    file: File,
+    name: str,
+    verdict: Verdict,
+    prepared: Prepared | None,
+    before: Digest | None,
+    duration: int | None,
+    now: str,
+    attempt: Attempt | None = None,
+) -> None:
+    """One output takes its new state, with its content, and its readers learn of it."""
+    old_hash = before.content_hash if before else None
+    new_hash = None
+    if verdict.status is Status.COMPLETED and prepared is not None and attempt is not None:
+        stays = verdict.provider is not None and _made_by_its_model(attempt, name)
+        new_hash = old_hash if stays else prepared.content_hash
+        if stays:
+            fallbacks.keep_without(db, file.id, name, attempt.input_hash, duration, now)
+        else:
+            _complete(db, rules, file, name, prepared, attempt, before, duration, now)
+        if verdict.error is not None:
+            _note_without(db, file, name, verdict, stays, now)
+    else:
+        digests.settle_otherwise(
+            db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
+            verdict.category, verdict.retry_at, duration, now, verdict.provider,
+        )  # fmt: skip
+        voice_assignment.settled_without(db, file, name, verdict)
+    events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
+    if verdict.settled:
+        if attempt is not None and verdict.retry_at is None:
+            calls.forget_responses(db, file.id, attempt.digester.name)
+        tell_readers(db, rules, file, name, old_hash != new_hash, now)
+        if attempt is not None and attempt.digester.embedder is not None:
+            activation.switch_when_complete(db, attempt.digester.embedder)
+
+
+def _made_by_its_model(attempt: Attempt, name: str) -> bool:
+    """Whether there is an answer of its model to the same input: local rules must not take its place."""
+    row = attempt.before.get(name)
+    if row is None or row.content_hash is None or row.recipe is None or row.input_hash != attempt.input_hash:
+        return False
+    return row.recipe != fallbacks.PRIVATE and (
+        not row.recipe.startswith(fallbacks.WITHOUT) or row.recipe.endswith(STAYS)
+    )
+
+
+def _note_without(db: Connection, file: File, name: str, verdict: Verdict, stays: bool, now: str) -> None:
+    recipe, later = fallbacks.PRIVATE, verdict.retry_at
+    if verdict.provider is not None:
+        recipe = f"{fallbacks.WITHOUT}{verdict.category}{STAYS if stays else ''}"
+        paused = providers.of(db, verdict.provider).paused_at is not None
+        if verdict.category is Category.BUDGET and later is None and not paused:
+            later = now  # somebody let it go on while this was made
+    fallbacks.note_without(db, file.id, name, recipe, verdict.provider, verdict.error or "", verdict.attempts, later)
+
+
+def keep_capture(
+    db: Connection, rules: Rules, file: File, name: str, failure: Verdict, duration: int | None, now: str
+) -> None:
+    """It could not be captured again: what was captured before stays as it is, and says so.
+
+    So do captures that read it: a picture taken now would show what came instead of the page.
+    """
+    note = f"kept from before, because it could not be made again: {failure.error}"
+    waiting = failure.category is Category.UNAVAILABLE
+    rows = digests.of_file(db, file.id)
+    for one in (name, *(reader for reader in rules.readers.get(name, ()) if rules.has_capture(reader, rows))):
+        if digests.keep(db, file.id, one, note, waiting, duration if one == name else None, now):
+            events.tell(db, now, "digest", file.id, file.path, one, Status.COMPLETED, note)
+            tell_readers(db, rules, file, one, False, now)
+
+
+def tell_readers(db: Connection, rules: Rules, file: File, name: str, changed: bool, now: str) -> None:
+    """Have made again what was made from another output than this one, and wake what waits for it."""
+    readers = rules.readers.get(name, ())
+    if not readers:
+        return
+    if changed:
+        digests.cascade(db, file.id, readers, now)
+        return
+    digests.wake(db, file.id, readers, now)
+    if name in rules.optional_readers:
+        digests.cascade(db, file.id, _made_without(db, rules, file, name), now)
+
+
+def _made_without(db: Connection, rules: Rules, file: File, name: str) -> list[str]:
+    """The completed outputs of digesters that did not wait for this one, and read something else than it is now."""
+    rows = digests.of_file(db, file.id)
+    return [
+        output
+        for digester in rules.optional_readers[name]
+        for output in digester.outputs
+        if output in rows
+        and rows[output].status is Status.COMPLETED
+        and rows[output].input_hash != plan.input_hash(digester, file, rows)
+    ]
+
+
+def _complete(
+    db: Connection,
+    rules: Rules,
+    file: File,
+    name: str,
+    prepared: Prepared,
+    attempt: Attempt,
+    before: Digest | None,
+    duration: int | None,
+    now: str,
+) -> None:
+    output = prepared.output
+    again = before is not None and before.content_hash is not None  # else there is nothing to replace
+    sqlar_name = None
+    if again or prepared.artifacts:
+        sqlar_name = artifacts.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
+    if again or output.places:
+        text_places.replace(db, file.id, name, output.places)
+    if name == SEMANTIC:
+        _embed(db, file, output, attempt.digester.embedder, now)
+    elif again or output.passages or output.words:
+        passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
+    content = voice_assignment.content_of(db, file, output, rules.same_voice, now)
+    if name == TAGS:
+        content = assignment.content_of(db, file, output, now)
+    elif name == TAG_EMBEDDINGS:
+        assignment.vectors_of(db, output)
+    digests.complete(
+        db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
+        attempt.input_hash, duration, now, attempt.digester.embedder,
+    )  # fmt: skip
+    _entitle(db, file, name, prepared.title, now)
+    if name in DESCRIBING:
+        document_descriptions.describe(db, file.id, now)
+    if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
+        documents.show_face(db, file.id, name, prepared.pages)
+    elif again:
+        documents.hide_face(db, file.id, name)
+
+
+def _embed(db: Connection, file: File, output: Output, model: str | None, now: str) -> None:
+    """What the file means to its model from now on.
+
+    Of the same text other embedders' passages stay until this one's are the served, also where it has none.
+    """
+    told = output.embedded
+    if told is None:
+        _forget_meaning(db, file.id, output.content, model)
+        return
+    embedder = embedders.ensure(db, told.model, told.dimension, now)
+    same = same_text(digests.content(db, file.id, SEMANTIC), output.content)
+    vectors.replace(db, file.id, embedder.id, output.passages, told.vectors, told.dimension, keep_others=same)
+
+
+def _forget_meaning(db: Connection, file_id: int, content: str | None, model: str | None) -> None:
+    """Make room for what this model says now, and of another text for everybody's."""
+    if model is not None and same_text(digests.content(db, file_id, SEMANTIC), content):
+        vectors.remove_of_model(db, file_id, model)
+    else:
+        vectors.remove(db, file_id)
+
+
+def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
+    """The text itself gives the title until a classifier does."""
+    speaks = name in ("doc-to-markdown", "url-metadata") or (name == "search-keyword" and file.kind is Kind.TEXT)
+    if name == "search-keyword" and file.kind is Kind.URL and title is not None:
+        known = documents.of_file(db, file.id)
+        speaks = known is not None and known.found_title is None  # the page itself could not be read, or has no title
+    if speaks and documents.find_title(db, file.id, title):
+        document_descriptions.describe(db, file.id, now)
+
+
+def reuse(
+    db: Connection,
+    rules: Rules,
+    file: File,
+    digester: Digester,
+    outputs: tuple[str, ...],
+    input_hash: str,
+    rows: dict[str, Digest],
+    now: str,
+) -> bool:
+    """Fill all these outputs from another file's with the same input and recipe. Copies cost nothing."""
+    if not digester.reusable:
+        return False
+    donors = [digests.donor(db, file.id, name, input_hash, digester.recipe) for name in outputs]
+    found = [donor for donor in donors if donor is not None]
+    if len(found) < len(outputs):
+        return False
+    for donor in found:
+        name = donor.digester
+        sqlar_name = artifacts.copy(db, donor.file_path, file.path, name)
+        text_places.copy(db, donor.file_id, file.id, name)
+        if name == SEMANTIC:
+            _forget_meaning(db, file.id, digests.content(db, donor.file_id, SEMANTIC), digester.embedder)
+            vectors.copy(db, donor.file_id, file.id)
+        else:
+            passages.copy(db, donor.file_id, file.id, name)
+        digests.copy_from(db, donor, file.id, sqlar_name, now)
+        _copy_findings(db, file, donor, now)
+        events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
+        before = rows[name].content_hash if name in rows else None
+        tell_readers(db, rules, file, name, before != donor.content_hash, now)
+    return True
+
+
+def _copy_findings(db: Connection, file: File, donor: Digest, now: str) -> None:
+    theirs = documents.of_file(db, donor.file_id)
+    if theirs is None:
+        return
+    _entitle(db, file, donor.digester, theirs.found_title, now)
+    if donor.digester in DESCRIBING:
+        document_descriptions.describe(db, file.id, now)
+    if theirs.face == donor.digester:
+        documents.show_face(db, file.id, donor.digester, theirs.pages)
+
+
+def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
+    """Bring the document's row in line with its digests."""
+    document = documents.of_file(db, file.id)
+    titled = document is not None and document.title is not None
+    stand = standing(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
+    documents.stand(db, file.id, stand.state, stand.reason, stand.degraded, now)
+    if document is None or document.state != stand.state:
+        events.tell(db, now, "document", file.id, file.path, None, stand.state, stand.reason)

@@ -1,0 +1,1 @@
+"""What is running, how far it is, and how long the rest takes."""

@@ -1,0 +1,98 @@
+"""What the registry implies, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.document_state import CLASSIFIERS
+from chyme.core.pipeline.plan import misordered, optional_readers_of, readers_of
+from chyme.core.store.digests import LANE
+from chyme.digester import Digester
+from chyme.errors import UsageError
+from chyme.model import Digest, File, Status
+from chyme.speech.people.voice_matching import SAME_VOICE
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The registered digesters in order, the retry policy, and how alike two voices of one person sound."""
+
+    registry: tuple[Digester, ...]
+    policy: Policy = field(default_factory=Policy)
+    same_voice: float = SAME_VOICE  # cosine
+    readers: dict[str, tuple[str, ...]] = field(init=False)
+    optional_readers: dict[str, tuple[Digester, ...]] = field(init=False)  # who may have been made without an output
+    outputs: tuple[str, ...] = field(init=False)
+    uncounted: frozenset[str] = field(init=False)
+    captures: frozenset[str] = field(init=False)  # outputs that may not be had again
+
+    def __post_init__(self) -> None:
+        problems = misordered(self.registry)
+        if problems:
+            raise UsageError("the digesters do not fit together: " + "; ".join(problems))
+        object.__setattr__(self, "readers", readers_of(self.registry))
+        object.__setattr__(self, "optional_readers", optional_readers_of(self.registry))
+        object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
+        object.__setattr__(self, "captures", frozenset(n for d in self.registry if d.captures for n in d.outputs))
+        object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
+
+    def applying(self, file: File) -> list[tuple[str, bool, int]]:
+        """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
+        light = file.size.bit_length()
+        return [
+            (name, digester.can_digest(file), light + digester.lane * LANE)
+            for digester in self.registry
+            for name in digester.outputs
+        ]
+
+    def lanes(self) -> dict[str, int]:
+        """Where each output waits for its turn."""
+        return {name: int(digester.lane) for digester in self.registry for name in digester.outputs}
+
+    def has_capture(self, name: str, rows: Mapping[str, Digest]) -> bool:
+        """Whether the digester of this output has captured the file before; then a failure takes nothing away."""
+        if name not in self.captures:
+            return False
+        siblings = next(digester.outputs for digester in self.registry if name in digester.outputs)
+        return any(rows[one].content_hash is not None for one in siblings if one in rows)
+
+    def captured_whole(self, rows: Mapping[str, Digest]) -> frozenset[str]:
+        """The outputs of capturing digesters that have made all of theirs."""
+        return frozenset(
+            name
+            for digester in self.registry
+            if digester.captures
+            and all(one in rows and rows[one].status is Status.COMPLETED for one in digester.outputs)
+            for name in digester.outputs
+        )
+
+    def kept_by_reset(self, rows: Mapping[str, Digest]) -> frozenset[str]:
+        """The outputs whose content outlives a reset: captures, and in a captured file everything.
+
+        A page may not be had again for hours, or ever. Until it is, it must be found by what it said before.
+        """
+        captured = any(self.has_capture(name, rows) for name in self.captures)
+        return frozenset(self.outputs) if captured else self.captures
+
+    def expects_title(self, file: File) -> bool:
+        """Whether a classifier is at work on files like this one."""
+        return any(d.can_digest(file) for d in self.registry if CLASSIFIERS.intersection(d.outputs))
+
+    def recipes(self) -> list[tuple[str, str]]:
+        """Today's recipe of each output."""
+        return [(name, digester.recipe) for digester in self.registry for name in digester.outputs]
+
+    def look_again(self) -> None:
+        """Engines may have come or gone since the recipes were told last."""
+        for digester in self.registry:
+            vars(digester).pop("recipe", None)
+
+    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Check digester or output names given by a person."""
+        known = {d.name for d in self.registry} | set(self.outputs)
+        for name in names:
+            if name not in known:
+                raise UsageError(f"there is no digester called {name!r}; there are: {', '.join(sorted(known))}")
+        return tuple(names)

@@ -1,0 +1,1 @@
+"""Making digests again: one document, many files, outdated ones."""

@@ -1,0 +1,67 @@
+"""Digesters come and go. What nobody makes any more must not be waited for; what somebody makes again is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.core.pipeline import output_updates
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import digests, events, files, removed_digesters
+from chyme.core.store.sqlite.database import Database
+from chyme.model import Status, iso
+
+BATCH = 500  # digests in one transaction
+
+
+def let_go(database: Database, rules: Rules, now: datetime) -> int:
+    """Skip what is pending of outputs that no registered digester has. Returns how many digests."""
+    gone = removed_digesters.unmade(database.read(), rules.outputs)
+    if not gone:
+        return 0
+    database.write(lambda db: [removed_digesters.stop_waiting(db, name) for name in gone])
+    return _in_batches(
+        database, rules, gone, removed_digesters.let_go, Status.SKIPPED, removed_digesters.NOBODY, iso(now)
+    )
+
+
+def take_up(database: Database, rules: Rules, now: datetime) -> int:
+    """Have made what was let go while the digester of today's outputs was not there. Returns how many digests."""
+    return _in_batches(database, rules, rules.outputs, removed_digesters.take_up, Status.TODO, None, iso(now))
+
+
+def _in_batches(
+    database: Database,
+    rules: Rules,
+    outputs: Sequence[str],
+    change: Callable[[Connection, str, str, int], list[int]],
+    becomes: Status,
+    detail: str | None,
+    now: str,
+) -> int:
+    def change_some(db: Connection) -> int:
+        for name in outputs:
+            if changed := change(db, name, now, BATCH):
+                for file_id in changed:
+                    _follow(db, rules, file_id, name, becomes, detail, now)
+                return len(changed)
+        return 0
+
+    total = 0
+    while changed := database.write(change_some):
+        total += changed
+    return total
+
+
+def _follow(
+    db: Connection, rules: Rules, file_id: int, name: str, becomes: Status, detail: str | None, now: str
+) -> None:
+    """Whoever waits for the digest, and the document, learn of it."""
+    file = files.by_id(db, file_id)
+    if file is None:
+        return
+    events.tell(db, now, "digest", file_id, file.path, name, becomes, detail)
+    if becomes is Status.SKIPPED:
+        output_updates.tell_readers(db, rules, file, name, False, now)
+    output_updates.project(db, rules, file, digests.of_file(db, file_id), now)

@@ -1,0 +1,289 @@
+"""Decides which file is next, and keeps as many in flight as each lane has places."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from sqlite3 import Connection
+from types import MappingProxyType
+
+from chyme.core.pipeline.coordinator import Coordinator, Handled
+from chyme.core.pipeline.transitions import Claim
+from chyme.core.store import digest_queue, file_requests
+from chyme.core.store.search import embedding_backlog
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import DiskFull, VaultGone
+from chyme.model import Lane, iso
+
+log = logging.getLogger(__name__)
+
+WAKE_SECONDS = 1.0
+SWEEP_SECONDS = 60.0
+REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
+QUIET_SECONDS = 1.0
+SMALL = 64 * 1024
+ROOM = 3  # places that are filled together: one transaction for all
+BUNDLE = 32  # small files that one place of Lane.MEANING takes at once
+BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes need not wait for two
+FEW = 8  # files that are not worth a second bundle
+GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
+AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
+# What a pass over a file that was picked from a lane may begin. While it waits for a model or for strangers nothing
+# else can take the file, so such a pass embeds the file first.
+_LANES_OF_PASS = {
+    lane: frozenset({Lane.ORDINARY}) if lane is Lane.ORDINARY else frozenset({Lane.ORDINARY, lane, Lane.MEANING})
+    for lane in Lane
+}
+
+
+class Supervisor:
+    """One thread that picks, and a few that carry files. Wakes on events, and at the latest every second."""
+
+    def __init__(
+        self,
+        database: Database,
+        coordinator: Coordinator,
+        concurrency: int,
+        clock: Callable[[], datetime],
+        look_at: Callable[[int], None],
+        among: frozenset[int] | None = None,
+        cores: int = 2,
+        places: Mapping[Lane, int] = MappingProxyType({}),
+    ) -> None:
+        self._database = database
+        self._coordinator = coordinator
+        self._concurrency = concurrency
+        self._clock = clock
+        self._look_at = look_at
+        self._cores = cores
+        self._places = {**dict.fromkeys(Lane, 2), **places, Lane.ORDINARY: concurrency}
+        self._among = among  # only these files; None means all
+        self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
+        self._in_flight: dict[int, Lane] = {}
+        self._bundles = 0  # of Lane.MEANING, under way
+        self._gathering_since: float | None = None  # when the first file of the next bundle was seen
+        self._resting: dict[int, float] = {}
+        self._alone: int | None = None  # the file that has the house for itself
+        self._ordinary_until = time.monotonic()  # when there was something else to do
+        self._guard = threading.Lock()
+        self._woken = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chyme-supervisor", daemon=True)
+        self.paused: str | None = None  # why nothing is begun; a full disk is told by the coordinator's room
+        self.passes = 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Start nothing more and wait for what is under way (the runner must be closed first to cut it short)."""
+        self._stop.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown(wait=True)  # none is cancelled: each has its file claimed and must give it back
+
+    @property
+    def in_flight(self) -> int:
+        with self._guard:
+            return len(self._in_flight)
+
+    def _run(self) -> None:
+        swept = asked = time.monotonic()
+        while not self._stop.is_set():
+            self._woken.clear()
+            if self._database.damaged is not None:  # until it is restored or rescued, which needs us to end
+                self.paused = str(self._database.damaged)
+                self._stop.wait(WAKE_SECONDS)
+                continue
+            if not self._coordinator.room.may_go_on():
+                self._stop.wait(WAKE_SECONDS)
+                continue
+            resumed = self._coordinator.room.resumed
+            try:
+                self._database.presence.require()
+                if time.monotonic() - swept >= SWEEP_SECONDS:
+                    swept = time.monotonic()
+                    self._coordinator.recover()
+                if time.monotonic() - asked >= WAKE_SECONDS:
+                    asked = time.monotonic()
+                    self._coordinator.wake(self._among)
+                self._fill()
+            except VaultGone:  # told of and logged by whoever found out
+                self._stop.wait(WAKE_SECONDS)
+                continue
+            except DiskFull as error:
+                self._coordinator.room.pause(str(error), resumed)
+            except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
+                self._database.log_failure(log, "the queue could not be worked on", error)
+                self._stop.wait(WAKE_SECONDS)
+            self._woken.wait(WAKE_SECONDS)
+
+    def _fill(self) -> None:
+        """Take the next files: a recording must not keep a note from being read, nor ten of them."""
+        for lane in Lane:
+            self._take(lane)
+
+    def _take(self, lane: Lane) -> None:
+        """As many as there are free places, all in one transaction."""
+        with self._guard:
+            busy = dict(self._in_flight)
+            nobody_alone = self._alone is None
+        moment = time.monotonic()
+        self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
+        chosen: list[int] = []
+        try:
+            bundles = self._choose_all(lane, busy)
+            chosen = [file_id for bundle in bundles for file_id in bundle]
+            if not chosen:
+                return
+            with self._guard:
+                self._in_flight.update(dict.fromkeys(chosen, lane))
+            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], _LANES_OF_PASS[lane])
+        except BaseException:
+            with self._guard:
+                for file_id in chosen:
+                    self._in_flight.pop(file_id, None)
+                if nobody_alone:
+                    self._alone = None  # whoever was to be has not begun
+            raise
+        begun: dict[int, Claim] = {}
+        for file_id, claim in zip(chosen, taken, strict=True):
+            if isinstance(claim, Claim) and claim.attempt is not None:
+                begun[file_id] = claim
+            else:
+                self._done(file_id, Handled.DONE)
+        for bundle in bundles:
+            claims = [begun[file_id] for file_id in bundle if file_id in begun]
+            if lane is Lane.MEANING and claims:
+                with self._guard:
+                    self._bundles += 1
+                self._pool.submit(self._carry_bundle, claims)
+            elif claims:
+                # A file whose model hangs must not share a thread: others would wait behind it.
+                alone = [[claim] for claim in claims]
+                for shared in _together(claims, self._cores) if lane is Lane.ORDINARY else alone:
+                    self._pool.submit(self._carry, shared)
+
+    def _choose_all(self, lane: Lane, busy: Mapping[int, Lane]) -> list[list[int]]:
+        passed_over = set(busy) | set(self._resting)
+        if lane is Lane.MEANING:
+            return self._choose_bundles(passed_over, bool(busy))
+        free = self._places[lane] - sum(one is lane for one in busy.values())
+        return [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
+
+    def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
+        """The next files to be embedded, for each free place as many as go through a child together."""
+        free = self._places[Lane.MEANING] - self._bundles
+        chosen = self._choose(free * BUNDLE, passed_over, crowded, Lane.MEANING) if free > 0 else []
+        moment = time.monotonic()
+        self._gathering_since = (self._gathering_since or moment) if chosen else None
+        if not chosen or (crowded and len(chosen) < BUNDLE and moment - (self._gathering_since or 0) < GATHER_SECONDS):
+            return []
+        self._gathering_since = None
+        return _bundled(chosen, embedding_backlog.lengths(self._database.read(), chosen), free)
+
+    def _choose(self, free: int, passed_over: set[int], crowded: bool, lane: Lane) -> list[int]:
+        """The next files. One that was there when chyme died, more than once, runs when all else is done and with
+        nothing beside it: only so can its next interruption be held against it."""
+        if self._alone is not None:
+            return []
+        db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
+        asked = [] if lane else [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
+        chosen = dict.fromkeys(asked)
+        room = free - len(chosen)
+        for due in self._due(db, now, room, passed_over | set(chosen), lane) if room else ():
+            if not due.alone:
+                chosen[due.file_id] = None
+            elif not crowded and not chosen and moment - self._ordinary_until >= QUIET_SECONDS:
+                self._alone = due.file_id
+                return [due.file_id]
+        if chosen or crowded:
+            self._ordinary_until = moment
+        return list(chosen)
+
+    def wished_for(self) -> list[int]:
+        """Files, among ours, for which somebody has noted a wish that is not begun yet."""
+        waiting = file_requests.waiting_files(self._database.read(), iso(self._clock()))
+        return [file_id for file_id in waiting if self._among is None or file_id in self._among]
+
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[digest_queue.Due]:
+        most = limit + AHEAD if lane is Lane.MEANING else limit
+        if self._among is None:
+            found = digest_queue.due(db, now, most, busy, lane)
+        else:
+            found = digest_queue.due_among(db, now, self._among, most, busy, lane)
+        if lane is Lane.MEANING:  # files come in the same order as in the ordinary lane, which has done with the first
+            ready = embedding_backlog.ready(db, [due.file_id for due in found])
+            found = [due for due in found if due.file_id in ready][:limit]
+        return found
+
+    def _carry(self, claims: list[Claim]) -> None:
+        left = {claim.lease.file_id for claim in claims}
+
+        def done(file_id: int, handled: Handled) -> None:
+            left.discard(file_id)
+            self._done(file_id, handled)
+
+        try:
+            self._coordinator.carry(claims, done)
+        except Exception as error:
+            self._database.log_failure(log, "a file could not be worked on", error)
+        finally:
+            for file_id in list(left):
+                self._done(file_id, Handled.STOPPED)
+
+    def _carry_bundle(self, claims: list[Claim]) -> None:
+        try:
+            self._carry(claims)
+        finally:
+            with self._guard:
+                self._bundles -= 1
+            self._woken.set()
+
+    def _done(self, file_id: int, handled: Handled) -> None:
+        with self._guard:
+            lane = self._in_flight.pop(file_id, Lane.ORDINARY)
+            if self._alone == file_id:
+                self._alone = None
+            self.passes += 1
+            ordinary = sum(one is Lane.ORDINARY for one in self._in_flight.values())
+            room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
+            room &= lane is not Lane.MEANING  # its place is free when the whole bundle is done
+            if handled is not Handled.DONE:
+                self._resting[file_id] = time.monotonic() + REST_SECONDS
+        if handled is Handled.CHANGED:
+            self._look_at(file_id)
+        if room:
+            self._woken.set()
+
+
+def _bundled(file_ids: Sequence[int], lengths: Mapping[int, int], most: int) -> list[list[int]]:
+    """At most so many bundles of these files, in their order, none of them too long."""
+    size = min(BUNDLE, max(FEW, -(-len(file_ids) // most)))
+    bundles: list[list[int]] = []
+    room = 0
+    for file_id in file_ids:
+        if not bundles or len(bundles[-1]) == size or lengths[file_id] > room:
+            if len(bundles) == most:
+                break
+            bundles.append([])
+            room = BUNDLE_PASSAGES
+        bundles[-1].append(file_id)
+        room -= lengths[file_id]
+    return bundles
+
+
+def _together(claims: list[Claim], cores: int) -> list[list[Claim]]:
+    """Which files share a thread: small ones that take milliseconds, a thread per core. All others have their own."""
+    quick = [c for c in claims if c.attempt and c.attempt.digester.quick and c.attempt.file.size <= SMALL]
+    shared = [some for first in range(cores) if (some := quick[first::cores])]
+    return shared + [[claim] for claim in claims if claim not in quick]

@@ -1,0 +1,111 @@
+"""Who runs a digester on a task: a pool of children, or the calling thread for one that only waits on HTTP."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from chyme.core.children.task import Task, WatchedTask
+from chyme.core.pipeline.digest_state import PRIVATE
+from chyme.digester import PREPARING, WITHOUT, Digester
+from chyme.errors import Category, ChildCrashed, ChymeError, DigestError, FileChanged, LimitReached, UpstreamMissing
+from chyme.model import Limits, Output, Without
+from chyme.models.providers.call_ledger import AttemptCalls
+
+log = logging.getLogger(__name__)
+
+
+class Runs(Protocol):
+    """Whatever runs a digester on a task: a pool of children, or a thread."""
+
+    def run(
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
+    ) -> list[Output]: ...
+
+
+class InThread:
+    """Runs a digester that only waits for others where it is called. It must keep its own time limit.
+
+    What it needs a parser for happens first, in a child, and reaches it through the scratch folder. Where its model
+    cannot do it, or must not see the file (`private`), a child does what can be done here.
+    """
+
+    def __init__(
+        self,
+        digester: Digester,
+        children: Runs,
+        stop: threading.Event,
+        calls: AttemptCalls,
+        provider: str | None,
+        private: bool,
+    ) -> None:
+        self._digester = digester
+        self._children = children
+        self._stop = stop
+        self._calls = calls
+        self._provider = provider
+        self._private = private
+
+    def run(
+        self,
+        task: Task,
+        family: str,
+        limits: Limits,
+        on_progress: Callable[[float], None] | None = None,
+        on_start: Callable[[], None] | None = None,
+    ) -> list[Output]:
+        def here(why: Without) -> list[Output]:
+            instead = replace(task, digester=task.digester + WITHOUT)
+            made = self._children.run(instead, family, limits, on_progress, on_start)
+            return [replace(output, without=why) for output in made]
+
+        if self._private and self._provider is not None:
+            reason = f"{task.file.name}: is private (.chymeprivate), so no model was asked"
+            return here(Without(self._provider, reason, PRIVATE, tried=False))
+        if self._digester.prepares:
+            first = replace(task, digester=task.digester + PREPARING)
+            self._children.run(first, family, limits, None, on_start)
+        try:
+            if self._provider is not None:
+                self._calls.expect(self._provider)  # a model of our own is not started for nothing
+            with self._digester.turn(task.file):
+                if on_start is not None:
+                    on_start()
+                return self._asked(task, on_progress)
+        except DigestError as error:
+            if not self._digester.falls_back or self._provider is None or not _its_model(error):
+                raise
+            reason = f"made without its model: {error}"
+            retry_after, tried = self._calls.ledger.excused(self._provider, error, self._calls.outage)
+            return here(Without(self._provider, reason, error.category, retry_after, tried))
+
+    def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
+        def report(fraction: float) -> None:
+            if self._stop.is_set():
+                raise ChymeError("chyme is stopping")
+            if on_progress is not None:
+                on_progress(fraction)
+
+        watched = WatchedTask(
+            *(task.digester, task.file, task.fd, task.inputs, task.scratch, report), asking=self._calls
+        )
+        try:
+            return self._digester.digest(watched)
+        except (ChymeError, OSError):
+            raise
+        except Exception as error:
+            log.exception("%s: %s failed", task.file.path, task.digester)
+            raise ChildCrashed(f"{task.file.path}: {task.digester} failed ({type(error).__name__})") from error
+
+
+def _its_model(error: DigestError) -> bool:
+    """Whether a model, or the way to it, failed; what is wrong with the file itself is no reason to do it otherwise."""
+    return not isinstance(error, FileChanged | UpstreamMissing | LimitReached) and error.category is not Category.CRASH

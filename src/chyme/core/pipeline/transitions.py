@@ -1,0 +1,249 @@
+"""How a file is taken, led from one digester to the next and let go, each step one transaction on the writer thread."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
+from chyme.core.pipeline.digester_inputs import StoredSource
+from chyme.core.pipeline.output_preparation import Prepared
+from chyme.core.pipeline.output_updates import DESCRIBING, Attempt, keep_capture, project, reuse, settle
+from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import (
+    artifacts,
+    digest_queue,
+    digests,
+    document_descriptions,
+    documents,
+    events,
+    file_requests,
+    files,
+    leases,
+    text_places,
+)
+from chyme.core.store.search import passages, vectors
+from chyme.digester import Digester
+from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
+from chyme.search.embedders.passage_hashes import SEMANTIC
+from chyme.understanding.tags import assignment
+from chyme.understanding.tags.names import TAGS
+
+LEASE = timedelta(seconds=30)
+TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass over a file: what was asked for and when it began."""
+
+    began: datetime
+    asked: bool = False  # by a person, who wants it made, not copied
+    wanted: frozenset[str] | None = None
+    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may begin
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A file that is ours for a while, and what is begun with it (None: there was nothing to do)."""
+
+    lease: Lease
+    attempt: Attempt | None
+    turn: Pass
+
+
+def claim(
+    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime, lanes: frozenset[Lane]
+) -> Claim | int | None:
+    """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
+    lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
+    if lease is None:
+        return None if wish is None else file_requests.add(db, file_id, wish, iso(now))
+    turn = Pass(now, asked=digests.asked_for(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
+    if wish is not None:
+        apply_wish(db, rules, file_id, wish, iso(now))
+        wanted = with_dependents(rules.registry, wish.only) if wish.only else None
+        turn = Pass(now, asked=True, wanted=wanted, lanes=lanes)
+    attempt, turn = advance(db, rules, lease, turn, now)
+    return Claim(lease, attempt, turn)
+
+
+def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str) -> int:
+    """What a person asked for: reset the chosen digests, or give failed ones their attempts back. Returns how many."""
+    file = files.by_id(db, file_id)
+    if file is None:
+        return 0
+    chosen = with_siblings(rules.registry, wish.only) if wish.only else frozenset(rules.outputs)
+    if wish.reset:
+        changed = len(reset(db, rules, file, chosen, digests.PERSON, now))
+    else:
+        changed = digests.retry_failed(db, [file_id], chosen, now)
+    if changed:
+        project(db, rules, file, digests.of_file(db, file_id), now)
+    return changed
+
+
+def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
+    """Back to todo, with all that was made gone; captures stay, with all that was made of them, until replaced."""
+    kept = rules.kept_by_reset(digests.of_file(db, file.id))
+    changed = digests.reset(db, file.id, outputs, priority, now, kept)
+    gone = [name for name in changed if name not in kept]
+    for name in changed:
+        if name in gone:
+            artifacts.remove(db, file.path, name)
+            text_places.remove(db, file.id, name)
+            passages.remove(db, file.id, name)
+            documents.hide_face(db, file.id, name)
+        events.tell(db, now, "digest", file.id, file.path, name, "todo")
+    if SEMANTIC in gone:
+        vectors.remove(db, file.id)
+    if TAGS in gone:
+        assignment.forgotten(db, file.id)
+    if DESCRIBING.intersection(gone):
+        document_descriptions.describe(db, file.id, now)
+    return changed
+
+
+def advance(
+    db: Connection,
+    rules: Rules,
+    lease: Lease,
+    turn: Pass,
+    now: datetime,
+    moved: bool = False,
+    known: File | None = None,
+) -> tuple[Attempt | None, Pass]:
+    """Settle what needs no work, then begin the next digester; without one, release the file.
+
+    `moved`: something was settled before, so the document's row must follow.
+    """
+    file = known or files.by_id(db, lease.file_id)
+    while True:
+        if file is None or file.vanished_at is not None:
+            leases.release(db, lease)
+            return None, turn
+        for request_id, wish in file_requests.of_file(db, file.id):
+            apply_wish(db, rules, file.id, wish, iso(now))
+            file_requests.remove(db, request_id)
+            turn = Pass(now, asked=True, lanes=turn.lanes)
+        rows = digests.of_file(db, file.id)
+        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.lanes)
+        if isinstance(step, Start) and now - turn.began > TURN:
+            digest_queue.push_back(db, file.id)
+            step = None
+        match step:
+            case None:
+                digests.relane(db, file.id, _elsewhere(rules, rows, turn.lanes))
+                if moved:
+                    project(db, rules, file, rows, iso(now))
+                leases.release(db, lease)
+                return None, turn
+            case Skip(_, outputs) | Wait(_, outputs, _):
+                outcome = Waiting(step.upstream) if isinstance(step, Wait) else NotApplicable()
+                for name in outputs:
+                    attempts = rows[name].attempts if name in rows else 0
+                    verdict = judge(outcome, name, attempts, now, rules.policy)
+                    _register_missing(db, rules, file, rows, iso(now))
+                    settle(db, rules, file, name, verdict, None, rows.get(name), None, iso(now))
+                moved = True
+            case Start(digester, outputs, input_hash):
+                if not turn.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
+                    moved = True
+                    continue
+                _register_missing(db, rules, file, rows, iso(now))
+                if moved:
+                    project(db, rules, file, rows, iso(now))
+                return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
+
+
+def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
+    """The outputs that are to be made in another lane than these."""
+    return {
+        name: int(digester.lane)
+        for digester in rules.registry
+        if digester.lane not in lanes
+        for name in digester.outputs
+        if name in rows and not rows[name].settled
+    }
+
+
+def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
+    if any(name not in rows for name in rules.outputs):
+        register(db, rules, file, now)
+
+
+def register(db: Connection, rules: Rules, file: File, now: str) -> None:
+    """Write all rows a file should have: todo or skipped, by its kind alone."""
+    digests.register(db, file.id, file.path, rules.applying(file), "not applicable", now)
+
+
+def _start(
+    db: Connection,
+    lease: Lease,
+    file: File,
+    digester: Digester,
+    outputs: tuple[str, ...],
+    input_hash: str,
+    rows: dict[str, Digest],
+    now: datetime,
+) -> Attempt:
+    seconds = digester.time_limit(StoredSource(db, file, digester))
+    deadline = iso(now + timedelta(seconds=seconds))
+    run_id = uuid.uuid4().hex
+    number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
+    for name in outputs:
+        events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
+    inputs = readable_inputs(digester, rows)
+    before = {name: rows[name] for name in outputs if name in rows}
+    return Attempt(lease, file, digester, outputs, run_id, number, input_hash, inputs, seconds, now, before)
+
+
+def record(
+    db: Connection,
+    rules: Rules,
+    attempt: Attempt,
+    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
+    turn: Pass,
+    now: datetime,
+    took_ms: int,
+) -> tuple[Attempt | None, Pass]:
+    """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
+
+    A worker that lost its lease, or whose file has changed meanwhile, changes nothing.
+    """
+    if not leases.held(db, attempt.lease):
+        return None, turn
+    file = files.by_id(db, attempt.file.id)
+    if file is not None and file.generation == attempt.file.generation:
+        rows = digests.of_file(db, file.id)
+        for name, verdict, prepared in verdicts:
+            row = rows.get(name)
+            if row is None or row.run_id != attempt.run_id:
+                continue
+            if verdict.status is Status.FAILED and verdict.settled and rules.has_capture(name, rows):
+                keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
+            else:
+                settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
+    return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
+
+
+def put_down(
+    db: Connection,
+    rules: Rules,
+    attempt: Attempt,
+    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
+    now: datetime,
+) -> None:
+    """Give an attempt back and let the file go: it must be looked at again first."""
+    if not leases.held(db, attempt.lease):
+        return
+    rows = digests.of_file(db, attempt.file.id)
+    for name, verdict, _ in verdicts:
+        row = rows.get(name)
+        if row is not None and row.run_id == attempt.run_id:
+            settle(db, rules, attempt.file, name, verdict, None, row, None, iso(now))
+    leases.release(db, attempt.lease)

@@ -1,0 +1,1 @@
+"""The vault's database, a module for each group of tables."""

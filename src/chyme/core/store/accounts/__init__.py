@@ -1,0 +1,1 @@
+"""The server's own database: users, sessions, tokens."""

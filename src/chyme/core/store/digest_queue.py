@@ -1,0 +1,247 @@
+"""Which digests are due, and how those that nobody works on any more come back.
+
+These questions are asked all the time, so each is answered from a partial index, however many digests there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.core.store.digests import KEPT_WAITING, LANE
+from chyme.model import Lane
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A file with something to do. `alone`: it was there when chyme died, more than once."""
+
+    file_id: int
+    alone: bool
+
+
+def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: Lane = Lane.ORDINARY) -> list[Due]:
+    """The next files with something to do in this lane: a person's wish, then new, then again; small before large;
+    then retries."""
+    found: dict[int, Due] = {}
+    rows = db.execute(
+        """
+        SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
+          FROM digests INDEXED BY digests_todo
+         WHERE status = 'todo' AND held = 0 AND weight BETWEEN :lightest AND :heaviest
+           AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
+         GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
+        """,
+        {"now": now, "limit": limit + len(busy), **_weights(lane)},
+    )
+    for file_id, interruptions in rows:
+        if file_id not in busy:
+            found.setdefault(file_id, Due(file_id, interruptions >= 2))
+    if len(found) < limit:
+        rows = db.execute(
+            """
+            SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
+              FROM digests INDEXED BY digests_retry
+             WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= :now
+               AND weight BETWEEN :lightest AND :heaviest
+               AND NOT EXISTS (SELECT 1 FROM processing_locks l
+                                WHERE l.file_id = digests.file_id AND l.lease_until > :now)
+             ORDER BY retry_at LIMIT :limit
+            """,
+            {"now": now, "limit": limit + len(busy), **_weights(lane)},
+        )
+        for file_id, interruptions in rows:
+            if file_id not in busy:
+                found.setdefault(file_id, Due(file_id, interruptions >= 2))
+    return list(found.values())[:limit]
+
+
+def due_among(
+    db: Connection,
+    now: str,
+    file_ids: Collection[int],
+    limit: int,
+    busy: Collection[int] = (),
+    lane: Lane = Lane.ORDINARY,
+) -> list[Due]:
+    """The next of these files to work on, as in `due`."""
+    rows = db.execute(
+        """
+        SELECT file_id, max(interruptions), min(priority), min(weight) FROM digests
+         WHERE file_id IN (SELECT value FROM json_each(:ids)) AND held = 0 AND weight BETWEEN :lightest AND :heaviest
+           AND (status = 'todo' OR (status = 'failed' AND settled = 0 AND retry_at <= :now))
+           AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
+         GROUP BY file_id ORDER BY 3, 4, 1 LIMIT :limit
+        """,
+        {
+            "ids": json.dumps([id_ for id_ in file_ids if id_ not in busy]),
+            "now": now,
+            "limit": limit,
+            **_weights(lane),
+        },
+    )
+    return [Due(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
+
+
+def _weights(lane: Lane) -> dict[str, int]:
+    return {"lightest": lane * LANE, "heaviest": (lane + 1) * LANE - 1}
+
+
+def change_lane(db: Connection, digester: str, lane: int) -> int:
+    """From now on this output waits in another lane: a model was configured, or is no more. Returns how many."""
+    return db.execute(
+        """
+        UPDATE digests INDEXED BY digests_by_status SET weight = weight % :band + :lane * :band
+         WHERE status IN ('todo', 'in-progress', 'completed', 'skipped', 'failed') AND digester = :name
+           AND weight / :band <> :lane
+        """,
+        {"name": digester, "lane": lane, "band": LANE},  # every status there is, for the index begins with it
+    ).rowcount
+
+
+def unfinished(db: Connection) -> tuple[int, int, int]:
+    """How many digests of files on disk are todo, in progress, and failed to be tried again."""
+    todo = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
+    running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
+    again = db.execute(
+        """
+        SELECT count(*) FROM digests INDEXED BY digests_retry
+         WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
+        """
+    )
+    return todo.fetchone()[0], running.fetchone()[0], again.fetchone()[0]
+
+
+def unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:
+    """The same as `unfinished`, for these files."""
+    row = db.execute(
+        """
+        SELECT count(*) FILTER (WHERE status = 'todo'), count(*) FILTER (WHERE status = 'in-progress'),
+               count(*) FILTER (WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL)
+          FROM digests WHERE file_id IN (SELECT value FROM json_each(?)) AND held = 0
+        """,
+        (json.dumps(list(file_ids)),),
+    ).fetchone()
+    return row[0], row[1], row[2]
+
+
+def next_retry(db: Connection) -> str | None:
+    """When the next failed digest will be tried again."""
+    row = db.execute(
+        """
+        SELECT min(retry_at) FROM digests INDEXED BY digests_retry
+         WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
+        """
+    ).fetchone()
+    return row[0] if row else None
+
+
+def push_back(db: Connection, file_id: int) -> None:
+    """This file had its turn: what is left of it comes after everything new."""
+    db.execute("UPDATE digests SET priority = max(priority, 2) WHERE file_id = ? AND status = 'todo'", (file_id,))
+
+
+def hold(db: Connection, file_id: int, held: bool) -> None:
+    """Keep a vanished file's digests from being due, or let them be again."""
+    db.execute("UPDATE digests SET held = ? WHERE file_id = ? AND held <> ?", (int(held), file_id, int(held)))
+
+
+def postpone(db: Connection, file_id: int, deadline: str) -> None:
+    """A running attempt has not really begun yet: it waits for a child."""
+    db.execute(
+        "UPDATE digests SET deadline = max(deadline, ?) WHERE file_id = ? AND status = 'in-progress'",
+        (deadline, file_id),
+    )
+
+
+def abandoned(db: Connection, now: str, overdue: str) -> list[tuple[int, str]]:
+    """(file, output) in progress without a live lease, or long past their deadline."""
+    rows = db.execute(
+        """
+        SELECT file_id, digester FROM digests INDEXED BY digests_running
+         WHERE status = 'in-progress'
+           AND (deadline < :overdue
+                OR NOT EXISTS (SELECT 1 FROM processing_locks l
+                                WHERE l.file_id = digests.file_id AND l.lease_until > :now))
+        """,
+        {"now": now, "overdue": overdue},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def give_back(db: Connection, file_id: int, digester: str, now: str) -> bool:
+    """Return a digest whose worker vanished to the queue. True when it has run out of tries instead."""
+    row = db.execute(
+        """
+        UPDATE digests
+           SET status = 'todo', run_id = NULL, deadline = NULL, interruptions = interruptions + 1,
+               attempts = attempts - (interruptions < 2), updated_at = ?
+         WHERE file_id = ? AND digester = ? AND status = 'in-progress'
+        RETURNING attempts, interruptions
+        """,
+        (now, file_id, digester),  # our own death costs no attempt, until a file has taken us along twice
+    ).fetchone()
+    if row is None:
+        return False
+    attempts, interruptions = row
+    db.execute(
+        "UPDATE digests SET priority = max(priority, ?) WHERE file_id = ? AND status = 'todo'",
+        (3 if interruptions >= 2 else 2, file_id),  # the whole file: its other digests would bring it back too soon
+    )
+    return bool(interruptions > 2 and attempts >= 3)
+
+
+def fail_interrupted(db: Connection, file_id: int, digester: str, message: str, now: str) -> None:
+    """A digest that was running each time chyme died is not tried again."""
+    db.execute(
+        """
+        UPDATE digests
+           SET status = 'failed', settled = 1, error = ?, error_category = 'crash', content_hash = NULL, updated_at = ?
+         WHERE file_id = ? AND digester = ? AND status = 'todo'
+        """,
+        (message, now, file_id, digester),
+    )
+
+
+def wake_waiting(db: Connection) -> int:
+    """After a scan: whatever waits for something may find it there now."""
+    return db.execute(
+        """
+        UPDATE digests SET status = 'todo', error = NULL, error_category = NULL, provider = NULL
+         WHERE status = 'failed' AND error_category = 'dependency' AND held = 0
+        """
+    ).rowcount
+
+
+def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> int:
+    """The engine is another one than when these failed: try again, for free."""
+    return db.execute(
+        """
+        UPDATE digests
+           SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, provider = NULL,
+               priority = 2, updated_at = ?
+         WHERE digester = ?
+           AND ((status = 'failed' AND error_category = 'unavailable' AND recipe IS NOT ?)
+                OR (status = 'completed' AND recipe = ?))
+        """,
+        (now, digester, recipe, KEPT_WAITING),
+    ).rowcount
+
+
+def under_way(db: Connection, lane: Lane, most: int) -> int:
+    """How many digests of this lane are todo or in progress; counted no further than `most`."""
+    row = db.execute(
+        """
+        SELECT count(*) FROM (
+            SELECT 1 FROM digests INDEXED BY digests_todo
+             WHERE status = 'todo' AND held = 0 AND weight BETWEEN :lightest AND :heaviest
+            UNION ALL
+            SELECT 1 FROM digests INDEXED BY digests_running
+             WHERE status = 'in-progress' AND weight BETWEEN :lightest AND :heaviest
+             LIMIT :most)
+        """,
+        {"most": most, **_weights(lane)},
+    ).fetchone()
+    return int(row[0])

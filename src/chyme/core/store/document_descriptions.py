@@ -1,0 +1,65 @@
+"""What a document is called and about, worked out anew from its digests, its tags and what persons set."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from chyme.core.pipeline.document_state import CLASSIFIERS
+from chyme.core.store import digests, documents, edits, events, files, tags
+from chyme.core.store.search import file_terms
+from chyme.understanding.classification.result import Classification, from_json
+from chyme.understanding.edit_rules import Described, applied
+from chyme.understanding.tags.lookup import renamed
+
+__all__ = ["CLASSIFIERS", "describe", "found", "misdescribed"]
+
+
+def describe(db: Connection, file_id: int, now: str) -> bool:
+    """Bring document, index and whoever watches in line; in the transaction of what changed. Whether anything did."""
+    file = files.by_id(db, file_id)
+    if file is None:
+        return False
+    told = _told(db, file_id)
+    if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
+        return False
+    file_terms.write(db, file, told.title, told.tags, told.summary)
+    documents.title_found(db, file_id)
+    events.tell(db, now, "document", file_id, file.path, detail="described")
+    return True
+
+
+def misdescribed(db: Connection, most: int = 20) -> list[str]:
+    """Files whose document says something else than their digests and edits do; empty when all is well."""
+    wrong = []
+    for file_id, path in db.execute("SELECT id, path FROM files").fetchall():
+        row, told = documents.of_file(db, file_id), _told(db, file_id)
+        if row is not None and (row.title, row.summary, row.date, row.language, row.tags) != (
+            *(told.title, told.summary, told.date, told.language, told.tags),
+        ):
+            wrong.append(path)
+            if len(wrong) == most:
+                break
+    return wrong
+
+
+def _told(db: Connection, file_id: int) -> Described:
+    return applied(found(db, file_id), edits.of_file(db, file_id), renamed(tags.rules(db)))
+
+
+def found(db: Connection, file_id: int) -> Described:
+    """What was found out, whatever persons say: the classifier's word, and until it speaks the text's own title."""
+    document = documents.of_file(db, file_id)
+    said = _classified(db, file_id)
+    title = said.title or (document.found_title if document else None)
+    return Described(title, said.summary, said.date, said.language, tuple(tags.of_file(db, file_id)))
+
+
+def _classified(db: Connection, file_id: int) -> Classification:
+    for name in sorted(CLASSIFIERS):
+        content = digests.content(db, file_id, name)
+        if content:
+            try:
+                return from_json(content)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                continue
+    return Classification()

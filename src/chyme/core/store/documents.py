@@ -1,0 +1,171 @@
+"""What people see of a file, as a projection of its digests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.core.pipeline.document_state import NO_TITLE
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One document as the table keeps it."""
+
+    file_id: int
+    title: str | None
+    summary: str | None
+    date: str | None
+    language: str | None
+    tags: tuple[str, ...]
+    state: str
+    reason: str | None
+    degraded: bool
+    moved_at: str
+    pages: int | None = None
+    face: str | None = None  # the output whose thumbnail stands for the document
+    found_title: str | None = None  # what the text itself is headed
+
+
+def of_file(db: Connection, file_id: int) -> DocumentRow | None:
+    row = db.execute(
+        """
+        SELECT file_id, title, summary, date, language, tags, state, reason, degraded, moved_at, pages, face,
+               found_title
+          FROM documents WHERE file_id = ?
+        """,
+        (file_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *shown = row
+    return DocumentRow(
+        *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
+        *shown,
+    )
+
+
+def register(db: Connection, file_id: int, now: str) -> None:
+    """A new file is a document at once."""
+    db.execute(
+        "INSERT OR IGNORE INTO documents (file_id, state, reason, moved_at) VALUES (?, 'processing', 'new', ?)",
+        (file_id, now),
+    )
+
+
+def stand(db: Connection, file_id: int, state: str, reason: str | None, degraded: bool, now: str) -> None:
+    """Note the state and that something moved."""
+    db.execute(
+        "UPDATE documents SET state = ?, reason = ?, degraded = ?, moved_at = ? WHERE file_id = ?",
+        (state, reason, int(degraded), now, file_id),
+    )
+
+
+def in_doubt(db: Connection) -> list[int]:
+    """Files whose document needs classification though a digest of theirs failed for good."""
+    rows = db.execute(
+        """
+        SELECT file_id FROM documents INDEXED BY documents_by_state WHERE state = 'needs-classification'
+           AND EXISTS (SELECT 1 FROM digests g
+                        WHERE g.file_id = documents.file_id AND g.status = 'failed' AND g.settled = 1)
+        """
+    )
+    return [file_id for (file_id,) in rows]
+
+
+def find_title(db: Connection, file_id: int, title: str | None) -> bool:
+    """What the text itself is headed. Whether that is news."""
+    statement = "UPDATE documents SET found_title = ? WHERE file_id = ? AND found_title IS NOT ?"
+    return db.execute(statement, (title, file_id, title)).rowcount == 1
+
+
+def title_found(db: Connection, file_id: int) -> bool:
+    """A document that needed nothing but a title is completed once it has one. Whether it is."""
+    return (
+        db.execute(
+            """
+            UPDATE documents SET state = 'completed', reason = NULL
+             WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
+            """,
+            (file_id, NO_TITLE),
+        ).rowcount
+        == 1
+    )
+
+
+def describe(
+    db: Connection,
+    file_id: int,
+    title: str | None,
+    summary: str | None,
+    date: str | None,
+    language: str | None,
+    tags: Sequence[str],
+) -> bool:
+    """What the document is about. Whether that is news."""
+    told = json.dumps(list(tags), ensure_ascii=False)
+    return (
+        db.execute(
+            """
+            UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
+             WHERE file_id = :file
+               AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
+            """,
+            {"title": title, "summary": summary, "date": date, "language": language, "tags": told, "file": file_id},
+        ).rowcount
+        == 1
+    )
+
+
+def show_face(db: Connection, file_id: int, output: str, pages: int | None) -> None:
+    """This output holds the thumbnail, and knows the number of pages if there are any."""
+    db.execute("UPDATE documents SET face = ?, pages = ? WHERE file_id = ?", (output, pages, file_id))
+
+
+def hide_face(db: Connection, file_id: int, output: str) -> None:
+    """The output's pictures are gone."""
+    db.execute("UPDATE documents SET face = NULL, pages = NULL WHERE file_id = ? AND face = ?", (file_id, output))
+
+
+def forget_findings(db: Connection, file_id: int, now: str) -> None:
+    """The file has other content: what was found in the old one is no longer true."""
+    db.execute(
+        """
+        UPDATE documents
+           SET title = NULL, found_title = NULL, summary = NULL, date = NULL, language = NULL, tags = '[]',
+               state = 'processing', reason = 'content changed', degraded = 0, pages = NULL, face = NULL, moved_at = ?
+         WHERE file_id = ?
+        """,
+        (now, file_id),
+    )
+
+
+def standing_still(db: Connection, since: str, until: str, at_most: int) -> list[str]:
+    """Files whose documents are being made and moved last between these moments."""
+    rows = db.execute(
+        """
+        SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE d.state = 'processing' AND d.moved_at >= ? AND d.moved_at < ? AND f.vanished_at IS NULL
+         ORDER BY d.moved_at LIMIT ?
+        """,
+        (since, until, at_most),
+    )
+    return [path for (path,) in rows]
+
+
+def counts(db: Connection, stale_before: str) -> dict[str, int]:
+    """How many documents of files on disk are in each state; stale means that nothing moved for a while."""
+    rows = db.execute(
+        """
+        SELECT CASE WHEN d.state = 'processing' AND d.moved_at < ? THEN 'stale' ELSE d.state END AS shown, count(*)
+          FROM documents d JOIN files f ON f.id = d.file_id
+         WHERE f.vanished_at IS NULL GROUP BY shown
+        """,
+        (stale_before,),
+    )
+    found = dict(rows.fetchall())
+    return {
+        state: found.get(state, 0) for state in ("processing", "stale", "completed", "needs-classification", "failed")
+    }

@@ -1,0 +1,214 @@
+"""Which files there are, and under which path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from chyme.core.files.moves import TRASHED
+from chyme.model import File, Kind, Seen, Stamp
+
+_COLUMNS = (
+    "id, path, name, kind, mime, dev, inode, size, mtime_ns, hash, generation, escaped, vanished_at, "
+    "created_at, updated_at"
+)
+_IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
+
+
+def _file(row: Sequence[Any]) -> File:
+    id_, path, name, kind, mime, dev, inode, size, mtime_ns, hash_, generation, escaped, vanished, made, changed = row
+    return File(
+        id_, path, name, Kind(kind), mime, Stamp(dev, inode, size, mtime_ns), hash_, generation, bool(escaped),
+        vanished, made, changed,
+    )  # fmt: skip
+
+
+def by_id(db: Connection, file_id: int) -> File | None:
+    row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
+    return _file(row) if row else None
+
+
+def by_path(db: Connection, path: str) -> File | None:
+    """The file at this path, vanished or not."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
+    return _file(row) if row else None
+
+
+def in_folder(db: Connection, folder: str) -> dict[str, File]:
+    """The files directly in this folder, vanished ones too, by path."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE folder = ?", (folder,))
+    return {file.path: file for file in map(_file, rows)}
+
+
+def stamps_in_folder(db: Connection, folder: str) -> dict[str, tuple[int, int, int, str, str, int]]:
+    """path → (id, size, mtime_ns, inode, dev, vanished), for comparing a folder with the disk quickly."""
+    rows = db.execute(
+        "SELECT path, id, size, mtime_ns, inode, dev, vanished_at IS NOT NULL FROM files WHERE folder = ?", (folder,)
+    )
+    return {row[0]: row[1:] for row in rows}
+
+
+def folders(db: Connection, below: str = "") -> Iterator[str]:
+    """All folders that hold a file that has not vanished, at or below the given one."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT folder FROM files
+         WHERE (:below = '' OR folder = :below OR (folder >= :below || '/' AND folder < :below || '0'))
+           AND vanished_at IS NULL
+        """,
+        {"below": below},
+    )
+    return (row[0] for row in rows)
+
+
+def below(db: Connection, prefix: str, limit: int = -1) -> list[File]:
+    """All files at this path or in the folder of that name, not vanished."""
+    rows = db.execute(
+        f"""
+        SELECT {_COLUMNS} FROM files
+         WHERE (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0'))
+           AND vanished_at IS NULL
+         ORDER BY path LIMIT :limit
+        """,
+        {"prefix": prefix, "limit": limit},
+    )
+    return [_file(row) for row in rows]
+
+
+def ids_below(db: Connection, prefix: str) -> list[int]:
+    """The same as `below`, without reading more of them."""
+    rows = db.execute(
+        """
+        SELECT id FROM files
+         WHERE (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0'))
+           AND vanished_at IS NULL
+        """,
+        {"prefix": prefix},
+    )
+    return [file_id for (file_id,) in rows]
+
+
+def some(db: Connection, file_ids: Sequence[int]) -> list[File]:
+    """These files, as far as there are such."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(file_ids)),)
+    )
+    return [_file(row) for row in rows]
+
+
+def insert(db: Connection, seen: Seen, now: str) -> int:
+    """Give a new file its identity."""
+    cursor = db.execute(
+        """
+        INSERT INTO files (path, folder, name, escaped, kind, mime, size, mtime_ns, dev, inode, hash,
+                           created_at, updated_at)
+        VALUES (:path, :folder, :name, :escaped, :kind, :mime, :size, :mtime_ns, :dev, :inode, :hash, :now, :now)
+        """,
+        _values(seen, now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def update_content(db: Connection, file_id: int, seen: Seen, now: str) -> None:
+    """The content at this path is another one now: a new generation of the same file."""
+    db.execute(
+        """
+        UPDATE files
+           SET kind = :kind, mime = :mime, size = :size, mtime_ns = :mtime_ns, dev = :dev, inode = :inode,
+               hash = :hash, generation = generation + 1, vanished_at = NULL, updated_at = :now
+         WHERE id = :id
+        """,
+        {**_values(seen, now), "id": file_id},
+    )
+
+
+def update_stamp(db: Connection, file_id: int, stamp: Stamp, now: str) -> None:
+    """Same content, touched or copied back: only what identifies it on disk changed. It is there again."""
+    db.execute(
+        """
+        UPDATE files SET size = ?, mtime_ns = ?, dev = ?, inode = ?, vanished_at = NULL, updated_at = ? WHERE id = ?
+        """,
+        (stamp.size, stamp.mtime_ns, stamp.dev, stamp.inode, now, file_id),
+    )
+
+
+def move(db: Connection, file_id: int, path: str, escaped: bool, now: str) -> None:
+    """Give a file another path. Whoever holds that path must have left it before."""
+    folder, _, name = path.rpartition("/")
+    db.execute(
+        "UPDATE files SET path = ?, folder = ?, name = ?, escaped = ?, updated_at = ? WHERE id = ?",
+        (path, folder, name, int(escaped), now, file_id),
+    )
+
+
+def vanish(db: Connection, file_id: int, now: str) -> bool:
+    """Hide a file that is no longer on disk. False when it was hidden already."""
+    changed = db.execute(
+        "UPDATE files SET vanished_at = ?, updated_at = ? WHERE id = ? AND vanished_at IS NULL", (now, now, file_id)
+    ).rowcount
+    return changed == 1
+
+
+def delete(db: Connection, file_id: int) -> None:
+    """Forget a file. Everything that refers to it goes too."""
+    db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+
+def vanished_before(db: Connection, moment: str) -> list[File]:
+    """The files that vanished at or before this moment; what is in the trash has not."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM files WHERE vanished_at <= ? AND NOT {_IN_TRASH} ORDER BY +path", (moment,)
+    )
+    return [_file(row) for row in rows]
+
+
+def in_trash(db: Connection) -> list[File]:
+    """The files a person has put into the trash."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE {_IN_TRASH} ORDER BY path")
+    return [_file(row) for row in rows]
+
+
+def same_inode(db: Connection, stamp: Stamp) -> list[File]:
+    """Files known under the same device, inode, size and time: a rename, unless they are still where they were."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM files WHERE inode = ? AND dev = ? AND size = ? AND mtime_ns = ?",
+        (stamp.inode, stamp.dev, stamp.size, stamp.mtime_ns),
+    )
+    return [_file(row) for row in rows]
+
+
+def same_content(db: Connection, hash_: str, limit: int = 100) -> list[File]:
+    """Files known with the same content, oldest first."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE hash = ? ORDER BY created_at LIMIT ?", (hash_, limit))
+    return [_file(row) for row in rows]
+
+
+def counts(db: Connection) -> tuple[int, int]:
+    """How many files there are, and how many more have vanished, but for those in the trash."""
+    row: tuple[int, int] = db.execute(
+        f"""
+        SELECT count(*) - count(vanished_at), count(vanished_at) - (SELECT count(*) FROM files WHERE {_IN_TRASH})
+          FROM files
+        """
+    ).fetchone()
+    return row
+
+
+def _values(seen: Seen, now: str) -> dict[str, object]:
+    return {
+        "path": seen.path,
+        "folder": seen.folder,
+        "name": seen.name,
+        "escaped": int(seen.escaped),
+        "kind": str(seen.kind),
+        "mime": seen.mime,
+        "size": seen.stamp.size,
+        "mtime_ns": seen.stamp.mtime_ns,
+        "dev": seen.stamp.dev,
+        "inode": seen.stamp.inode,
+        "hash": seen.hash,
+        "now": now,
+    }

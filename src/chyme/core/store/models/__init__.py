@@ -1,0 +1,1 @@
+"""Tables of model calls and providers."""

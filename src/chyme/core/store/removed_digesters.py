@@ -1,0 +1,81 @@
+"""Digests whose digester is gone: how they come to rest, and how they are taken up when it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from sqlite3 import Connection
+
+from chyme.core.store.models.fallbacks import WITHOUT
+
+NOBODY = "nobody makes this any more"  # the error and the recipe of such a digest: by its recipe it is found again
+_BEYOND = WITHOUT.rstrip() + "!"  # the first text behind all recipes that begin with WITHOUT
+
+
+def unmade(db: Connection, outputs: Collection[str]) -> list[str]:
+    """The outputs of which something is pending, or was made without its model, and that are not among `outputs`."""
+    found: set[str] = set()
+    for status in ("todo", "failed", "completed"):
+        rows = db.execute(
+            """
+            WITH RECURSIVE names (name) AS (
+                SELECT min(digester) FROM digests WHERE status = :status
+                UNION ALL
+                SELECT (SELECT min(digester) FROM digests WHERE status = :status AND digester > name)
+                  FROM names WHERE name IS NOT NULL)
+            SELECT name FROM names WHERE name IS NOT NULL
+            """,
+            {"status": status},
+        )
+        found.update(row[0] for row in rows)
+    return sorted(found.difference(outputs))
+
+
+def let_go(db: Connection, digester: str, now: str, limit: int) -> list[int]:
+    """Skip at most so many of what is pending, or would be once its model is back. Returns their files."""
+    rows = db.execute(
+        """
+        UPDATE digests
+           SET status = 'skipped', settled = 1, error = :nobody, recipe = :nobody, error_category = NULL,
+               provider = NULL, retry_at = NULL, attempts = 0, interruptions = 0, updated_at = :now
+         WHERE id IN (SELECT id FROM digests INDEXED BY digests_by_status
+                       WHERE status IN ('todo', 'failed') AND digester = :name
+                         AND (status = 'todo' OR settled = 0 OR provider IS NOT NULL)
+                       LIMIT :limit)
+        RETURNING file_id
+        """,
+        {"nobody": NOBODY, "name": digester, "now": now, "limit": limit},
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def stop_waiting(db: Connection, digester: str) -> int:
+    """What was made without its model stays as it is, whenever that model may be asked. Returns how many."""
+    return db.execute(
+        """
+        UPDATE digests INDEXED BY digests_by_status SET provider = NULL, retry_at = NULL
+         WHERE status = 'completed' AND digester = :name AND recipe >= :without AND recipe < :beyond
+           AND provider IS NOT NULL
+        """,
+        {"name": digester, "without": WITHOUT, "beyond": _BEYOND},
+    ).rowcount
+
+
+def take_up(db: Connection, digester: str, now: str, limit: int) -> list[int]:
+    """Its digester is there again: at most so many of what was let go are made. Returns their files."""
+    rows = db.execute(
+        """
+        UPDATE digests
+           SET status = 'todo', settled = 0, error = NULL, recipe = nullif(recipe, :nobody), attempts = 0,
+               priority = max(priority, 2), updated_at = :now
+         WHERE id IN (SELECT id FROM digests INDEXED BY digests_by_status
+                       WHERE status = 'skipped' AND digester = :name AND recipe = :nobody
+                      UNION ALL
+                      SELECT id FROM digests INDEXED BY digests_by_status
+                       WHERE status = 'completed' AND digester = :name AND recipe >= :without AND recipe < :beyond
+                         AND provider IS NULL
+                      LIMIT :limit)
+        RETURNING file_id
+        """,
+        {"nobody": NOBODY, "name": digester, "without": WITHOUT, "beyond": _BEYOND, "now": now, "limit": limit},
+    ).fetchall()
+    return [row[0] for row in rows]

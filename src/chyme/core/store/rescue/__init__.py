@@ -1,0 +1,1 @@
+"""Reading what a damaged database still holds."""

@@ -1,0 +1,1 @@
+"""Tables of search: passages, vectors, dictionary, facets."""

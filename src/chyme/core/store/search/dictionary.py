@@ -1,0 +1,114 @@
+"""The words of the vault, kept so that a mistyped word finds the one that was meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from sqlite3 import Connection
+
+from chyme.search.query.parser import Term, expression
+from chyme.search.query.spelling import deletions, words_of
+from chyme.text.stemmer import fold
+
+_LOOKED_AT = 20  # passages of other files in which a word is looked for before it is taken to stand only here
+
+
+def learn(db: Connection, words: Iterable[str]) -> None:
+    """Remember words. A word already known writes nothing."""
+    told = json.dumps(list(words), ensure_ascii=False)
+    if told == "[]":
+        return
+    new = db.execute(
+        "INSERT OR IGNORE INTO words (word) SELECT value FROM json_each(?) WHERE true RETURNING id, word", (told,)
+    ).fetchall()
+    if new:
+        db.executemany(
+            "INSERT INTO spelling (deletion, word_id) VALUES (?, ?)",
+            [(deletion, id_) for id_, word in new for deletion in deletions(word)],
+        )
+
+
+def forget(db: Connection, words: Iterable[str]) -> None:
+    """Drop words that stand in no file any more."""
+    for word in words:
+        gone = db.execute("DELETE FROM words WHERE word = ? RETURNING id", (word,)).fetchone()
+        if gone:
+            db.executemany(
+                "DELETE FROM spelling WHERE deletion = ? AND word_id = ?", [(d, *gone) for d in deletions(word)]
+            )
+
+
+def spelt_like(db: Connection, lookups: Collection[str], limit: int = 200) -> list[str]:
+    """Known words that share a spelling with one of the lookups."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT words.word
+          FROM json_each(?) AS wanted
+         CROSS JOIN spelling ON spelling.deletion = wanted.value
+         CROSS JOIN words ON words.id = spelling.word_id
+         LIMIT ?
+        """,
+        (json.dumps(list(lookups)), limit),
+    )
+    return [word for (word,) in rows]
+
+
+def beginning_with(db: Connection, beginning: str, limit: int = 12) -> list[str]:
+    """Known words with this beginning, shortest first."""
+    rows = db.execute(
+        """
+        SELECT word FROM (SELECT word FROM words WHERE word >= ? AND word < ? LIMIT 200)
+         ORDER BY length(word), word LIMIT ?
+        """,
+        (beginning, beginning + "\U0010ffff", limit),
+    )
+    return [word for (word,) in rows]
+
+
+def words_only_here(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:
+    """Words of this file that no other file has: what must be forgotten with it.
+
+    With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too.
+    A word that many files have in other forms but hardly any in this one may be among the answer:
+    better a correction less than a word left behind.
+    """
+    texts = words_of(text for (text,) in db.execute("SELECT text FROM passages WHERE file_id = ?", (file_id,)))
+    named = db.execute("SELECT name, title, tags, summary FROM file_terms WHERE file_id = ?", (file_id,)).fetchone()
+    names = words_of(named or ())
+    going = texts | names if kept is None else texts - names - set(kept)
+    return {word for word in going if not _stands_elsewhere(db, file_id, word)}
+
+
+def words_nowhere(db: Connection) -> set[str]:
+    """Words that stand in no file any more in any form: left by renames and resets, to be forgotten at a purge."""
+    rows = db.execute(
+        """
+        SELECT word FROM words
+         WHERE NOT EXISTS (SELECT 1 FROM passage_fts WHERE passage_fts MATCH '"' || words.word || '"')
+           AND NOT EXISTS (SELECT 1 FROM file_fts WHERE file_fts MATCH '"' || words.word || '"')
+        """
+    )
+    return {word for (word,) in rows}
+
+
+def _stands_elsewhere(db: Connection, file_id: int, word: str) -> bool:
+    asked = {"word": expression([Term(word)]), "file": file_id, "limit": _LOOKED_AT}
+    passages = db.execute(
+        """
+        SELECT passages.text
+          FROM passage_fts CROSS JOIN passages ON passages.id = passage_fts.rowid
+         WHERE passage_fts MATCH :word AND passages.file_id <> :file LIMIT :limit
+        """,
+        asked,
+    )
+    if any(word in words_of(row) for row in passages if word in fold(row[0])):
+        return True
+    names = db.execute(
+        """
+        SELECT file_terms.name, file_terms.title, file_terms.tags, file_terms.summary
+          FROM file_fts CROSS JOIN file_terms ON file_terms.file_id = file_fts.rowid
+         WHERE file_fts MATCH :word AND file_terms.file_id <> :file LIMIT :limit
+        """,
+        asked,
+    )
+    return any(word in words_of(row) for row in names)

@@ -1,0 +1,69 @@
+"""What has yet to be embedded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from sqlite3 import Connection
+
+from chyme.core.store.digests import LANE
+
+
+def is_due(db: Connection) -> bool:
+    """Whether any file on disk is to be embedded, now or when a failure is tried again.
+
+    One that waits for something else, for a file nobody may read perhaps, is not waited for.
+    """
+    row = db.execute(
+        """
+        SELECT EXISTS (SELECT 1 FROM digests INDEXED BY digests_by_status
+                        WHERE status IN ('todo', 'in-progress') AND digester = 'search-semantic' AND held = 0)
+            OR EXISTS (SELECT 1 FROM digests INDEXED BY digests_retry
+                        WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
+                          AND digester = 'search-semantic')
+        """
+    ).fetchone()
+    return bool(row[0])
+
+
+def is_left_out(db: Connection, embedder_id: int) -> bool:
+    """Whether this embedder could not be had for a file on disk that another has read."""
+    row = db.execute(
+        """
+        SELECT EXISTS (
+            SELECT 1 FROM digests INDEXED BY digests_by_status
+             WHERE status = 'failed' AND digester = 'search-semantic' AND held = 0
+               AND error_category IN ('unavailable', 'network', 'rate_limit', 'ai_quota', 'budget', 'timeout')
+               AND EXISTS (SELECT 1 FROM semantic_passages WHERE file_id = digests.file_id)
+               AND NOT EXISTS (SELECT 1 FROM semantic_passages
+                                WHERE file_id = digests.file_id AND embedder_id = ?))
+        """,
+        (embedder_id,),
+    ).fetchone()
+    return bool(row[0])
+
+
+def ready(db: Connection, file_ids: Collection[int]) -> set[int]:
+    """Those of these files with which the ordinary lane has nothing to do any more."""
+    rows = db.execute(
+        """
+        SELECT wanted.value FROM json_each(:files) AS wanted
+         WHERE NOT EXISTS (SELECT 1 FROM digests INDEXED BY digests_of_file
+                            WHERE file_id = wanted.value AND status = 'todo' AND weight < :lane)
+        """,
+        {"files": json.dumps(list(file_ids)), "lane": LANE},
+    )
+    return {file_id for (file_id,) in rows}
+
+
+def lengths(db: Connection, file_ids: Collection[int]) -> dict[int, int]:
+    """How long the texts of these files are, in passages of the keyword index; 0 for those it does not know yet."""
+    rows = db.execute(
+        """
+        SELECT wanted.value, iif(json_valid(digests.content), coalesce(digests.content ->> '$.passages', 0), 0)
+          FROM json_each(?) AS wanted
+          LEFT JOIN digests ON digests.file_id = wanted.value AND digests.digester = 'search-keyword'
+        """,
+        (json.dumps(list(file_ids)),),
+    )
+    return {file_id: int(passages) for file_id, passages in rows}

@@ -1,0 +1,42 @@
+"""What a file can be found by besides its text: its name, title, tags, summary, and the people heard in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+
+from chyme.core.store import documents, files, voices
+from chyme.core.store.search import passages
+from chyme.model import File
+from chyme.search.name_terms import NameTerms, name_terms
+
+
+def write(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
+    """Make the file findable by what it is called. These texts are short, so they are cut here."""
+    terms = _terms(db, file, title, tags, summary)
+    passages.write_names(db, file.id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+
+
+def rewrite(db: Connection, file_id: int) -> None:
+    """The same after something changed that is not in the file itself, such as a person's name."""
+    file, document = files.by_id(db, file_id), documents.of_file(db, file_id)
+    if file is not None and document is not None:
+        write(db, file, document.title, document.tags, document.summary)
+
+
+def unfindable(db: Connection) -> list[str]:
+    """Files that are not found by the people heard in them, or still by others; empty when all is well."""
+    wrong = []
+    for (file_id,) in db.execute("SELECT DISTINCT file_id FROM voices").fetchall():
+        file, document = files.by_id(db, file_id), documents.of_file(db, file_id)
+        if file is not None and document is not None:
+            terms = _terms(db, file, document.title, document.tags, document.summary)
+            stored = db.execute("SELECT tags FROM file_terms WHERE file_id = ?", (file_id,)).fetchone()
+            if stored is None or stored[0] != terms.tags:
+                wrong.append(file.path)
+    return wrong
+
+
+def _terms(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> NameTerms:
+    heard = [person.name for person in voices.people_in(db, file.id) if person.name]
+    return name_terms(file.name, title, [*tags, *heard], summary)

@@ -1,0 +1,273 @@
+"""Which files a list shows, and in which order. Pages begin behind a key, so that nothing is shown twice or left out
+when files come and go meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from sqlite3 import Connection
+
+from chyme.core.store import artifacts
+from chyme.model import THUMBNAIL, Kind
+
+COLUMNS = {"added": "added", "date": "day", "name": "name", "title": "title", "size": "size", "kind": "kind"}
+
+FEW = 5_000  # files that are rather sorted than looked for among all
+
+Key = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it."""
+
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    folder: str | None = None
+    states: tuple[str, ...] = ()
+    year: str | None = None
+    people: tuple[int, ...] | None = None  # one of whom is heard
+    stale_before: str = ""  # documents in work that have not moved since then are stale
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By which column, and behind which file the page begins."""
+
+    sort: str
+    descending: bool
+    behind: tuple[Key, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a list shows of a file."""
+
+    path: str
+    name: str
+    kind: Kind
+    mime: str
+    size: int
+    mtime_ns: int
+    created_at: str
+    title: str | None
+    summary: str | None
+    date: str | None
+    language: str | None
+    tags: tuple[str, ...]
+    state: str
+    reason: str | None
+    degraded: bool
+    moved_at: str
+    pages: int | None
+    thumbnail: str | None
+    begins: str | None  # the first passage of a text file
+
+
+def members(db: Connection, wanted: Wanted) -> set[int] | None:
+    """The files on disk that pass these filters; None when there are none. Each part is read from an index alone:
+    several large ones are brought together here faster than by any join."""
+    parts = [db.execute(statement, values) for statement, values in _parts(wanted)]
+    if not parts:
+        return None
+    found = {file_id for (file_id,) in parts[0]}
+    for part in parts[1:]:
+        if not found:
+            break
+        found.intersection_update(file_id for (file_id,) in part)
+    found.difference_update(file_id for (file_id,) in db.execute("SELECT id FROM files WHERE vanished_at IS NOT NULL"))
+    return found
+
+
+def _parts(wanted: Wanted) -> Iterator[tuple[str, dict[str, str]]]:
+    if wanted.people is not None:
+        yield (
+            """
+            SELECT v.file_id FROM json_each(:people) AS wanted
+             CROSS JOIN voice_groups g ON g.person_id = wanted.value CROSS JOIN voices v ON v.group_id = g.id
+            """,
+            {"people": json.dumps(wanted.people)},
+        )
+    for tag in wanted.tags:
+        yield "SELECT file_id FROM shelf_tags WHERE tag = :tag", {"tag": tag}
+    if wanted.year is not None:
+        yield "SELECT file_id FROM shelf WHERE day >= :year AND day < :year || '~'", {"year": wanted.year}
+    if wanted.folder:
+        yield (
+            """
+            SELECT id FROM files INDEXED BY files_by_folder WHERE folder = :folder
+             UNION ALL
+            SELECT id FROM files INDEXED BY files_by_folder WHERE folder >= :folder || '/' AND folder < :folder || '0'
+            """,
+            {"folder": wanted.folder},
+        )
+    if wanted.kinds:
+        kinds = json.dumps(wanted.kinds)
+        yield "SELECT file_id FROM shelf WHERE kind IN (SELECT value FROM json_each(:kinds))", {"kinds": kinds}
+    if wanted.states:
+        yield _in_states(wanted.states), {"states": json.dumps(wanted.states), "stale_before": wanted.stale_before}
+
+
+def _in_states(states: Collection[str]) -> str:
+    moved = {
+        "processing": "(state = 'processing' AND moved_at >= :stale_before)",
+        "stale": "(state = 'processing' AND moved_at < :stale_before)",
+    }
+    others = "(state <> 'processing' AND state IN (SELECT value FROM json_each(:states)))"
+    conditions = " OR ".join([others, *(moved[state] for state in states if state in moved)])
+    return f"SELECT file_id FROM documents INDEXED BY documents_by_state WHERE {conditions}"
+
+
+def count(db: Connection) -> int:
+    """How many files are on disk."""
+    row = db.execute("SELECT count(*) FROM shelf").fetchone()
+    return int(row[0])
+
+
+def page(db: Connection, among: set[int] | None, order: Order, limit: int) -> list[tuple[int, Key]]:
+    """(file, its key) of one page. Few files are looked up and sorted; of many, the index tells who comes next."""
+    column = COLUMNS[order.sort]
+    direction, beyond = ("DESC", "<") if order.descending else ("ASC", ">")
+    few = among is not None and len(among) <= FEW
+    values: dict[str, str | int] = {"few": json.dumps(list(among))} if among is not None and few else {}
+    source = (
+        "json_each(:few) AS some CROSS JOIN shelf ON shelf.file_id = some.value"
+        if few
+        else f"shelf INDEXED BY shelf_by_{column}"
+    )
+    where = ""
+    if order.behind is not None:
+        where = f"WHERE (shelf.{column}, shelf.file_id) {beyond} (:key, :id)"
+        values["key"], values["id"] = order.behind
+    in_order = db.execute(
+        f"""
+        SELECT shelf.file_id, shelf.{column} FROM {source} {where}
+         ORDER BY shelf.{column} {direction}, shelf.file_id {direction}
+        """,
+        values,
+    )
+    passing = in_order if among is None or few else (row for row in in_order if row[0] in among)
+    found = list(islice(passing, limit))
+    in_order.close()  # the rest is not wanted
+    return found
+
+
+def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Where these files are."""
+    found = db.execute(
+        "SELECT f.id, f.path FROM json_each(:ids) AS wanted CROSS JOIN files f ON f.id = wanted.value",
+        {"ids": json.dumps(list(ids))},
+    )
+    return dict(found.fetchall())
+
+
+def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
+    """What is shown of these files, in this order; those that are gone are left out."""
+    found = db.execute(
+        f"""
+        SELECT {_SHOWN} FROM json_each(:ids) AS wanted
+         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
+         WHERE f.vanished_at IS NULL ORDER BY wanted.key
+        """,
+        {"ids": json.dumps(list(ids))},
+    )
+    return [_row(*row) for row in found]
+
+
+def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
+    """The same by path."""
+    found = db.execute(
+        f"""
+        SELECT {_SHOWN} FROM json_each(:paths) AS wanted
+         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
+         WHERE f.vanished_at IS NULL ORDER BY wanted.key
+        """,
+        {"paths": json.dumps(list(paths))},
+    )
+    return [_row(*row) for row in found]
+
+
+_SHOWN = """
+    f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language, d.tags,
+    d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
+"""
+_BEGINS = """
+         LEFT JOIN passages p
+           ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
+          AND p.source = 'file'
+"""
+
+
+def _row(
+    path: str,
+    name: str,
+    kind: str,
+    mime: str,
+    size: int,
+    mtime_ns: int,
+    created_at: str,
+    title: str | None,
+    summary: str | None,
+    date: str | None,
+    language: str | None,
+    tags: str | None,
+    state: str | None,
+    reason: str | None,
+    degraded: int | None,
+    moved_at: str | None,
+    pages: int | None,
+    face: str | None,
+    begins: str | None,
+) -> Row:
+    return Row(
+        *(path, name, Kind(kind), mime, size, mtime_ns, created_at, title, summary, date, language),
+        *(tuple(json.loads(tags or "[]")), state or "processing", reason, bool(degraded), moved_at or "", pages),
+        artifacts.name_of(path, face, THUMBNAIL) if face else None,
+        begins,
+    )
+
+
+def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
+    """The folders directly inside this one, and how many of these files are in each or below it."""
+    depth = inside.count("/") + 1 if inside else 0
+    found = db.execute(
+        """
+        SELECT f.folder, count(*) FROM json_each(:ids) AS some CROSS JOIN files f ON f.id = some.value
+         WHERE :inside = '' OR (f.folder >= :inside || '/' AND f.folder < :inside || '0') GROUP BY f.folder
+        """,
+        {"ids": json.dumps(list(among)), "inside": inside},
+    )
+    counted: Counter[str] = Counter()
+    for folder, files in found:
+        if folder:
+            counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += files
+    return counted
+
+
+def folders(db: Connection, inside: str) -> Counter[str]:
+    """The folders directly inside this one, and how many files on disk are in each or below it."""
+    first, last = (f"{inside}/", f"{inside}0") if inside else ("", "\U0010ffff")
+    depth = inside.count("/") + 1 if inside else 0
+    counted: Counter[str] = Counter()
+    # Of all files only the index is read; then those that are not on disk are taken off again.
+    for by, which, sign in (("files_by_folder", "1", 1), ("files_vanished", "vanished_at IS NOT NULL", -1)):
+        found = db.execute(
+            f"""
+            SELECT folder, count(*) FROM files INDEXED BY {by}
+             WHERE folder >= :first AND folder < :last AND {which} GROUP BY folder
+            """,
+            {"first": first, "last": last},
+        )
+        for folder, files in found:
+            if folder:
+                counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += sign * files
+    return +counted
+
+
+def as_of(db: Connection) -> int:
+    """The number of the last thing that happened: as long as it stays, nothing that is listed changes."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
+    return int(row[0]) if row else 0

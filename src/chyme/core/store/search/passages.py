@@ -1,0 +1,152 @@
+"""Passages and names as the keyword indexes hold them. Triggers keep the indexes exact; nobody else writes to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from sqlite3 import Connection
+
+from chyme.core.store.search import dictionary
+from chyme.model import Passage, Place
+
+_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text, segmented'
+
+
+def replace(
+    db: Connection,
+    file_id: int,
+    digester: str,
+    passages: Sequence[Passage],
+    words: Iterable[str] = (),
+    forgotten_words: Iterable[str] = (),
+) -> None:
+    """Put these passages in the place of those the digester cut before; words come and go with them.
+
+    What is still the same at its place stays as it is, and so does its entry in the index.
+    """
+    stored = of_file(db, file_id, digester)
+    stay = {
+        at
+        for _, known in stored
+        if (at := known.ordinal) < len(passages) and known == dataclasses.replace(passages[at], ordinal=at)
+    }
+    gone = [(id_,) for id_, known in stored if known.ordinal not in stay]
+    db.executemany("DELETE FROM passages WHERE id = ?", gone)
+    dictionary.forget(db, forgotten_words)
+    db.executemany(
+        f"INSERT INTO passages (file_id, digester, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                file_id, digester, passage.source, ordinal, passage.place.start, passage.place.end,
+                passage.place.page, passage.place.heading, passage.place.seconds, passage.place.until,
+                passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None,
+                passage.text, passage.segmented,
+            )
+            for ordinal, passage in enumerate(passages)
+            if ordinal not in stay
+        ],
+    )  # fmt: skip
+    dictionary.learn(db, words)
+
+
+def remove(db: Connection, file_id: int, digester: str | None = None, forgotten_words: Iterable[str] = ()) -> None:
+    """Take the file's passages out of the index: one digester's, or all."""
+    db.execute(
+        "DELETE FROM passages WHERE file_id = :file AND (:digester IS NULL OR digester = :digester)",
+        {"file": file_id, "digester": digester},
+    )
+    dictionary.forget(db, forgotten_words)
+
+
+def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> None:
+    """Give a file the passages of another with equal content."""
+    remove(db, to_file_id, digester)
+    db.execute(
+        f"""
+        INSERT INTO passages (file_id, digester, {_COLUMNS})
+        SELECT ?, digester, {_COLUMNS} FROM passages WHERE file_id = ? AND digester = ? ORDER BY ordinal
+        """,
+        (to_file_id, from_file_id, digester),
+    )
+
+
+def write_names(
+    db: Connection, file_id: int, name: str, title: str, tags: str, summary: str, words: Iterable[str] = ()
+) -> None:
+    """Make the file findable by these, as `decide.names.name_terms` made them. The same again costs nothing."""
+    db.execute(
+        """
+        INSERT INTO file_terms (file_id, name, title, tags, summary) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (file_id) DO UPDATE
+           SET name = excluded.name, title = excluded.title, tags = excluded.tags, summary = excluded.summary
+         WHERE (name, title, tags, summary) IS NOT (excluded.name, excluded.title, excluded.tags, excluded.summary)
+        """,
+        (file_id, name, title, tags, summary),
+    )
+    dictionary.learn(db, words)
+
+
+def remove_names(db: Connection, file_id: int) -> None:
+    db.execute("DELETE FROM file_terms WHERE file_id = ?", (file_id,))
+
+
+def check(db: Connection) -> list[str]:
+    """What is wrong with the indexes, for people. Runs on the writer: FTS5's own check is a write command."""
+    problems: list[str] = []
+    for index in ("passage_fts", "file_fts"):
+        try:
+            db.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            problems.append(f"{index} does not agree with its texts ({error}); run: chyme index --rebuild")
+    return problems
+
+
+def rebuild(db: Connection) -> None:
+    """Make both indexes again from the stored texts."""
+    for index in ("passage_fts", "file_fts"):
+        db.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+
+
+def sweep(db: Connection, pages: int = 500) -> bool:
+    """One bounded step of merging away what deleted files left in the indexes; False when nothing is left to do.
+
+    FTS5 keeps the words of deleted rows until its segments are merged. After a purge, call this until it says False.
+    """
+    busy = False
+    for index in ("passage_fts", "file_fts"):
+        before = db.total_changes
+        db.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (-pages,))
+        busy |= db.total_changes - before >= 2  # FTS5's way to say that it merged something
+    return busy
+
+
+def has(db: Connection, file_id: int, digester: str) -> bool:
+    """Whether the digester has cut any passage of this file."""
+    row = db.execute("SELECT 1 FROM passages WHERE file_id = ? AND digester = ? LIMIT 1", (file_id, digester))
+    return row.fetchone() is not None
+
+
+def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Passage]]:
+    """A file's passages with their ids, in order."""
+    rows = db.execute(
+        f"SELECT id, {_COLUMNS} FROM passages WHERE file_id = ? AND digester = ? ORDER BY ordinal", (file_id, digester)
+    )
+    return [_passage(row) for row in rows]
+
+
+def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
+    """Passages with their files, by their ids; those that are gone are left out. An id may have got another passage."""
+    rows = db.execute(
+        f"SELECT file_id, id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(ids)),),
+    )
+    return {id_: (file_id, passage) for file_id, (id_, passage) in ((row[0], _passage(row[1:])) for row in rows)}
+
+
+def _passage(row: tuple[object, ...]) -> tuple[int, Passage]:
+    id_, source, ordinal, start, end, page, heading, seconds, until, speaker, box, text, segmented = row
+    corners = tuple(json.loads(str(box))) if box else None
+    place = Place(start, end, page, heading, seconds, until, speaker, corners)  # type: ignore[arg-type]
+    return int(str(id_)), Passage(str(source), int(str(ordinal)), str(text), place, segmented)  # type: ignore[arg-type]

@@ -1,0 +1,230 @@
+"""Passages as embedders read them, with their vectors. An id is never given twice and never changes its vector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from chyme.core.store.search.keyword_queries import Condition
+from chyme.model import Passage, Place
+
+NUMBER_BYTES = 4  # float32
+
+_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text'
+
+
+def replace(
+    db: Connection,
+    file_id: int,
+    embedder_id: int,
+    passages: Sequence[Passage],
+    vectors: bytes,
+    dimension: int,
+    keep_others: bool,
+) -> None:
+    """Put these in the place of what this embedder said about the file before, and of what others did unless kept.
+
+    What is still the same at its place stays as it is: whoever knows it by its id need not learn it again.
+    """
+    width = dimension * NUMBER_BYTES
+    if len(vectors) != width * len(passages):
+        raise ValueError(
+            f"{len(passages)} passages need {width * len(passages)} bytes of vectors, there are {len(vectors)}"
+        )
+    stay = _same(of_file(db, file_id, embedder_id), passages, vectors, width)
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = :file
+           AND iif(embedder_id = :embedder, ordinal NOT IN (SELECT value FROM json_each(:stay)), NOT :keep)
+        """,
+        {"file": file_id, "embedder": embedder_id, "keep": keep_others, "stay": json.dumps(list(stay))},
+    )
+    db.executemany(
+        f"""
+        INSERT INTO semantic_passages (file_id, embedder_id, {_COLUMNS})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (
+                file_id, embedder_id, passage.source, ordinal, passage.place.start, passage.place.end,
+                passage.place.page, passage.place.heading, passage.place.seconds, passage.place.until,
+                passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None, passage.text,
+            )
+            for ordinal, passage in enumerate(passages)
+            if ordinal not in stay
+        ],
+    )  # fmt: skip
+    ids = db.execute(
+        "SELECT id, ordinal FROM semantic_passages WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal",
+        (file_id, embedder_id),
+    ).fetchall()
+    db.executemany(
+        "INSERT INTO vectors (id, vector) VALUES (?, ?)",
+        [(id_, vectors[at * width : (at + 1) * width]) for id_, at in ids if at not in stay],
+    )
+
+
+def _same(
+    stored: Sequence[tuple[int, Passage, bytes]], passages: Sequence[Passage], vectors: bytes, width: int
+) -> set[int]:
+    """The ordinals at which a stored passage and its vector are what they are to be."""
+    return {
+        at
+        for _, known, vector in stored
+        if (at := known.ordinal) < len(passages)
+        and (known.source, known.place, known.text) == (passages[at].source, passages[at].place, passages[at].text)
+        and vector == vectors[at * width : (at + 1) * width]
+    }
+
+
+def remove(db: Connection, file_id: int) -> None:
+    """Forget what the file means, whoever said it."""
+    db.execute("DELETE FROM semantic_passages WHERE file_id = ?", (file_id,))
+
+
+def remove_of_model(db: Connection, file_id: int, model: str) -> None:
+    """Forget what this model said about the file."""
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = ? AND embedder_id = (SELECT id FROM embedders WHERE embedders.model = ?)
+        """,
+        (file_id, model),
+    )
+
+
+def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
+    """Give a file what embedders said about another with equal content. What only others said about it stays."""
+    files = {"from": from_file_id, "to": to_file_id}
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = :to AND embedder_id IN (SELECT embedder_id FROM semantic_passages WHERE file_id = :from)
+        """,
+        files,
+    )
+    db.execute(
+        f"""
+        INSERT INTO semantic_passages (file_id, embedder_id, {_COLUMNS})
+        SELECT :to, embedder_id, {_COLUMNS} FROM semantic_passages WHERE file_id = :from ORDER BY embedder_id, ordinal
+        """,
+        files,
+    )
+    db.execute(
+        """
+        INSERT INTO vectors (id, vector)
+        SELECT given.id, vectors.vector
+          FROM semantic_passages AS given
+         CROSS JOIN semantic_passages AS taken
+            ON taken.file_id = :from AND taken.embedder_id = given.embedder_id AND taken.ordinal = given.ordinal
+         CROSS JOIN vectors ON vectors.id = taken.id
+         WHERE given.file_id = :to
+        """,
+        files,
+    )
+
+
+def since(db: Connection, embedder_id: int, after_id: int, limit: int) -> list[tuple[int, int, bytes]]:
+    """The embedder's next vectors after this id, lowest first: id, file and vector."""
+    return db.execute(
+        """
+        SELECT semantic_passages.id, semantic_passages.file_id, vectors.vector
+          FROM semantic_passages INDEXED BY semantic_passages_of_embedder
+         CROSS JOIN vectors ON vectors.id = semantic_passages.id
+         WHERE semantic_passages.embedder_id = ? AND semantic_passages.id > ?
+         ORDER BY semantic_passages.id LIMIT ?
+        """,
+        (embedder_id, after_id, limit),
+    ).fetchall()
+
+
+def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
+    """Passages and their files by the passages' ids; those that are gone are left out."""
+    rows = db.execute(
+        f"""
+        SELECT id, file_id, {_COLUMNS} FROM semantic_passages WHERE id IN (SELECT value FROM json_each(?))
+        """,
+        (json.dumps(list(ids)),),
+    )
+    return {id_: (file_id, _passage(rest)) for id_, file_id, *rest in rows}
+
+
+def vectors_by_id(db: Connection, ids: Collection[int]) -> dict[int, bytes]:
+    """Vectors by the ids of their passages; those that are gone are left out."""
+    rows = db.execute(
+        "SELECT id, vector FROM vectors WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    )
+    return dict(rows)
+
+
+def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, Passage, bytes]]:
+    """What this embedder said about a file: ids, passages and vectors, in order."""
+    rows = db.execute(
+        f"""
+        SELECT id, vector, {_COLUMNS} FROM semantic_passages JOIN vectors USING (id)
+         WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal
+        """,
+        (file_id, embedder_id),
+    )
+    return [(id_, _passage(rest), vector) for id_, vector, *rest in rows]
+
+
+def texts_of(db: Connection, file_id: int, embedder_id: int) -> list[str]:
+    """The passages of a file that this embedder told the meaning of."""
+    rows = db.execute(
+        "SELECT text FROM semantic_passages WHERE file_id = ? AND embedder_id = ?", (file_id, embedder_id)
+    )
+    return [text for (text,) in rows]
+
+
+def ids_of_files_where(db: Connection, embedder_id: int, where: Condition, limit: int) -> list[int]:
+    """Up to so many of the embedder's passages in visible files that meet the condition."""
+    rows = db.execute(
+        f"""
+        SELECT semantic_passages.id
+          FROM files LEFT JOIN documents ON documents.file_id = files.id
+         CROSS JOIN semantic_passages
+            ON semantic_passages.file_id = files.id AND semantic_passages.embedder_id = :embedder
+         WHERE files.vanished_at IS NULL AND ({where.sql})
+         LIMIT :limit
+        """,
+        {**where.values, "embedder": embedder_id, "limit": limit},
+    )
+    return [id_ for (id_,) in rows]
+
+
+def visible(db: Connection, ids: Collection[int], where: Condition) -> dict[int, int]:
+    """Of these passages those that still exist, in visible files that meet the condition, with their files."""
+    rows = db.execute(
+        f"""
+        SELECT semantic_passages.id, files.id
+          FROM json_each(:ids) AS wanted
+         CROSS JOIN semantic_passages INDEXED BY semantic_passage_owner ON semantic_passages.id = wanted.value
+         CROSS JOIN files ON files.id = semantic_passages.file_id
+          LEFT JOIN documents ON documents.file_id = files.id
+         WHERE files.vanished_at IS NULL AND ({where.sql})
+        """,
+        {**where.values, "ids": json.dumps(list(ids))},
+    )
+    return dict(rows)
+
+
+def count(db: Connection, embedder_id: int) -> int:
+    """How many passages this embedder told the meaning of."""
+    row = db.execute("SELECT count(*) FROM semantic_passages WHERE embedder_id = ?", (embedder_id,)).fetchone()
+    return int(row[0])
+
+
+def highest(db: Connection, embedder_id: int) -> int:
+    """The id of the embedder's newest passage, 0 when it has none."""
+    row = db.execute("SELECT max(id) FROM semantic_passages WHERE embedder_id = ?", (embedder_id,)).fetchone()
+    return int(row[0] or 0)
+
+
+def _passage(row: Sequence[Any]) -> Passage:
+    source, ordinal, start, end, page, heading, seconds, until, speaker, box, text = row
+    corners = tuple(json.loads(box)) if box else None
+    return Passage(source, ordinal, text, Place(start, end, page, heading, seconds, until, speaker, corners))

@@ -1,0 +1,334 @@
+"""Open a vault's database: connections, migrations, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+from chyme.core.files.permissions import FILE_MODE, make_private_state, tighten_file
+from chyme.core.store.sqlite import damage, read_only
+from chyme.core.store.sqlite.presence import Presence
+from chyme.core.store.sqlite.writer import Writer, explain_disk
+from chyme.errors import ChymeError, DatabaseDamaged, DiskFull, VaultError, VaultGone
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "vault.db"
+SCHEMA = "migrations"  # the folder of its migrations
+BUSY_SECONDS = 30.0
+READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
+WRITER_CACHE_KB = 24_000
+CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
+FULL_NEWS_SECONDS = 60.0  # between two lines about a full disk
+LARGE = 100 << 20  # bytes from which whoever waits for a new schema is told why
+UNSAFE_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
+)
+UNSAFE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.davfs", "fuse.glusterfs", "fuse.cephfs", "fuse.gcsfuse")
+
+
+class Database:
+    """One vault's database: many readers, one writer thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        on_commit: Callable[[], None] | None = None,
+        *,
+        file_name: str = FILE_NAME,
+        schema: str = SCHEMA,
+        root: Path | None = None,
+    ) -> None:
+        """`root`: the vault's folder; nothing is written while it is not there."""
+        self.path = folder / file_name
+        _make_folder(folder, self.path)
+        refuse_network_file_system(folder)
+        damage.refuse_lost(self.path)
+        self.read_only = not read_only.is_writable(self.path)  # what is there can be read, and nothing changed
+        if self.read_only:
+            _check_unchanged(self.path, schema)
+        else:
+            _migrate(self.path, schema)
+        self._full_logged = -FULL_NEWS_SECONDS
+        self.damaged: DatabaseDamaged | None = None  # once it was found to be
+        self._local = threading.local()
+        self._readers: dict[threading.Thread, sqlite3.Connection] = {}
+        self._guard = threading.Lock()
+        self.presence = Presence(self.path, root)
+        self._writer = (
+            None
+            if self.read_only
+            else Writer(lambda: _writing(self.path), on_commit, self.presence.require, self.explain)
+        )
+
+    def read(self) -> sqlite3.Connection:
+        """This thread's read-only connection."""
+        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = self._reader()
+            self._local.db = db
+            with self._guard:
+                for ended in [thread for thread in self._readers if not thread.is_alive()]:
+                    self._readers.pop(ended).close()  # servers have threads come and go
+                self._readers[threading.current_thread()] = db
+        return db
+
+    def _reader(self) -> sqlite3.Connection:
+        if self.read_only:
+            return read_only.connect_read_only(self.path)
+        self.presence.require()  # else we would make an empty database where this one was
+        db = connect(self.path, create=False)
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        return db
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one and the same state."""
+        db = self.read()
+        db.execute("BEGIN")
+        try:
+            yield db
+        finally:
+            db.execute("COMMIT")
+
+    def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
+        """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
+        return self.submit(work, size).result()
+
+    def submit(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> Future[T]:
+        """The same without waiting for it. Nothing more is written to a database that is known to be damaged."""
+        if self.damaged is not None:
+            raise self.damaged
+        if self._writer is None:
+            raise read_only.refusal(self.path)
+        return self._writer.submit(work, size)
+
+    def checkpoint(self) -> None:
+        """Move everything from the write-ahead log into the database and empty the log."""
+        if self._writer is None:
+            raise read_only.refusal(self.path)
+        self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def explain(self, error: BaseException) -> BaseException:
+        """An error as people should read it. Damage is remembered, and logged the first time it is met."""
+        if not damage.is_damage(error):
+            return explain_disk(error)
+        found = damage.damaged(self.path, damage.describe(self.path, error))
+        found.__cause__ = error
+        return self._note_damage(found)
+
+    def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
+        """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
+        told = self.explain(error)
+        if isinstance(told, DatabaseDamaged | VaultGone) or (isinstance(told, DiskFull) and not self._full_is_news()):
+            return
+        if isinstance(told, ChymeError):
+            where.warning("%s: %s", what, told)
+        elif not self.presence.problem():  # else its scratch folder went with the vault
+            where.error(what, exc_info=error)
+
+    def _full_is_news(self) -> bool:
+        """Whether a full disk was not logged for a minute."""
+        before, moment = self._full_logged, time.monotonic()
+        if moment - before < FULL_NEWS_SECONDS:
+            return False
+        self._full_logged = moment
+        return True
+
+    def look_over(self, seconds: float) -> DatabaseDamaged | None:
+        """Look for damage for at most so many seconds. What is found is remembered."""
+        if self.damaged is None:
+            found = damage.look_over(self.read(), seconds)
+            if found is not None:
+                self.note_damage(found)
+        return self.damaged
+
+    def note_damage(self, found: str) -> DatabaseDamaged:
+        """Remember that the database is damaged in this way."""
+        return self._note_damage(damage.damaged(self.path, f"is damaged ({found})"))
+
+    def _note_damage(self, found: DatabaseDamaged) -> DatabaseDamaged:
+        with self._guard:
+            first, self.damaged = self.damaged is None, self.damaged or found
+        if first:
+            damage.log.error("%s", found)
+        return found
+
+    @property
+    def commits(self) -> int:
+        return self._writer.commits if self._writer is not None else 0
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        with self._guard:
+            for db in self._readers.values():
+                db.close()
+            self._readers.clear()
+
+
+def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True) -> sqlite3.Connection:
+    """A connection as every part of chyme expects it."""
+    address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
+    db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
+    try:
+        tighten_file(path)  # before its journal is made, which gets the same mode
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _writing(path: Path) -> sqlite3.Connection:
+    db = connect(path, WRITER_CACHE_KB)
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES:d}")
+    return db
+
+
+def refuse_network_file_system(folder: Path) -> None:
+    """WAL needs shared memory, which network file systems do not give."""
+    kind = file_system_of(folder, _mounts())
+    if kind in UNSAFE_FILE_SYSTEMS or kind.startswith(UNSAFE_FUSE):
+        raise VaultError(
+            f"{folder} is on a network file system ({kind}), where SQLite can lose data; "
+            "keep the database on a local disk: set state_dir (CHYME_STATE_DIR) to a local folder"
+        )
+
+
+def file_system_of(folder: Path, mounts: list[tuple[str, str]]) -> str:
+    """The type of the file system that holds `folder`, or ''."""
+    best, kind = "", ""
+    target = str(folder.resolve())
+    for point, type_ in mounts:
+        inside = target == point or target.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, type_
+    return kind
+
+
+def _mounts() -> list[tuple[str, str]]:
+    try:
+        lines = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    fields = [line.split(" ") for line in lines]
+    return [(_unescaped(f[1]), f[2]) for f in fields if len(f) > 2]
+
+
+def _unescaped(point: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), point)
+
+
+def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
+    """All migrations as (number, name, script), in order."""
+    folder = resources.files("chyme.core.store") / schema
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [(int(name.split("_")[0]), name, (folder / name).read_text(encoding="utf-8")) for name in names]
+
+
+def _make_folder(folder: Path, path: Path) -> None:
+    try:
+        make_private_state(folder)  # it holds the text of every file
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise read_only.refusal(path) from error
+        raise VaultError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
+def _check_unchanged(path: Path, schema: str) -> None:
+    """A database that cannot be brought up to date must be of today's schema."""
+    if not path.exists():
+        raise read_only.refusal(path)
+    with damage.explained(path), contextlib.closing(read_only.connect_read_only(path)) as db:
+        damage.refuse_foreign(db, path, schema)
+        version, newest = int(db.execute("PRAGMA user_version").fetchone()[0]), migrations(schema)[-1][0]
+    if version != newest:
+        raise VaultError(
+            f"{path} is read-only, and of another version (schema {version}, this chyme needs {newest}); "
+            "open the vault once where it can be written"
+        )
+
+
+def _migrate(path: Path, schema: str) -> None:
+    """Bring the database to today's schema, with a dated copy of an existing vault before."""
+    try:
+        with damage.explained(path):
+            with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
+                damage.refuse_foreign(db, path, schema)
+            with contextlib.closing(connect(path)) as db:
+                _bring_up_to_date(db, path, migrations(schema))
+    except sqlite3.Error as error:
+        raise VaultError(f"{path} cannot be opened as a database of chyme's: {error}") from error
+
+
+def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int, str, str]]) -> None:
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    newest = steps[-1][0]
+    if version > newest:
+        raise VaultError(
+            f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
+        )
+    due = [step for step in steps if step[0] > version]
+    if due and version > 0:
+        if path.stat().st_size >= LARGE:
+            log.warning("%s is brought up to date, with a copy of it before; this may take a minute", path)
+        _copy_aside(db, path, version)  # once: a step that fails is undone, and a large vault is not copied for each
+    for number, name, script in due:
+        _apply(db, number, name, script)
+
+
+def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
+    copy.touch(mode=FILE_MODE)
+    db.execute("VACUUM INTO ?", (os.fspath(copy),))
+
+
+def _apply(db: sqlite3.Connection, number: int, name: str, script: str) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        current: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if current < number:  # another process may have been quicker
+            for statement in _statements(script):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number:d}")
+        db.execute("COMMIT")
+    except BaseException as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise VaultError(f"migration {name} failed and was undone: {error}") from error
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Whole statements, so that a script runs inside our transaction (executescript would commit it)."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            if statement.strip():
+                yield statement
+            statement = ""

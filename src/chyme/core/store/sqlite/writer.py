@@ -1,0 +1,268 @@
+"""One thread writes, and one commit serves all who waited for it."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from chyme.core.store.sqlite.presence import keep_open
+from chyme.errors import ChymeError, DiskFull, VaultError, VaultGone
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+BATCH_REQUESTS = 64
+BATCH_BYTES = 16 * 1024 * 1024
+BATCH_SECONDS = 0.1
+BUSY_RETRY_SECONDS = 0.05
+LINGER_SECONDS = 0.001
+
+
+@dataclass(slots=True)
+class _Request:
+    work: Callable[[sqlite3.Connection], Any]
+    size: int
+    alone: bool = False
+    answer: Future[Any] = field(default_factory=Future)
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Runs every change to the database. A caller is answered only after COMMIT returned.
+
+    `require_present` raises VaultGone when the database is not at its path any more. It is asked before each COMMIT and
+    after it: what is not where it is looked for is not acknowledged.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        on_commit: Callable[[], None] | None = None,
+        require_present: Callable[[], None] = lambda: None,
+        explain: Callable[[BaseException], BaseException] | None = None,
+    ) -> None:
+        self._connect = connect
+        self._on_commit = on_commit
+        self._require_present = require_present
+        self._explain = explain or explain_disk
+        self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._closed = False
+        self._closing = threading.Lock()
+        self._crowded = False
+        self.commits = 0
+        ready: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="chyme-writer", daemon=True)
+        self._thread.start()
+        ready.result()
+
+    def write(self, work: Work[T], size: int = 0) -> T:
+        """Run `work` in a transaction and return its result once it is durable.
+
+        `work` may run more than once (a failed commit is retried), so it must change nothing but the database.
+        """
+        return self.submit(work, size).result()
+
+    def submit(self, work: Work[T], size: int = 0) -> Future[T]:
+        """The same without waiting: the answer comes when it is durable."""
+        return self._ask(_Request(work, size))
+
+    def outside(self, work: Work[T]) -> T:
+        """Run what cannot be part of a transaction (checkpoint, vacuum) on the writer's connection."""
+        answer: Future[T] = self._ask(_Request(work, BATCH_BYTES, alone=True))
+        return answer.result()
+
+    def _ask(self, request: _Request) -> Future[Any]:
+        with self._closing:
+            if self._closed:
+                raise VaultError("the vault is closed")
+            self._queue.put(request)
+        return request.answer
+
+    def close(self) -> None:
+        """Finish what was asked, then stop."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+
+    def _run(self, ready: Future[None]) -> None:
+        try:
+            db = self._connect()
+        except BaseException as error:
+            ready.set_exception(error)
+            return
+        ready.set_result(None)
+        try:
+            stop = False
+            while not stop:
+                first = self._queue.get()
+                if first is None:
+                    break
+                batch, after, stop = self._gather(first)
+                if batch:
+                    self._commit(db, batch)
+                if after is not None:
+                    self._run_outside(db, after)
+                del first, batch, after  # while we wait, nobody's long text is kept alive by our names
+        finally:
+            self._close(db)
+
+    def _close(self, db: sqlite3.Connection) -> None:
+        try:
+            self._require_present()
+        except VaultGone:
+            keep_open(db)
+        else:
+            db.close()
+
+    def _gather(self, first: _Request) -> tuple[list[_Request], _Request | None, bool]:
+        """A batch, a request that must run outside of it, and whether that was the last."""
+        if first.alone:
+            return [], first, False
+        batch, size = [first], first.size
+        while len(batch) < BATCH_REQUESTS and size < BATCH_BYTES:
+            try:
+                # Where several wait there will be more in a moment, and one commit serves them all.
+                request = self._queue.get(timeout=LINGER_SECONDS if self._crowded else 0.0)
+            except queue.Empty:
+                break
+            if request is None or request.alone:
+                return batch, request, request is None
+            batch.append(request)
+            size += request.size
+        self._crowded = len(batch) > 1
+        return batch, None, False
+
+    def _run_outside(self, db: sqlite3.Connection, request: _Request) -> None:
+        try:
+            self._require_present()
+            request.answer.set_result(request.work(db))
+        except BaseException as error:
+            request.answer.set_exception(self._explain(error))
+
+    def _commit(self, db: sqlite3.Connection, batch: list[_Request]) -> None:
+        try:
+            left_out = self._attempt(db, batch)
+        except VaultGone as error:
+            self._roll_back(db)
+            for request in batch:
+                request.answer.set_exception(VaultGone(str(error)))
+            return
+        except sqlite3.Error as error:
+            self._roll_back(db)
+            if len(batch) == 1:
+                batch[0].answer.set_exception(self._explain(error))
+                return
+            # The whole transaction is gone, released savepoints too: each request gets its own.
+            for request in batch:
+                self._commit(db, [request])
+            return
+        self.commits += 1
+        for request in batch[: len(batch) - len(left_out)]:
+            if request.error is not None:
+                request.answer.set_exception(self._explain(request.error))
+            else:
+                request.answer.set_result(request.result)
+        if self._on_commit is not None:
+            self._on_commit()
+        if left_out:
+            self._commit(db, left_out)
+
+    def _attempt(self, db: sqlite3.Connection, batch: list[_Request]) -> list[_Request]:
+        """Run what fits in the time of one batch; returns what was left for the next."""
+        _begin(db)
+        started = time.monotonic()
+        for position, request in enumerate(batch):
+            request.result, request.error = None, None
+            if len(batch) == 1:
+                self._alone(db, request)
+            else:
+                self._within_savepoint(db, request)
+            if time.monotonic() - started > BATCH_SECONDS and position + 1 < len(batch):
+                self._commit_present(db)
+                return batch[position + 1 :]
+        if db.in_transaction:
+            self._commit_present(db)
+        return []
+
+    def _commit_present(self, db: sqlite3.Connection) -> None:
+        self._require_present()
+        db.execute("COMMIT")
+        self._require_present()
+
+    def _alone(self, db: sqlite3.Connection, request: _Request) -> None:
+        try:
+            request.result = request.work(db)
+        except BaseException as error:
+            if _lost(error, db):
+                raise
+            request.error = error
+            db.execute("ROLLBACK")
+
+    def _within_savepoint(self, db: sqlite3.Connection, request: _Request) -> None:
+        db.execute("SAVEPOINT request")
+        try:
+            request.result = request.work(db)
+        except BaseException as error:
+            if _lost(error, db):
+                raise
+            request.error = error
+            db.execute("ROLLBACK TO request")
+        db.execute("RELEASE request")
+
+    def _roll_back(self, db: sqlite3.Connection) -> None:
+        if db.in_transaction:
+            try:
+                db.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                if not isinstance(self._explain(error), ChymeError):
+                    log.exception("rollback failed")
+
+
+def _begin(db: sqlite3.Connection) -> None:
+    """Take the write lock, waiting for other processes as long as it takes."""
+    told = False
+    while True:
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            if not told:
+                log.warning("the vault's database is busy in another process; waiting")
+                told = True
+            time.sleep(BUSY_RETRY_SECONDS)
+
+
+def _lost(error: BaseException, db: sqlite3.Connection) -> bool:
+    """Whether SQLite itself gave up the transaction, so that nothing in it can be kept."""
+    return isinstance(error, sqlite3.Error) and not db.in_transaction
+
+
+def explain_disk(error: BaseException) -> BaseException:
+    """What SQLite says about the disk, as a sentence; any other error as it is."""
+    if isinstance(error, ChymeError) or not isinstance(error, sqlite3.OperationalError):
+        return error
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        full = DiskFull("the disk with the vault's database is full; make room and digestion goes on by itself")
+        full.__cause__ = error
+        return full
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        failed = VaultError(f"the vault's database cannot be written ({error}); check the disk and its permissions")
+        failed.__cause__ = error
+        return failed
+    return error

@@ -1,0 +1,295 @@
+"""The tags of the vault, which files have them, and what persons decided about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.model import TagVector
+from chyme.speech.people.voice_matching import packed, unit, unpacked
+from chyme.understanding.tags.digest import Tagged, as_json, from_json, in_line
+from chyme.understanding.tags.names import TAGS
+from chyme.understanding.tags.similarity import Coded, Known, code_of
+
+CHANGES_KEPT = 1000
+
+# What persons gave by hand: (file_id, name). Whom they took a tag away from has it no more, and is not among them.
+_BY_HAND = """
+    SELECT e.file_id, t.value AS name FROM edits e, json_each(e.value, '$.set') AS t WHERE e.field = 'tags'
+     UNION
+    SELECT e.file_id, t.value FROM edits e, json_each(e.value, '$.added') AS t WHERE e.field = 'tags'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tag, and on how many files that are on disk it stands."""
+
+    name: str
+    files: int
+    by_machine: int  # files a digest gave it to, whatever persons said afterwards
+    by_person: int  # files a person gave it to
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A file with a tag."""
+
+    path: str
+    title: str | None
+    by_person: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A decision that can be undone."""
+
+    id: int
+    what: str
+    undo: str  # JSON
+
+
+def names(db: Connection) -> list[str]:
+    """Every tag, in alphabetical order."""
+    return [name for (name,) in db.execute("SELECT name FROM tags ORDER BY name")]
+
+
+def in_use(db: Connection) -> list[str]:
+    """Every tag that a file may have, by hand or not, in alphabetical order."""
+    rows = db.execute(f"SELECT name FROM tags UNION SELECT name FROM ({_BY_HAND}) ORDER BY 1")
+    return [name for (name,) in rows]
+
+
+def by_name(db: Connection, name: str) -> tuple[int, str | None] | None:
+    """(id, model of its vector) of the tag that is written exactly so."""
+    row: tuple[int, str | None] | None = db.execute("SELECT id, model FROM tags WHERE name = ?", (name,)).fetchone()
+    return row
+
+
+def ensure(db: Connection, name: str, now: str) -> int:
+    """The tag's id; it is there afterwards."""
+    found = by_name(db, name)
+    return found[0] if found else add(db, name, None, now)
+
+
+def add(db: Connection, name: str, meaning: TagVector | None, now: str) -> int:
+    """A tag that was not there."""
+    row = db.execute("INSERT INTO tags (name, created_at) VALUES (?, ?) RETURNING id", (name, now)).fetchone()
+    if meaning is not None:
+        mean(db, row[0], meaning)
+    return int(row[0])
+
+
+def mean(db: Connection, tag_id: int, meaning: TagVector) -> None:
+    """Keep what the tag means, as today's embedder tells it."""
+    vector = unit(meaning.vector)
+    db.execute(
+        "UPDATE tags SET model = ?, vector = ?, code = ? WHERE id = ?",
+        (meaning.model, packed(vector), code_of(vector), tag_id),
+    )
+
+
+def learn(db: Connection, meaning: TagVector) -> None:
+    """The same for a tag by its name, where it lacks a vector or has another model's."""
+    found = by_name(db, meaning.tag)
+    if found is not None and found[1] != meaning.model:
+        mean(db, found[0], meaning)
+
+
+def coded(db: Connection, model: str) -> list[Coded]:
+    """The signs of all tags whose vectors are of this model."""
+    return db.execute("SELECT id, code FROM tags WHERE model = ?", (model,)).fetchall()
+
+
+def known(db: Connection, ids: Collection[int]) -> list[Known]:
+    """These tags with their vectors."""
+    rows = db.execute(
+        "SELECT id, name, vector FROM tags WHERE id IN (SELECT value FROM json_each(?)) AND vector NOT NULL",
+        (json.dumps(list(ids)),),
+    )
+    return [Known(id_, name, unpacked(vector)) for id_, name, vector in rows]
+
+
+def meanings(db: Connection, most: int) -> list[Known]:
+    """The tags on most files, with their vectors: those of the model that most vectors are of."""
+    rows = db.execute(
+        """
+        SELECT t.id, t.name, t.vector
+          FROM tags t LEFT JOIN file_tags g ON g.tag_id = t.id
+         WHERE t.model = (SELECT model FROM tags WHERE model NOT NULL GROUP BY model ORDER BY count(*) DESC, 1 LIMIT 1)
+         GROUP BY t.id ORDER BY count(g.file_id) DESC, t.id LIMIT ?
+        """,
+        (most,),
+    )
+    return [Known(id_, name, unpacked(vector)) for id_, name, vector in rows]
+
+
+def meaning_of(db: Connection, name: str) -> TagVector | None:
+    row = db.execute("SELECT model, vector FROM tags WHERE name = ? AND vector NOT NULL", (name,)).fetchone()
+    return TagVector(name, row[0], unpacked(row[1])) if row else None
+
+
+def without_meaning(db: Connection, name: str) -> int | None:
+    """A file that has this tag from a digest, where nobody knows what the tag means."""
+    row = db.execute(
+        """
+        SELECT g.file_id FROM tags t JOIN file_tags g ON g.tag_id = t.id
+         WHERE t.name = ? AND t.vector IS NULL ORDER BY g.file_id LIMIT 1
+        """,
+        (name,),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def of_file(db: Connection, file_id: int) -> list[str]:
+    """The tags a digest gave to a file, in its order."""
+    rows = db.execute(
+        """
+        SELECT t.name FROM file_tags g JOIN tags t ON t.id = g.tag_id
+         WHERE g.file_id = ? ORDER BY g.ordinal, g.tag_id
+        """,
+        (file_id,),
+    )
+    return [name for (name,) in rows]
+
+
+def give(db: Connection, file_id: int, ids: Sequence[int]) -> None:
+    """The file has these tags, in this order, and no others; tags that nobody has any more go."""
+    before = db.execute("SELECT tag_id FROM file_tags WHERE file_id = ? ORDER BY ordinal, tag_id", (file_id,))
+    had = [tag_id for (tag_id,) in before]
+    if had == list(ids):
+        return
+    db.execute("DELETE FROM file_tags WHERE file_id = ?", (file_id,))
+    db.executemany(
+        "INSERT INTO file_tags (file_id, tag_id, ordinal) VALUES (?, ?, ?)",
+        [(file_id, tag_id, ordinal) for ordinal, tag_id in enumerate(ids)],
+    )
+    delete_unused(db, set(had).difference(ids))
+
+
+def delete_unused(db: Connection, tag_ids: Collection[int]) -> None:
+    """Those of these tags that no file has, by digest or by hand."""
+    for tag_id in tag_ids:
+        db.execute(
+            f"""
+            DELETE FROM tags
+             WHERE id = :tag AND NOT EXISTS (SELECT 1 FROM file_tags g WHERE g.tag_id = tags.id)
+               AND name NOT IN (SELECT name FROM ({_BY_HAND}))
+            """,
+            {"tag": tag_id},
+        )
+
+
+def files_with(db: Connection, wanted: Iterable[str]) -> list[int]:
+    """The files a digest or a person gave one of these tags to, or a person took it away from; vanished ones too."""
+    rows = db.execute(
+        """
+        SELECT g.file_id
+          FROM json_each(:wanted) AS w CROSS JOIN tags t ON t.name = w.value CROSS JOIN file_tags g ON g.tag_id = t.id
+         UNION
+        SELECT e.file_id FROM edits e, json_tree(e.value) AS j
+         WHERE e.field = 'tags' AND j.type = 'text' AND j.atom IN (SELECT value FROM json_each(:wanted))
+         ORDER BY 1
+        """,
+        {"wanted": json.dumps(list(wanted))},
+    )
+    return [file_id for (file_id,) in rows]
+
+
+def holders(db: Connection, name: str) -> list[Holder]:
+    """The files on disk that have this tag, whoever gave it to them."""
+    rows = db.execute(
+        f"""
+        WITH by_hand AS (SELECT file_id FROM ({_BY_HAND}) WHERE name = :name)
+        SELECT f.path, d.title, f.id IN (SELECT file_id FROM by_hand)
+          FROM (SELECT g.file_id FROM tags t JOIN file_tags g ON g.tag_id = t.id WHERE t.name = :name
+                 UNION SELECT file_id FROM by_hand) AS has
+          JOIN files f ON f.id = has.file_id AND f.vanished_at IS NULL
+          JOIN documents d ON d.file_id = f.id
+         WHERE EXISTS (SELECT 1 FROM json_each(d.tags) AS t WHERE t.value = :name)
+         ORDER BY f.path
+        """,
+        {"name": name},
+    )
+    return [Holder(path, title, bool(by_person)) for path, title, by_person in rows]
+
+
+def listed(db: Connection) -> list[Listed]:
+    """Every tag, those on most files first."""
+    rows = db.execute(
+        f"""
+        WITH gone AS (SELECT id FROM files INDEXED BY files_vanished WHERE vanished_at IS NOT NULL),
+        shown AS (SELECT tag AS name, count(*) AS files FROM shelf_tags
+                   WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY tag),
+        machine AS (SELECT tag_id, count(*) AS files FROM file_tags
+                     WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY tag_id),
+        person AS (SELECT name, count(*) AS files FROM ({_BY_HAND})
+                    WHERE file_id NOT IN (SELECT id FROM gone) GROUP BY name)
+        SELECT every.name, coalesce(shown.files, 0), coalesce(machine.files, 0), coalesce(person.files, 0)
+          FROM (SELECT name FROM tags UNION SELECT name FROM shown) AS every
+          LEFT JOIN shown ON shown.name = every.name
+          LEFT JOIN tags ON tags.name = every.name
+          LEFT JOIN machine ON machine.tag_id = tags.id
+          LEFT JOIN person ON person.name = every.name
+         ORDER BY 2 DESC, 1
+        """
+    )
+    return [Listed(*row) for row in rows]
+
+
+def digest_of(db: Connection, file_id: int) -> Tagged | None:
+    """What the digest of the file's tags says."""
+    row = db.execute("SELECT content FROM digests WHERE file_id = ? AND digester = ?", (file_id, TAGS)).fetchone()
+    return from_json(row[0]) if row else None
+
+
+def tell_again(db: Connection, file_id: int) -> None:
+    """Bring the digest in line with the file's tags.
+
+    Its content hash stays that of what was proposed: nothing is made again because a person decided something.
+    """
+    tagged = digest_of(db, file_id)
+    if tagged is not None:
+        content = as_json(in_line(tagged, of_file(db, file_id), rules(db)))
+        db.execute("UPDATE digests SET content = ? WHERE file_id = ? AND digester = ?", (content, file_id, TAGS))
+
+
+def rules(db: Connection) -> dict[str, str | None]:
+    """What persons decided: tag → what it becomes; None: it is never given."""
+    return dict(db.execute("SELECT name, becomes FROM tag_rules").fetchall())
+
+
+def given_by_hand(db: Connection) -> set[str]:
+    """Every tag that a person gave to a file, vanished ones too."""
+    return {name for (name,) in db.execute(f"SELECT DISTINCT name FROM ({_BY_HAND})")}
+
+
+def put_rule(db: Connection, name: str, becomes: str | None, now: str) -> None:
+    db.execute(
+        """
+        INSERT INTO tag_rules (name, becomes, created_at) VALUES (?, ?, ?)
+            ON CONFLICT (name) DO UPDATE SET becomes = excluded.becomes, created_at = excluded.created_at
+        """,
+        (name, becomes, now),
+    )
+
+
+def remove_rule(db: Connection, name: str) -> None:
+    db.execute("DELETE FROM tag_rules WHERE name = ?", (name,))
+
+
+def note(db: Connection, what: str, undo: str, now: str) -> None:
+    """Remember a decision and how to undo it."""
+    db.execute("INSERT INTO tag_changes (at, what, undo) VALUES (?, ?, ?)", (now, what, undo))
+    db.execute("DELETE FROM tag_changes WHERE id <= (SELECT max(id) FROM tag_changes) - ?", (CHANGES_KEPT,))
+
+
+def last_change(db: Connection) -> Change | None:
+    row = db.execute("SELECT id, what, undo FROM tag_changes ORDER BY id DESC LIMIT 1").fetchone()
+    return Change(*row) if row else None
+
+
+def forget_change(db: Connection, change_id: int) -> None:
+    db.execute("DELETE FROM tag_changes WHERE id = ?", (change_id,))

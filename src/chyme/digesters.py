@@ -1,0 +1,181 @@
+"""The registered digesters, in order. To add one: its file in its room, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from chyme.digester import PREPARING, WITHOUT, Digester, Source
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.doc_to_markdown import DocToMarkdown
+from chyme.documents.doc_to_screenshot import DocToScreenshot
+from chyme.documents.pages.limits import PageLimits
+from chyme.imaging.decoding.limits import PictureLimits
+from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.model import File, Output
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.models.local.settings import LocalSettings
+from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
+from chyme.pictures.image_captioning import ImageCaptioning
+from chyme.pictures.image_objects import ImageObjects
+from chyme.pictures.image_ocr import ImageOcr
+from chyme.pictures.image_preview import ImagePreview
+from chyme.pictures.object_detector import DetectorSettings
+from chyme.search.search_keyword import SearchKeyword
+from chyme.search.search_semantic import MOST_PASSAGES, SearchSemantic
+from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media_preview import MediaPreview
+from chyme.speech.recognition.endpoint import SpeechEndpoint
+from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.speaker_embedding import SpeakerEmbedding
+from chyme.speech.speech_recognition import SpeechRecognition
+from chyme.speech.speech_recognition_cleanup import SpeechRecognitionCleanup
+from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
+from chyme.understanding.classify_document import ClassifyDocument
+from chyme.understanding.classify_image import ClassifyImage
+from chyme.understanding.slug import Slug
+from chyme.understanding.tags.tag_embeddings import TagEmbeddings
+from chyme.understanding.tags.tags import Tags
+from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.linked_file import FileReaders
+from chyme.webpages.url_crawl import UrlCrawl
+from chyme.webpages.url_crawl_screenshot import UrlCrawlScreenshot
+from chyme.webpages.url_crawl_summary import UrlCrawlSummary
+
+PLUGINS = "chyme.digesters"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The digesters at work, and what could not be loaded."""
+
+    registry: tuple[Digester, ...]
+    problems: tuple[str, ...] = ()
+
+
+def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester, ...]:
+    """Our own digesters, in order. `config` is plain values, as they travel to the children."""
+    conversion = ConversionLimits(**config.get("conversion", {}))
+    pictures = PictureLimits(**config.get("pictures", {}))
+    ocr = OcrSettings(**config.get("ocr", {}))
+    vision = VisionSettings(**config["vision"]) if config.get("vision") else None
+    language = _language(config["language"]) if config.get("language") else None
+    embedding = EmbeddingSettings(**config.get("embedding", {}))
+    media = MediaLimits(**config.get("media", {}))
+    endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
+    tell_place = config.get("tell_place", True)
+    document_seconds, image_seconds = config.get("document_seconds", 600.0), config.get("image_seconds", 600.0)
+    browser = BrowserSettings(**config.get("browser", {}))
+    text = DocToMarkdown(conversion, document_seconds, ocr)
+    preview = ImagePreview(pictures, tell_place, image_seconds)
+    words = ImageOcr(ocr, image_seconds, pictures)
+    crawl = config.get("crawl", True)
+    limits = CrawlLimits(**config.get("crawl_limits", {}))
+    passages, indexed = PassageEmbedding(**config.get("passages", {})), config.get("index_text_bytes", 5_000_000)
+    return (
+        UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, crawl),
+        text,
+        preview,
+        MediaPreview(media, config.get("media_seconds", 600.0), tell_place),
+        SpeechRecognition(SpeechSettings(**config.get("speech", {})), media, endpoint),
+        SpeakerEmbedding(config.get("voice_seconds", 2.0)),
+        SpeechRecognitionCleanup(language),
+        SpeechRecognitionSummary(language),
+        words,
+        ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
+        ImageCaptioning(vision, image_seconds),
+        UrlCrawlSummary(language),
+        SearchKeyword(indexed),
+        SearchSemantic(passages, config.get("meaning_passages", MOST_PASSAGES), indexed),
+        UrlCrawlScreenshot(browser, PageLimits(**config.get("pages", {})), pictures, conversion, crawl=crawl),
+        DocToScreenshot(PageLimits(**config.get("pages", {})), conversion, document_seconds),
+        ClassifyDocument(language),
+        ClassifyImage(vision),
+        Tags(embedding),
+        Slug(),
+        TagEmbeddings(embedding),
+    )
+
+
+def _language(values: Mapping[str, Any]) -> LanguageSettings:
+    """From plain values, where tuples have become lists on their way to a child."""
+    local = values.get("local")
+    here = LocalSettings(**{**local, "run_as": tuple(local["run_as"])}) if local else None
+    return LanguageSettings(**{**values, "local": here})
+
+
+def load(config: Mapping[str, Any]) -> Loaded:
+    """Our own and the installed plug-ins. A plug-in that fails to load is reported, not fatal."""
+    registry = list(built_in(config))
+    problems: list[str] = []
+    for point in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
+        try:
+            registry = _with(registry, point.load()())
+        except Exception as error:  # whatever a stranger's module does while it is imported
+            problems.append(f"plug-in {point.name} ({point.value}) was not loaded: {type(error).__name__}: {error}")
+    return Loaded(tuple(registry), tuple(problems))
+
+
+def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
+    """The plug-in joins behind everything it reads and before whoever reads it."""
+    if not isinstance(plugin, Digester):
+        raise TypeError("is not a Digester")
+    taken = {name for digester in registry for name in digester.outputs}
+    if taken.intersection(plugin.outputs):
+        raise ValueError(f"makes {', '.join(sorted(taken.intersection(plugin.outputs)))}, which is made already")
+    readers = [at for at, digester in enumerate(registry) if set(digester.reads).intersection(plugin.outputs)]
+    makers = [at for at, digester in enumerate(registry) if set(plugin.reads).intersection(digester.outputs)]
+    place = readers[0] if readers else len(registry)
+    if makers and makers[-1] >= place:
+        raise ValueError("reads what is made after it")
+    return [*registry[:place], plugin, *registry[place:]]
+
+
+class Preparation(Digester):
+    """What runs in a child before a digester that waits on HTTP; it makes no output of its own."""
+
+    name = "preparation"
+    label = "Preparation"
+    description = "The part of a digester that needs a parser, where the rest of it only waits."
+    outputs = ()
+
+    def __init__(self, digester: Digester) -> None:
+        self._digester = digester
+
+    def can_digest(self, file: File) -> bool:
+        return self._digester.can_digest(file)
+
+    def digest(self, source: Source) -> list[Output]:
+        self._digester.prepare(source)
+        return []
+
+
+class WithoutModel(Digester):
+    """What runs in a child where a model cannot do it, or must not."""
+
+    name = "without-model"
+    label = "Without a model"
+    description = "What a digester does here when its model cannot."
+
+    def __init__(self, digester: Digester) -> None:
+        self._digester = digester
+        vars(self)["outputs"] = digester.outputs
+
+    def can_digest(self, file: File) -> bool:
+        return self._digester.can_digest(file)
+
+    def digest(self, source: Source) -> list[Output]:
+        return self._digester.without_model(source)
+
+
+def in_child(config: dict[str, Any]) -> dict[str, Digester]:
+    """What a child process loads: the same registry, by name, with preparations and what is done without models."""
+    registry = load(config).registry
+    preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.prepares}
+    instead = {one.name + WITHOUT: WithoutModel(one) for one in registry}
+    return {**{one.name: one for one in registry}, **preparations, **instead}

@@ -1,0 +1,1 @@
+"""Documents: their text, first pages and properties."""

@@ -1,0 +1,1 @@
+"""Documents converted to Markdown, with the pages they are from."""

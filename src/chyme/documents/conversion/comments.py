@@ -1,0 +1,160 @@
+"""Find what people wrote beside an office document: comments and speaker notes, which the readers leave out."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from xml.etree.ElementTree import Element
+
+from chyme.documents.conversion.zip_packages import Package
+
+_RELATIONSHIPS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
+_R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_SHEET_COMMENTS = re.compile(r"xl/(?:comments\d*|comments/comment\d+)\.xml")
+_THREADS = re.compile(r"xl/threadedComments/[^/]+\.xml")
+_STAND_IN = "[Threaded comment]"
+
+
+def word_comments(package: Package) -> list[str]:
+    """Comments in a word-processing document, as quoted lines."""
+    tree = package.tree("word/comments.xml")
+    if tree is None:
+        return []
+    return _lines((_attribute(comment, "author"), _text(comment)) for comment in tree)
+
+
+def sheet_comments(package: Package) -> list[str]:
+    """Comments on the cells of a workbook, as quoted lines."""
+    people = {
+        _attribute(person, "id"): _attribute(person, "displayName")
+        for part in package.names
+        if part.startswith("xl/persons/")
+        for person in _children(package, part)
+    }
+    said: list[tuple[str, str]] = []
+    for part in package.names:
+        if _SHEET_COMMENTS.fullmatch(part):
+            tree = package.tree(part)
+            if tree is None:
+                continue
+            authors = [_text(author) for author in tree.iter() if _tag(author) == "author"]
+            for comment in tree.iter():
+                if _tag(comment) == "comment" and not _text(comment).startswith(_STAND_IN):
+                    number = _attribute(comment, "authorId")
+                    author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
+                    said.append((f"{_attribute(comment, 'ref')} {author}".strip(), _text(comment)))
+        elif _THREADS.fullmatch(part):
+            for comment in _children(package, part):
+                who = people.get(_attribute(comment, "personId"), "")
+                where = _attribute(comment, "ref")
+                said.append((f"{where} {who}".strip(), _text(comment)))
+    return _lines(said)
+
+
+def slide_remarks(package: Package) -> dict[int, list[str]]:
+    """Speaker notes and comments by the number of their slide, as quoted lines."""
+    authors = _slide_authors(package)
+    found: dict[int, list[str]] = {}
+    for number, slide in enumerate(slides_of(package), start=1):
+        lines: list[str] = []
+        for part in _related(package, slide).values():
+            if "/notesSlides/" in part:
+                lines += _lines([("", note) for note in _notes(package, part)])
+            elif "/comments/" in part:
+                lines += _lines(_slide_comments(package, part, authors))
+        if lines:
+            found[number] = lines
+    return found
+
+
+def slides_of(package: Package) -> list[str]:
+    """The parts that hold the slides, in the order they are shown."""
+    presentation = package.tree("ppt/presentation.xml")
+    if presentation is None:
+        return []
+    related = _related(package, "ppt/presentation.xml")
+    shown = [entry.get(_R_ID, "") for entry in presentation.iter() if _tag(entry) == "sldId"]
+    return [related[identity] for identity in shown if identity in related]
+
+
+def _related(package: Package, part: str) -> dict[str, str]:
+    folder, _, file = part.rpartition("/")
+    tree = package.tree(f"{folder}/_rels/{file}.rels")
+    if tree is None:
+        return {}
+    return {
+        relation.get("Id", ""): posixpath.normpath(posixpath.join(folder, relation.get("Target", ""))).lstrip("/")
+        for relation in tree.iter(_RELATIONSHIPS + "Relationship")
+        if relation.get("TargetMode") != "External"
+    }
+
+
+def _notes(package: Package, part: str) -> list[str]:
+    tree = package.tree(part)
+    if tree is None:
+        return []
+    notes: list[str] = []
+    for shape in tree.iter():
+        if _tag(shape) != "sp":
+            continue
+        role = next((_attribute(mark, "type") for mark in shape.iter() if _tag(mark) == "ph"), "")
+        if role == "body":
+            notes.append(_text(shape))
+    return notes
+
+
+def _slide_authors(package: Package) -> dict[str, str]:
+    return {
+        _attribute(author, "id"): _attribute(author, "name")
+        for part in ("ppt/commentAuthors.xml", "ppt/authors.xml")
+        for author in _children(package, part)
+    }
+
+
+def _slide_comments(package: Package, part: str, authors: dict[str, str]) -> list[tuple[str, str]]:
+    tree = package.tree(part)
+    if tree is None:
+        return []
+    said: list[tuple[str, str]] = []
+    for comment in tree.iter():
+        if _tag(comment) in ("cm", "reply"):
+            own = "".join(_text(child) for child in comment if _tag(child) in ("text", "txBody"))
+            said.append((authors.get(_attribute(comment, "authorId"), ""), own))
+    return said
+
+
+def _children(package: Package, part: str) -> list[Element]:
+    tree = package.tree(part)
+    return list(tree) if tree is not None else []
+
+
+def _lines(said: Iterable[tuple[str, str]]) -> list[str]:
+    lines: list[str] = []
+    for who, spoken in said:
+        words = " ".join(spoken.split())
+        if words:
+            lines.append(f"> {who}: {words}" if who else f"> {words}")
+    return lines
+
+
+def _tag(element: Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _attribute(element: Element, name: str) -> str:
+    for key, value in element.attrib.items():
+        if key.rpartition("}")[2] == name:
+            return value
+    return ""
+
+
+def _text(element: Element) -> str:
+    """All words inside, paragraphs and line breaks kept apart."""
+    parts: list[str] = []
+    for inner in element.iter():
+        if _tag(inner) in ("p", "br", "tab"):
+            parts.append(" ")
+        if inner.text and _tag(inner) in ("t", "text", "author"):
+            parts.append(inner.text)
+    return "".join(parts).strip()

@@ -1,0 +1,135 @@
+"""Read PDF files: layout from liteparse, checked page by page against the characters that PDFium sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chyme.documents.conversion.results import ConversionLimits, Converted, broken, encrypted, joined
+from chyme.documents.conversion.scan_rendering import covered
+from chyme.documents.conversion.scan_results import ScanReader
+from chyme.documents.conversion.scanned_pages import read_scanned
+from chyme.model import Place
+from chyme.text.decoding import clean
+
+if TYPE_CHECKING:
+    import pypdfium2  # type: ignore[import-untyped]
+
+BATCH = 50
+STAMP = 20  # letters; scanners and archives print that much on a page that is a picture otherwise
+KEPT = 0.93  # of a page's characters; less means that the layout reader dropped a part of it
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LETTER = re.compile(r"\w")
+_EMPTY_CODE = re.compile(r"^```\w*\s*^```\s*$", re.MULTILINE)  # what liteparse makes of a page without text
+_HYPHEN = re.compile("[\ufffe\x02\u00ad]\\s*")  # what PDFium leaves where a line broke inside a word
+
+
+def convert_pdf(
+    name: str,
+    data: bytes,
+    limits: ConversionLimits,
+    progress: Callable[[float], None] = lambda _: None,
+    scans: ScanReader | None = None,
+) -> Converted:
+    """The text of a PDF, page by page. Pages without a text layer are read by `scans`; the notes name them."""
+    document = _opened(name, data)
+    try:
+        total = len(document)
+        count = min(total, limits.pdf_pages)
+        plain, pictures = _plain_pages(document, count, lambda part: progress(0.2 * part))
+        share = 0.6 if pictures and scans else 0.0  # of the time
+        # Before the layout reader, which keeps a gigabyte of address space to itself from its first page on.
+        found = read_scanned(document, pictures, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part))
+    finally:
+        document.close()
+    laid_out: dict[int, str] = {}
+    if any(text.strip() for text in plain.values()):
+        begun = 0.2 + share
+        laid_out = _laid_out_pages(data, count, lambda part: progress(begun + (1 - begun) * part))
+    pages = {number: _better(laid_out.get(number, ""), plain[number]) for number in range(1, count + 1)}
+    lines: dict[int, Sequence[Place]] = {}
+    for number, scan in found.read.items():
+        if scan.text and len(_LETTER.findall(scan.text)) >= len(_LETTER.findall(pages[number])):
+            pages[number], lines[number] = scan.text, scan.lines
+    beginning = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
+    told = joined(list(pages.items()), [*beginning, *found.notes(lines)], lines)
+    return replace(told, withheld=found.unread is not None)
+
+
+def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
+    import pypdfium2
+    from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
+
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
+            raise encrypted(name, "PDF") from error
+        raise broken(name, "PDF") from error
+
+
+def _plain_pages(
+    document: pypdfium2.PdfDocument, count: int, progress: Callable[[float], None]
+) -> tuple[dict[int, str], set[int]]:
+    """The characters of every page, and which pages must be read from their pictures."""
+    import pypdfium2
+
+    texts: dict[int, str] = {}
+    pictures: set[int] = set()
+    for number in range(1, count + 1):
+        texts[number] = ""
+        try:
+            page = document[number - 1]
+            textpage = page.get_textpage()
+            texts[number] = clean(_HYPHEN.sub("", textpage.get_text_range()))
+            letters = len(_LETTER.findall(texts[number]))
+            shown = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
+            if shown or (letters < STAMP and covered(page)):
+                pictures.add(number)
+            textpage.close()
+            page.close()
+        except pypdfium2.PdfiumError:
+            pictures.add(number)
+        if number % BATCH == 0:
+            progress(number / count)
+    return texts, pictures
+
+
+def _laid_out_pages(data: bytes, count: int, progress: Callable[[float], None]) -> dict[int, str]:
+    """Markdown by page, as far as liteparse comes; what it cannot read is left to PDFium's text."""
+    start = data.find(b"%PDF-", 0, 1024)
+    if start < 0:
+        return {}  # given anything else, liteparse would look for a converter to start
+    from liteparse import LiteParse, ParseError
+
+    parser = LiteParse(
+        ocr_enabled=False,
+        output_format="markdown",
+        max_pages=count,
+        image_mode="off",
+        extract_links=False,
+        keep_headers_footers=True,
+        continue_on_page_error=True,
+        num_workers=1,
+        quiet=True,
+    )
+    pages: dict[int, str] = {}
+    try:
+        for batch in parser.parse_batches(data[start:] if start else data, BATCH):
+            for page in batch.result.pages:
+                pages[page.page_num] = clean(_EMPTY_CODE.sub("", page.markdown))
+            progress(min(1.0, batch.end_page / max(1, count)))
+    except ParseError:
+        return pages
+    return pages
+
+
+def _better(laid_out: str, plain: str) -> str:
+    letters, kept = len(_LETTER.findall(plain)), len(_LETTER.findall(laid_out))
+    if not kept or kept < KEPT * letters:
+        return plain
+    if len(_RIGHT_TO_LEFT.findall(plain)) > 0.3 * letters:
+        return plain  # liteparse puts lines of right-to-left words in reverse
+    return laid_out

@@ -1,0 +1,90 @@
+"""Turn documents into markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chyme.core.package_versions import versions
+from chyme.digester import Digester, Source
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.conversion.scan_results import Scan, keep, kept
+from chyme.files.extensions import PDF
+from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.ocr.engines import fingerprint, reader
+from chyme.imaging.ocr.page_text import page_text
+from chyme.model import File, Kind, Output, Place
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+READERS = ("liteparse", "pypdfium2", "firecrawl-anydoc", "xberg", "trafilatura", "html-to-markdown")
+PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # a scanned page has at least so many bytes and takes at most so long, as a rule
+
+
+class DocToMarkdown(Digester):
+    """Reads PDF, office documents, books, web pages and e-mails; pages that are pictures are read by OCR.
+
+    What was left out is told in the text's last lines, each `> note: …`; a document without any text has no content.
+    Scanned pages that were read are kept in the scratch folder: another attempt goes on behind them.
+    """
+
+    name = "doc-to-markdown"
+    label = "Text"
+    description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
+    version = 2  # web pages and e-mails in HTML keep more of their form
+    keeps = True
+
+    def __init__(
+        self, limits: ConversionLimits | None = None, seconds: float = 600.0, ocr: OcrSettings | None = None
+    ) -> None:
+        self.limits = limits or ConversionLimits()
+        self.seconds = seconds
+        self.ocr = ocr or OcrSettings()
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{versions(*READERS)} {self.limits} {fingerprint(self.ocr)}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.DOCUMENT
+
+    def time_limit(self, source: Source) -> float:
+        if source.file.mime != PDF:
+            return self.seconds
+        return self.seconds + PAGE_SECONDS * min(self.limits.ocr_pages, source.file.size // PAGE_BYTES)
+
+    def digest(self, source: Source) -> list[Output]:
+        from chyme.documents.conversion.converter import convert
+
+        with source.open() as stream:
+            data = stream.read(self.limits.document_bytes + 1)
+        scans = _ScanReader(self.ocr, source.scratch)
+        found = convert(source.file.name, data, source.file.mime, self.limits, source.progress, scans)
+        if not found.markdown and not found.withheld:
+            return [Output(self.name, None)]
+        notes = [f"> note: {note}" for note in found.notes]
+        content = "\n\n".join([*([found.markdown] if found.markdown else []), *notes])
+        return [Output(self.name, content, places=found.places)]
+
+
+class _ScanReader:
+    """Reads scanned pages, and lays down what was read for an attempt that may come after this one."""
+
+    def __init__(self, settings: OcrSettings, folder: Path) -> None:
+        self._settings = settings
+        self._folder = folder
+
+    def __call__(self, number: int, draw: Callable[[], Image.Image]) -> Scan:
+        before = kept(self._folder, number)
+        if before is not None:
+            return before
+        engine = reader(self._settings)
+        picture = draw()
+        reading = engine.read(picture)
+        page = page_text(reading.lines, picture.width / picture.height, self._settings.ocr_doubt, markdown=True)
+        places = tuple(Place(span.start, span.end, box=reading.lines[span.line].box) for span in page.spans)
+        scan = Scan(page.text, places, reading.unread, engine.letters)
+        keep(self._folder, number, scan)
+        return scan

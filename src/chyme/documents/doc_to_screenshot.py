@@ -1,0 +1,61 @@
+"""Show the first page of a document."""
+
+from __future__ import annotations
+
+import json
+
+from chyme.core.package_versions import versions
+from chyme.digester import Digester, Source
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.libreoffice.installation import office_marker
+from chyme.documents.pages.limits import PageLimits
+from chyme.model import File, Kind, Output
+
+PAGE = "page.jpg"
+
+
+class DocToScreenshot(Digester):
+    """Draws PDF, office documents by LibreOffice where it is installed, covers of books, and text for the rest.
+
+    `rendered` in the content says which of these it was; `text` is not the document's own layout.
+    """
+
+    name = "doc-to-screenshot"
+    label = "First page"
+    description = "A picture of the document's first page, and how many pages it has."
+    family = "pages"
+
+    def __init__(
+        self, limits: PageLimits | None = None, conversion: ConversionLimits | None = None, seconds: float = 600.0
+    ) -> None:
+        self.limits = limits or PageLimits()
+        self.conversion = conversion or ConversionLimits()
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        drawing = versions("pypdfium2", "pillow")
+        limits = f"{self.limits.page_pixels} {self.limits.thumbnail} {self.limits.image_pixels}"
+        return f"{drawing} {limits} {office_marker(self.limits.office)}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.DOCUMENT
+
+    def time_limit(self, source: Source) -> float:
+        return self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        from chyme.documents.pages.first_page import first_page
+        from chyme.imaging.thumbnails import face
+
+        with source.open() as stream:
+            data = stream.read(self.conversion.document_bytes + 1)
+        file = source.file
+        page = first_page(file.name, data, file.mime, self.limits, self.conversion, source.progress)
+        content: dict[str, object] = {} if page.pages is None else {"pages": page.pages}
+        content |= {"width": page.image.width, "height": page.image.height, "rendered": page.rendered}
+        if page.note:
+            content["note"] = page.note
+        artifacts = face(PAGE, page.image, self.limits.page_pixels, self.limits.thumbnail)
+        told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return [Output(self.name, told, artifacts)]

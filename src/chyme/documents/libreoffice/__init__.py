@@ -1,0 +1,1 @@
+"""LibreOffice: found, run and kept apart."""

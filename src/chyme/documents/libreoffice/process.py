@@ -1,0 +1,248 @@
+"""Turn office documents into PDF by a LibreOffice process of our own, kept for the documents that follow.
+
+The process keeps an empty document open, so that it does not end with the first conversion; each document is handed
+to it over the socket by which a second `soffice` command would pass on its arguments. Warm, that takes 0.02 to 0.2
+seconds instead of one. It ends with us: the kernel kills it when the thread that started it dies.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import os
+import resource
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from chyme.documents.libreoffice.profile import OfficeHome
+from chyme.documents.pages.limits import PageLimits
+
+START_SECONDS = 45.0
+POLL_SECONDS = 0.02
+PDF_BYTES = 256 << 20  # what is read back into memory
+RESTARTS_ITSELF = 81  # the exit code by which it asks to be started again: its profile was new
+STARTS = 3
+PR_SET_PDEATHSIG = 1
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+
+
+class OfficeFailed(Exception):
+    """LibreOffice did not make a PDF; the message says why, as part of a sentence."""
+
+
+@functools.cache
+def office(program: Path, limits: PageLimits) -> Office:
+    """This process's LibreOffice; it starts with its first document and ends with this process."""
+    made = Office(program, limits)
+    atexit.register(made.close)
+    return made
+
+
+class Office:
+    """One LibreOffice process at a time, replaced when it dies, hangs, grows or has served long enough."""
+
+    def __init__(self, program: Path, limits: PageLimits) -> None:
+        self._program = program
+        self._limits = limits
+        self._home: OfficeHome | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._served = 0
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    @property
+    def folder(self) -> Path | None:
+        return self._home.path if self._home else None
+
+    def pdf(self, data: bytes, extension: str) -> bytes:
+        """The document as PDF, or OfficeFailed."""
+        try:
+            home = self._home = self._home or OfficeHome()
+            if self._is_worn():
+                self._stop()
+            fresh = self.pid is None
+            try:
+                return self._converted(home, data, extension)
+            except EOFError:
+                if fresh:
+                    raise OfficeFailed("LibreOffice crashed on it") from None
+            # Perhaps an earlier document had made it ill.
+            return self._converted(home, data, extension)
+        except EOFError:
+            raise OfficeFailed("LibreOffice crashed on it") from None
+        except OSError as error:
+            self._stop()
+            raise OfficeFailed(f"LibreOffice could not be used ({error.strerror or error})") from error
+        finally:
+            if self._home:
+                with suppress(OSError):
+                    self._home.clear_desk()
+
+    def close(self) -> None:
+        """End the process and remove its folder."""
+        self._stop()
+        if self._home:
+            self._home.remove()
+            self._home = None
+
+    def _converted(self, home: OfficeHome, data: bytes, extension: str) -> bytes:
+        if self.pid is None:
+            self._start(home)
+        self._served += 1
+        document, made = home.desk / f"document.{extension}", home.desk / "made" / "document.pdf"
+        document.write_bytes(data)
+        deadline = time.monotonic() + self._limits.office_seconds
+        self._allow_cpu(self._limits.office_seconds)
+        told = ("--headless", "--convert-to", "pdf", "--outdir", str(made.parent), str(document))
+        try:
+            _hand_over(home.pipes, home.desk, told, deadline)
+        except (EOFError, ConnectionError):
+            self._stop()
+            raise EOFError from None
+        except TimeoutError:
+            self._stop()
+            raise OfficeFailed(f"LibreOffice took longer than {self._limits.office_seconds:g} seconds") from None
+        try:
+            if made.stat().st_size > PDF_BYTES:
+                raise OfficeFailed(f"LibreOffice made a PDF of more than {PDF_BYTES >> 20} MB of it")
+            return made.read_bytes()
+        except FileNotFoundError:
+            raise OfficeFailed("LibreOffice could not read it") from None
+
+    def _start(self, home: OfficeHome) -> None:
+        self._served = 0
+        home.furnish()
+        deadline = time.monotonic() + START_SECONDS
+        for _ in range(STARTS):
+            self._process = self._spawned(home)
+            while (code := self._process.poll()) is None:
+                try:
+                    _hand_over(home.pipes, home.desk, (), deadline)  # answered when the empty document stands
+                    home.close_pipes_to_others()
+                    return
+                except (OSError, EOFError):
+                    if time.monotonic() > deadline:
+                        self._stop()
+                        raise OfficeFailed(f"LibreOffice did not start within {START_SECONDS:g} seconds") from None
+                    time.sleep(POLL_SECONDS)
+            home.forget_pipes()
+            if code != RESTARTS_ITSELF:
+                break
+        self._stop()
+        raise OfficeFailed(f"LibreOffice does not start (code {code}); try `soffice --headless` by hand")
+
+    def _spawned(self, home: OfficeHome) -> subprocess.Popen[bytes]:
+        environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        environment |= {
+            "HOME": str(home.path),
+            "TMPDIR": str(home.temporary),
+            "XDG_CACHE_HOME": str(home.path / "cache"),
+            "SAL_USE_VCLPLUGIN": "svp",
+            "SAL_DISABLE_OPENCL": "1",
+            "MAX_CONCURRENCY": "1",
+            "MALLOC_ARENA_MAX": "2",
+        }
+        return subprocess.Popen(
+            [
+                str(self._program),
+                f"-env:UserInstallation={home.profile.as_uri()}",
+                *("--headless", "--invisible", "--norestore", "--nolockcheck", "--nologo", "--minimized"),
+                "private:factory/swriter",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=home.desk,
+            env=environment,
+            # In our group on purpose: what LibreOffice might start dies with the group when we are ended.
+            preexec_fn=_bound_to(os.getpid(), self._limits.office_memory_mb << 20),  # noqa: PLW1509 (one thread here)
+        )
+
+    def _is_worn(self) -> bool:
+        if self.pid is None:
+            return False
+        return self._served >= self._limits.office_documents or self._resident() > self._limits.office_memory_mb << 19
+
+    def _resident(self) -> int:
+        try:
+            with open(f"/proc/{self.pid}/statm", "rb", buffering=0) as statm:
+                return int(statm.read().split()[1]) * PAGE
+        except (OSError, IndexError):
+            return 0
+
+    def _allow_cpu(self, seconds: float) -> None:
+        """From here on, so that a busy loop ends even where nobody watches the clock."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb", buffering=0) as told:
+                fields = told.read().rpartition(b")")[2].split()
+            used = (int(fields[11]) + int(fields[12])) // TICKS
+            limit = used + int(seconds) + 2
+            resource.prlimit(self.pid or 0, resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        except (OSError, IndexError, ValueError):
+            return  # the wall clock still watches
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+        if self._home:
+            self._home.forget_pipes()
+
+
+def _bound_to(parent: int, memory: int) -> Callable[[], None]:
+    libc = ctypes.CDLL(None)
+
+    def bind() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        most = memory if most == resource.RLIM_INFINITY else min(memory, most)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+    return bind
+
+
+def _hand_over(pipes: tuple[Path, ...], folder: Path, arguments: tuple[str, ...], deadline: float) -> None:
+    """Have the running process act on these arguments, and wait until it has."""
+    pipe = next(filter(Path.exists, pipes), None)
+    if pipe is None:
+        raise ConnectionError("nobody listens")
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(max(0.01, deadline - time.monotonic()))
+        line.connect(str(pipe))
+        if _heard(line, deadline) != b"InternalIPC::SendArguments":
+            raise ConnectionError("somebody else listens")
+        told = ",".join([_escaped(str(folder)), *map(_escaped, arguments)])
+        line.sendall(f"InternalIPC::Arguments2{told}".encode() + b"\0")
+        _heard(line, deadline)
+
+
+def _heard(line: socket.socket, deadline: float) -> bytes:
+    """What it says next; EOFError when it is gone."""
+    heard = b""
+    while not heard.endswith(b"\0"):
+        line.settimeout(max(0.01, deadline - time.monotonic()))
+        more = line.recv(1024)
+        if not more:
+            raise EOFError
+        heard += more
+    return heard[:-1]
+
+
+def _escaped(argument: str) -> str:
+    return argument.replace("\\", "\\\\").replace(",", "\\,")

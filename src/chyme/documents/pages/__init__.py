@@ -1,0 +1,1 @@
+"""Pages of documents as pictures, with the boxes of their words."""

@@ -1,0 +1,122 @@
+"""Draw the pages of a PDF, whatever size they claim."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from chyme.documents.conversion.results import broken, encrypted
+from chyme.documents.pages.limits import PageLimits
+
+if TYPE_CHECKING:
+    import pypdfium2  # type: ignore[import-untyped]
+    from PIL import Image
+
+TRIES = 5  # pages that are tried when the first cannot be drawn
+LARGEST_SCALE = 4.0  # 288 dots per inch: a stamp is not blown up to a poster
+OBJECTS = 20_000  # of a page, looked at for pictures that are too large
+DEPTH = 5  # forms within forms
+
+
+class NoPage(Exception):
+    """None of the first pages can be drawn; `pages` is how many the document has."""
+
+    def __init__(self, pages: int, reason: str) -> None:
+        super().__init__(reason)
+        self.pages = pages
+
+
+def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
+    """The first page that can be drawn, the number of pages, and a note when it is not page 1; else NoPage."""
+    import pypdfium2
+
+    with opened_pdf(name, data) as document:
+        total = len(document)
+        if total < 1:
+            raise broken(name, "PDF", "it has no pages")
+        reason = ""
+        for number in range(1, min(total, TRIES) + 1):
+            try:
+                image = drawn(
+                    document, number, limits.image_pixels, lambda width, height: _longest(width, height, limits)
+                )
+            except (pypdfium2.PdfiumError, Undrawable) as error:
+                reason = reason or (str(error) if isinstance(error, Undrawable) else "page 1 is damaged")
+                continue
+            return image, total, None if number == 1 else f"{reason}; this is page {number}"
+        raise NoPage(total, reason)
+
+
+@contextlib.contextmanager
+def opened_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
+    """A PDF with what people filled in; UnreadableFile when it is broken or locked."""
+    import pypdfium2
+    from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
+            raise encrypted(name, "PDF") from error
+        raise broken(name, "PDF") from error
+    try:
+        _prepare_forms(document)
+        yield document
+    finally:
+        document.close()
+
+
+class Undrawable(Exception):
+    """The page cannot be drawn within limits; the message says why."""
+
+
+def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
+    import pypdfium2
+    from pypdfium2.raw import FORMTYPE_ACRO_FORM
+
+    try:
+        if document.get_formtype() == FORMTYPE_ACRO_FORM:
+            document.init_forms()
+    except pypdfium2.PdfiumError:
+        return  # the page is drawn without what people filled in
+
+
+def drawn(
+    document: pypdfium2.PdfDocument, number: int, image_pixels: int, scale_of: Callable[[float, float], float]
+) -> Image.Image:
+    """A page as a picture; `scale_of` tells how many pixels a point of a page of this width and height gets."""
+    page = document[number - 1]
+    try:
+        width, height = page.get_size()
+        if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
+            raise Undrawable(f"page {number} has no size")
+        _check_pictures(page, number, image_pixels)
+        scale = scale_of(width, height)
+        bitmap = page.render(scale=scale, draw_annots=True, limit_image_cache=True, rev_byteorder=True)
+        try:
+            image: Image.Image = bitmap.to_pil().convert("RGB")
+            return image.copy()  # the bitmap's memory goes with it
+        finally:
+            bitmap.close()
+    finally:
+        page.close()
+
+
+def _longest(width: float, height: float, limits: PageLimits) -> float:
+    """Drawing rounds up, so one pixel less is asked for."""
+    return min(LARGEST_SCALE, (limits.page_pixels - 1) / max(width, height))
+
+
+def _check_pictures(page: pypdfium2.PdfPage, number: int, most: int) -> None:
+    """By what their dictionaries say, before anything is decoded."""
+    from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
+
+    for shown in itertools.islice(page.get_objects(max_depth=DEPTH), OBJECTS):
+        if shown.type != FPDF_PAGEOBJ_IMAGE:
+            continue
+        width, height = shown.get_px_size()
+        if width * height > most:
+            raise Undrawable(f"page {number} holds a picture of {width:,} × {height:,} pixels (limit image_pixels)")

@@ -1,0 +1,120 @@
+"""What office documents and books say of themselves, from the one small part of their package that tells it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+from xml.etree import ElementTree
+
+from chyme.documents.properties.reader import Properties, told
+
+DIRECTORY_BYTES = 4 << 20  # a longer list of parts costs memory by itself
+PART_BYTES = 2 << 20
+# When the templates of programs were made: a file that tells one of these was made at some other time.
+_TEMPLATES = (
+    *("1601-01-01", "1996-10-14T23:33:28", "1996-12-17T01:32:42", "2006-09-16T00:00:00", "2006-09-13T11:2"),
+    *("2013-01-27T09:14:16", "2013-12-23T23:15:00", "2012-11-17T11:07:40", "1997-01-01T00:00:00"),
+)
+_FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+def office_properties(stream: BinaryIO, size: int) -> Properties:
+    """Of a package of the Office Open XML family."""
+    with _opened(stream) as archive:
+        core = _fields(_tree(archive, "docProps/core.xml"))
+        application = _fields(_tree(archive, "docProps/app.xml"))
+    return _told(core, generator=_first(application, "Application"))
+
+
+def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
+    """Of an OpenDocument package."""
+    with _opened(stream) as archive:
+        return _told(_fields(_tree(archive, "meta.xml")))
+
+
+def book_properties(stream: BinaryIO, size: int) -> Properties:
+    """Of an EPUB book."""
+    with _opened(stream) as archive:
+        container = _tree(archive, "META-INF/container.xml")
+        paths = [one.get("full-path", "") for one in container.iter() if _tag(one) == "rootfile"]
+        package = _tree(archive, posixpath.normpath(paths[0]), doctypes=True)
+    metadata = next((one for one in package if _tag(one) == "metadata"), package)
+    return _told(_fields(metadata))
+
+
+class _Careful:
+    """A file of which nobody reads very much at once: a package may tell the size of its list twice, and lie."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(min(size, DIRECTORY_BYTES + 1) if size >= 0 else DIRECTORY_BYTES + 1)
+        if len(data) > DIRECTORY_BYTES:
+            raise ValueError("a package of very many parts")
+        return data
+
+
+def _opened(stream: BinaryIO) -> zipfile.ZipFile:
+    stream.seek(0)
+    return zipfile.ZipFile(cast(BinaryIO, _Careful(stream)))
+
+
+def _tree(archive: zipfile.ZipFile, part: str, *, doctypes: bool = False) -> ElementTree.Element:
+    """A part as XML; an empty one when it is missing, too large, or declares entities as attacks do."""
+    try:
+        with archive.open(part) as opened:
+            data = opened.read(PART_BYTES + 1)
+    except (KeyError, MemoryError):  # it is missing, or claims a window larger than memory
+        return ElementTree.Element("missing")
+    plain = data.replace(b"\x00", b"")  # UTF-16 hides nothing
+    if len(data) > PART_BYTES or b"<!ENTITY" in plain.upper() or (not doctypes and _FORBIDDEN.search(plain)):
+        return ElementTree.Element("refused")
+    return ElementTree.fromstring(data)
+
+
+def _fields(tree: ElementTree.Element) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, text in _texts(tree):
+        found.setdefault(name, []).append(text)
+    return found
+
+
+def _texts(tree: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    for element in tree.iter():
+        text = (element.text or "").strip()
+        if text:
+            yield _tag(element), text
+
+
+def _told(fields: dict[str, list[str]], generator: str = "") -> Properties:
+    words = [word for text in (*fields.get("keywords", ()), *fields.get("keyword", ())) for word in _split(text)]
+    subjects = fields.get("subject", [])
+    created = _first(fields, "created", "creation-date", "date")
+    return told(
+        title=_first(fields, "title"),
+        authors=(fields.get("creator") or fields.get("initial-creator") or [])[:5],
+        subject=subjects[0] if len(subjects) == 1 else "",
+        description=_first(fields, "description"),
+        generator=generator or _first(fields, "generator"),
+        keywords=[*words, *(subjects if len(subjects) > 1 else ())],
+        created="" if created.startswith(_TEMPLATES) else created,
+        modified=_first(fields, "modified", *(("date",) if "creation-date" in fields else ())),
+        language=_first(fields, "language"),
+    )
+
+
+def _split(text: str) -> list[str]:
+    return re.split(r"[,;\n]", text[:10_000])
+
+
+def _first(fields: dict[str, list[str]], *names: str) -> str:
+    return next((fields[name][0] for name in names if fields.get(name)), "")
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

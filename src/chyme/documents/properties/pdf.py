@@ -1,0 +1,92 @@
+"""What a PDF says of itself: its information dictionary, its XMP packet and its language."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from chyme.documents.properties.reader import Properties, told
+
+WINDOW = 4 << 20  # bytes at either end in which an XMP packet is looked for
+PACKET = 256 * 1024
+SUBJECTS = 20_000  # bytes in which the words of a packet must end
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?(?:\d{2})?)?")
+_XMP_TITLE = re.compile(rb"<dc:title>\s{0,200}<rdf:Alt>\s{0,200}<rdf:li[^>]{0,200}>([^<]{1,2000})</rdf:li>")
+_XMP_CREATED = re.compile(rb"<xmp:CreateDate>([^<]{4,40})<|xmp:CreateDate=\"([^\"]{4,40})\"")
+_ITEM = re.compile(rb"<rdf:li[^>]{0,200}>([^<]{1,500})</rdf:li>")
+
+
+def pdf_properties(stream: BinaryIO, size: int) -> Properties:
+    """The properties of a PDF; the dictionary comes before the packet, as it is what programs show."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    document = pypdfium2.PdfDocument(stream)
+    try:
+        known = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
+        language = _language(document)
+    finally:
+        document.close()
+    xmp = b"" if known["Title"].strip() and known["CreationDate"] else _packet(stream, size)
+    title, created = _XMP_TITLE.search(xmp), _XMP_CREATED.search(xmp)
+    words = re.split(r"[,;]", known["Keywords"]) if known["Keywords"] else []
+    words += [_decoded(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
+    return told(
+        title=known["Title"].strip() or (_decoded(title[1]) if title else ""),
+        authors=[known["Author"]],
+        subject=known["Subject"],
+        generator=known["Creator"] or known["Producer"],
+        keywords=words,
+        created=_iso(known["CreationDate"]) or (_decoded(created[1] or created[2]) if created else ""),
+        modified=_iso(known["ModDate"]),
+        language=language,
+    )
+
+
+def _language(document: object) -> str:
+    import ctypes
+
+    from pypdfium2 import raw
+
+    length = raw.FPDFCatalog_GetLanguage(document, None, 0)
+    if not 2 < length <= 200:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFCatalog_GetLanguage(document, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
+
+
+def _packet(stream: BinaryIO, size: int) -> bytes:
+    """The last XMP packet near the end of the file, or the first near its beginning."""
+    for start in dict.fromkeys((max(0, size - WINDOW), 0)):
+        stream.seek(start)
+        part = stream.read(WINDOW)
+        at = part.rfind(b"<x:xmpmeta") if start else part.find(b"<x:xmpmeta")
+        if at >= 0:
+            packet = part[at : at + PACKET]
+            return packet[: packet.find(b"</x:xmpmeta>")] if b"</x:xmpmeta>" in packet else packet
+    return b""
+
+
+def _between(data: bytes, opens: bytes, closes: bytes, most: int) -> bytes:
+    """What stands between the first two of these; nothing when that is longer."""
+    start = data.find(opens) + len(opens)
+    end = data.find(closes, start, start + most) if opens in data else -1
+    return data[start:end] if end >= 0 else b""
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\x00", "")
+
+
+def _iso(text: str) -> str:
+    """D:20240503101112+02'00' as 2024-05-03T10:11:12+02:00; empty when it is no date."""
+    found = _DATE.match(text.strip()[:40])
+    if found is None:
+        return ""
+    year, month, day, hour, minute, second, zone = found.groups()
+    date = "-".join(part for part in (year, month, day) if part)
+    if not (day and hour):
+        return date
+    digits = re.sub(r"\D", "", zone or "")
+    offset = "" if not zone else "+00:00" if zone == "Z" else f"{zone[0]}{digits[:2]}:{digits[2:] or '00'}"
+    return f"{date}T{hour}:{minute}:{second or '00'}{offset}"

@@ -1,0 +1,112 @@
+"""What a document says of itself: its title, author, dates and language as its program or its author wrote them down.
+
+Nothing here is needed: whatever cannot be read is left out, and broken input has no properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from chyme.digester import Source
+from chyme.files.extensions import DOCUMENTS, EML, EPUB, HTML, ODP, ODS, ODT, PDF, RTF
+from chyme.model import Kind
+
+PROPERTIES = 1  # raise it when other things are read, or read in another way
+LINE, TEXT, KEYWORD, MOST_KEYWORDS = 500, 2_000, 100, 30  # characters, and how many
+HEAD_BYTES = 256 * 1024  # of documents that tell everything in their beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Empty where the document says nothing."""
+
+    title: str = ""
+    author: str = ""
+    subject: str = ""
+    description: str = ""
+    generator: str = ""  # the program that made it
+    keywords: tuple[str, ...] = ()
+    created: str | None = None  # ISO 8601, as precise as told
+    modified: str | None = None
+    language: str | None = None  # as in `en`
+
+
+Reader = Callable[[BinaryIO, int], Properties]  # the file, its size
+
+
+def properties_of(source: Source) -> Properties:
+    """The properties of a document or a text; for other kinds their previews have them."""
+    read = _reader(source.file.kind, source.file.mime)
+    if read is None:
+        return Properties()
+    try:
+        with source.open() as stream:
+            return read(stream, source.file.size)
+    except MemoryError:
+        raise
+    except Exception:  # whoever reads what anybody wrote fails in every way there is; the document is read elsewhere
+        return Properties()
+
+
+def told(
+    *,
+    title: str = "",
+    authors: Iterable[str] = (),
+    subject: str = "",
+    description: str = "",
+    generator: str = "",
+    keywords: Iterable[str] = (),
+    created: str = "",
+    modified: str = "",
+    language: str = "",
+) -> Properties:
+    """Properties from words as they stand in a file: cleaned, cut, dates and language in our spelling."""
+    from chyme.documents.html.metadata_values import date_of, language_of, plain
+
+    words = (plain(word, KEYWORD) for word in keywords)
+    people = (plain(author, LINE) for author in authors)
+    return Properties(
+        plain(title, LINE) or "",
+        ", ".join(dict.fromkeys(person for person in people if person))[:LINE],
+        plain(subject, LINE) or "",
+        plain(description, TEXT) or "",
+        plain(generator, LINE) or "",
+        tuple(dict.fromkeys(word for word in words if word))[:MOST_KEYWORDS],
+        date_of(created) if created else None,
+        date_of(modified) if modified else None,
+        language_of(language) if language else None,
+    )
+
+
+def _reader(kind: Kind, mime: str) -> Reader | None:
+    if kind is Kind.TEXT:
+        from chyme.documents.properties.text_formats import front_matter
+
+        return front_matter
+    if kind is not Kind.DOCUMENT:
+        return None
+    if mime == PDF:
+        from chyme.documents.properties.pdf import pdf_properties
+
+        return pdf_properties
+    if mime in (HTML, DOCUMENTS["xhtml"]):
+        from chyme.documents.properties.text_formats import page_properties
+
+        return page_properties
+    if mime == EML:
+        from chyme.documents.properties.text_formats import mail_properties
+
+        return mail_properties
+    if mime == RTF:
+        from chyme.documents.properties.text_formats import rtf_properties
+
+        return rtf_properties
+    from chyme.documents.properties import office as packages
+
+    if mime == EPUB:
+        return packages.book_properties
+    if mime.startswith((ODT, ODS, ODP)):
+        return packages.opendocument_properties
+    return packages.office_properties

@@ -1,0 +1,146 @@
+"""chyme backup, restore and export: take what chyme knows elsewhere, and bring it back."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from chyme.application.backup.creation import back_up
+from chyme.application.backup.restore import Restored, restore_vault
+from chyme.application.backup.verification import check
+from chyme.application.export.vault_export import export_vault
+from chyme.application.settings import FILE_NAME as SETTINGS
+from chyme.doors.cli.plurals import counted
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.errors import UsageError
+
+_SHOWN = 20  # names of one list
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--files", "with_files", is_flag=True, help="Put the vault's own files into it as well.")
+@click.option("--trash", "with_trash", is_flag=True, help="Put what lies in the trash into it as well.")
+@click.option("--check", "checked", is_flag=True, help="Make none, but look whether FILE is whole.")
+@vault_options
+@click.pass_context
+def backup(
+    ctx: click.Context,
+    file: Path | None,
+    with_files: bool,
+    with_trash: bool,
+    checked: bool,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
+    """Put everything chyme knows about the vault into one archive, also while chyme runs."""
+    if checked:
+        _check(ctx, file, as_json)
+        return
+    with opened(vault) as app, Console(stderr=True).status("backing up …"):
+        made = back_up(app, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
+    if as_json:
+        tell(asdict(made))
+        return
+    click.echo(f"wrote {printable(str(made.archive))}: {counted(made.parts, 'part')}, {made.size:,} bytes")
+    _list("changed while it was read, and may be half old, half new", made.changed)
+    _list("could not be read, and is missing", made.missing)
+    if made.secrets:
+        click.echo("it holds keys or accounts: keep it as safe as the vault itself", err=True)
+
+
+def _check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
+    if file is None:
+        raise click.UsageError("say which FILE to check")
+    with Console(stderr=True).status("checking …"):
+        problems = check(file)
+    if as_json:
+        tell({"problems": problems})
+    else:
+        for line in problems or ["the archive is whole"]:
+            click.echo(printable(line))
+    ctx.exit(1 if problems else 0)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--into",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The vault's folder: a new one, or the one with the files.",
+)
+@click.option("--settings", "with_settings", is_flag=True, help="Put the settings of the backup in force as well.")
+@click.option("--server", "with_server", is_flag=True, help="Bring accounts and tokens back as well.")
+@click.option("--replace", is_flag=True, help="Put these accounts in the place of those that are there.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def restore(file: Path, into: Path, with_settings: bool, with_server: bool, replace: bool, as_json: bool) -> None:
+    """Bring back what a backup holds. What was there before is put aside, never deleted."""
+    if replace and not with_server:
+        raise UsageError("--replace is about accounts; say --server as well")
+    with Console(stderr=True).status("restoring …"):
+        done = restore_vault(
+            *(file, into),
+            with_settings=with_settings,
+            with_server=with_server,
+            replace=replace,
+            environment=os.environ,
+        )
+    if as_json:
+        tell(asdict(done))
+        return
+    click.echo(f"{printable(str(done.vault))}: is as it was at {done.made_at}")
+    if done.files:
+        click.echo(f"{counted(done.files, 'file')} of the backup in place")
+    _list("was there already with other content, and was left as it is", done.kept)
+    _list("what was there before is now called", done.aside)
+    if done.settings and not done.settings_in_force:
+        click.echo(_how_to_take_over(done, Path(done.settings)))
+    if done.server:
+        click.echo("accounts and tokens are back; everybody has to sign in again")
+    click.echo("'chyme digest' or 'chyme serve' goes on from there; what has not changed is not digested again")
+
+
+def _how_to_take_over(done: Restored, beside: Path) -> str:
+    there = beside.with_name(SETTINGS)
+    told = f"{printable(str(beside))}: are the settings of the backup; they name programs and addresses, so they are"
+    if there.exists():
+        return f"{told} not in force: take over what you want into {SETTINGS}, or restore with --settings"
+    here, to = (shlex.quote(printable(str(path))) for path in (beside, there))
+    return f"{told} in force only once you say: mv {here} {to}"
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option("--artifacts", is_flag=True, help="Write previews, pages, captured web pages and the like as well.")
+@click.option("--spend", is_flag=True, help="Write what the calls of models cost as well.")
+@vault_options
+def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
+    """Write documents, digests and edits as plain files, for any other program to read."""
+    with opened(vault) as app, Console(stderr=True).status("exporting …") as told:
+        done = export_vault(
+            app,
+            folder,
+            artifacts=artifacts,
+            spend=spend,
+            progress=lambda count: told.update(f"exporting … {count:,}"),
+        )
+    if as_json:
+        tell(asdict(done))
+        return
+    click.echo(
+        f"{counted(done.files, 'file')} exported to {printable(str(done.folder))}: {done.written:,} written, "
+        f"{done.unchanged:,} as they were"
+    )
+
+
+def _list(told: str, names: tuple[str, ...]) -> None:
+    for name in names[:_SHOWN]:
+        click.echo(f"{told}: {printable(name)}", err=True)
+    if len(names) > _SHOWN:
+        click.echo(f"… and {len(names) - _SHOWN:,} more", err=True)

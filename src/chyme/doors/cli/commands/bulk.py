@@ -1,0 +1,132 @@
+"""chyme bulk: digest many files again as a job, and see, pause or cancel such jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from chyme.application.app import App
+from chyme.application.bulk_jobs import MODES, Job, Mode, Plan, Selection
+from chyme.doors.cli.group_options import Asked, asked_options
+from chyme.doors.cli.plurals import counted
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+
+
+@click.group(invoke_without_command=True)
+@vault_options
+@click.pass_context
+def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Digest many files again as a job; 'chyme digest' and a running 'chyme serve' work on it."""
+    ctx.obj = Asked(vault, as_json)
+    if ctx.invoked_subcommand is None:
+        _list(ctx.obj)
+
+
+@bulk.command()
+@click.argument("paths", nargs=-1)
+@click.option("--query", help="The files that answer this question (docs/search.md).")
+@click.option("--all", "everything", is_flag=True, help="All files.")
+@click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default=MODES[0],
+    show_default=True,
+    help="Everything, what failed, what is old.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@asked_options
+def start(
+    asked: Asked,
+    paths: tuple[str, ...],
+    query: str | None,
+    everything: bool,
+    digesters: tuple[str, ...],
+    mode: Mode,
+    dry_run: bool,
+) -> None:
+    """Make digests of these files and folders, or of all that a question finds, again."""
+    with opened(asked.vault) as app:
+        inside = tuple(app.vault.relative(path) for path in paths) or None
+        selection = Selection(query, inside, None, everything)
+        if dry_run:
+            _tell_plan(asked, app.bulk.plan(selection, digesters or None, mode))
+        else:
+            _tell_job(asked, app.bulk.start(selection, digesters or None, mode))
+
+
+@bulk.command("list")
+@asked_options
+def list_(asked: Asked) -> None:
+    """List the jobs that are under way, and those that were lately."""
+    _list(asked)
+
+
+@bulk.command()
+@click.argument("job", type=click.IntRange(1))
+@asked_options
+def pause(asked: Asked, job: int) -> None:
+    """Begin with no more files of a job; those that are on their way end."""
+    _change(asked, lambda app: app.bulk.pause(job))
+
+
+@bulk.command()
+@click.argument("job", type=click.IntRange(1))
+@asked_options
+def resume(asked: Asked, job: int) -> None:
+    """Go on with a paused job."""
+    _change(asked, lambda app: app.bulk.resume(job))
+
+
+@bulk.command()
+@click.argument("job", type=click.IntRange(1))
+@asked_options
+def cancel(asked: Asked, job: int) -> None:
+    """End a job; files that it has not begun with are left as they are."""
+    _change(asked, lambda app: app.bulk.cancel(job))
+
+
+def _change(asked: Asked, change: Callable[[App], Job]) -> None:
+    with opened(asked.vault) as app:
+        _tell_job(asked, change(app))
+
+
+def _list(asked: Asked) -> None:
+    with opened(asked.vault) as app:
+        jobs = app.bulk.listed()
+    if asked.as_json:
+        tell({"jobs": [{**asdict(job), "left": job.left} for job in jobs]})
+        return
+    for job in jobs:
+        click.echo(_line(job))
+    if not jobs:
+        click.echo("there are no jobs; 'chyme bulk start' begins one")
+
+
+def _tell_job(asked: Asked, job: Job) -> None:
+    if asked.as_json:
+        tell({"job": {**asdict(job), "left": job.left}})
+        return
+    click.echo(_line(job))
+    if job.state == "running":
+        click.echo("'chyme digest' or a running 'chyme serve' does it")
+
+
+def _line(job: Job) -> str:
+    more = "".join(
+        f", {count:,} {word}" for count, word in ((job.failed, "failed"), (job.left_out, "left out")) if count
+    )
+    return f"{job.id:>4}  {job.state:<10}{job.done:,} of {counted(job.total, 'file')} done{more}: {printable(job.what)}"
+
+
+def _tell_plan(asked: Asked, plan: Plan) -> None:
+    if asked.as_json:
+        tell({**asdict(plan), "dry_run": True})
+        return
+    for name, count in plan.by_digester.items():
+        click.echo(f"{name:<28}{counted(count, 'digest'):>16}")
+    calls = "".join(f", up to {counted(count, 'call')} of {name}" for name, count in plan.providers.items())
+    click.echo(f"{counted(plan.digests, 'digest')} of {counted(plan.files, 'file')} would be made again{calls}")

@@ -1,0 +1,141 @@
+"""chyme digest: take in what is new and carry it through until nothing is due."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from chyme.application.app import App
+from chyme.application.digestion import Progress as Standing
+from chyme.core.clock import now
+from chyme.doors.cli import failure_lines
+from chyme.doors.cli.commands.ai import made_without, why_not
+from chyme.doors.cli.plurals import counted
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.model import Digest, iso
+from chyme.vault.watch.pending_files import Report
+
+SHOWN = 20
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--no-wait", is_flag=True, help="Do not wait for failed digests to be tried again.")
+@vault_options
+@click.pass_context
+def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Path | None, as_json: bool) -> None:
+    """Scan the vault, or the given files and folders, and digest until nothing is due."""
+    began = iso(now())
+    with opened(vault, create=True) as app:
+        console = Console(stderr=True)
+        for problem in app.problems:
+            console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
+        wanted = [app.vault.relative(path) for path in paths]
+        among = None
+        if wanted:
+            report = _scanned(app, wanted, console)
+            among = frozenset(file.id for file in app.files_below(wanted))
+            work = app.start(follow=False, among=among)
+        else:
+            work = app.start(follow=False)  # what is found first is digested while the scan goes on
+            report = _scanned(app, wanted, console)
+        with _bar(console) as bar:
+            left = work.drain(wait=not no_wait, watch=_watcher(bar))
+        app.searching.tidy()
+        behind = app.searching.catch_up()
+        if behind:
+            console.print(f"{printable(behind)}; it is told the rest later", style="yellow", markup=False)
+        failed = [d for d in app.failures_since(began) if among is None or d.file_id in among]
+        if as_json:
+            tell({"scan": vars(report), **app.documents.status(), "failed": [_failure(d) for d in failed]})
+        else:
+            _summary(app, report, failed, left, console)
+    ctx.exit(1 if failed else 0)
+
+
+def _scanned(app: App, wanted: Sequence[str], console: Console) -> Report:
+    with console.status("looking through the vault …") as spinner:
+        report = app.scan_and_settle(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
+    for folder in report.unreadable:
+        console.print(
+            f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False, soft_wrap=True
+        )
+    return report
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[now]}"),
+        console=console,
+        transient=True,
+        refresh_per_second=4,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def _watcher(bar: Progress) -> Callable[[Standing], None]:
+    task = bar.add_task("digesting", total=0, now="")
+    highest = 0
+
+    def watch(standing: Standing) -> None:
+        nonlocal highest
+        left = standing.todo + standing.later + standing.running + standing.again
+        highest = max(highest, left)
+        doing = next(iter(standing.work), None)
+        words = f"{printable(doing[0])}: {doing[1]}" if doing else ""
+        if not standing.running and standing.again:
+            words = f"waiting to try {standing.again} again, next at {standing.next_retry}"
+        bar.update(task, total=highest, completed=highest - left, now=standing.paused or words[-60:])
+
+    return watch
+
+
+def _failure(digest: Digest) -> dict[str, object]:
+    return {
+        "path": digest.file_path,
+        "digester": digest.digester,
+        "error": digest.error,
+        "error_category": digest.error_category,
+        "attempts": digest.attempts,
+    }
+
+
+def _summary(app: App, report: Report, failed: list[Digest], left: Standing, console: Console) -> None:
+    found = [
+        f"{count} {word}"
+        for count, word in (
+            (report.new, "new"),
+            (report.changed, "changed"),
+            (report.moved, "moved"),
+            (report.vanished, "vanished"),
+        )
+        if count
+    ]
+    status = app.documents.status()
+    digests = status["digests"]
+    click.echo(f"files: {status['files']}" + (f" ({', '.join(found)})" if found else ""))
+    click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
+    if left.again:
+        click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
+    for one in app.ledger.standings(sorted(app.providers)):
+        if one.waiting:
+            why = why_not(one)
+            click.echo(made_without(one, f"{one.name} ({printable(why)})" if why else one.name))
+    if left.moving == 1:
+        click.echo("1 file is still being written; run this again when it is whole")
+    elif left.moving:
+        click.echo(f"{left.moving:,} files are still being written; run this again when they are whole")
+    lines = failure_lines.told(failed)
+    for line in lines[:SHOWN]:
+        console.print(line, style="red", markup=False, soft_wrap=True)
+    if len(lines) > SHOWN:
+        click.echo(f"… and {counted(len(lines) - SHOWN, 'file')} more; 'chyme status' shows them all", err=True)

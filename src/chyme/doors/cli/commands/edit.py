@@ -1,0 +1,79 @@
+"""chyme edit: what you know about a document better than any digester."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.understanding.edit_rules import FIELDS, Wanted
+from chyme.understanding.edits import Done, Shown
+from chyme.understanding.edits import as_json as shape
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("--title", help="What it is called; empty for no title.")
+@click.option("--date", help="2026-04-03, 2026-04 or 2026; empty for no date.")
+@click.option("--tag", "add", multiple=True, help="Add a tag; may be repeated.")
+@click.option("--untag", "remove", multiple=True, help="Take a tag away for good; may be repeated.")
+@click.option("--tags", help="These tags and no others, with commas between them; empty for none.")
+@click.option("--clear", multiple=True, type=click.Choice(FIELDS), help="Go back to what was found in the file.")
+@click.option("--undo", is_flag=True, help="Take the last change back: of this file, or without PATH of any.")
+@vault_options
+def edit(
+    path: str | None,
+    title: str | None,
+    date: str | None,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    tags: str | None,
+    clear: tuple[str, ...],
+    undo: bool,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
+    """Set title, date and tags of a document; without options, show them and who says so.
+
+    What you set stays, whatever is digested again.
+    """
+    fields = {name: text or None for name, text in (("title", title), ("date", date)) if text is not None}
+    chosen = None if tags is None else [tag for tag in tags.split(",") if tag.strip()]
+    wanted = Wanted(fields, chosen, add, remove, clear)
+    something = bool(fields or add or remove or clear) or chosen is not None
+    if undo and something:
+        raise click.UsageError("--undo goes alone")
+    if path is None and not undo:
+        raise click.UsageError("say which file")
+    with opened(vault) as app:
+        inside = None if path is None else app.vault.relative(path)
+        if undo:
+            _tell_done(as_json, app.edits.undo(inside), "undone: ")
+        elif something:
+            _tell_done(as_json, app.edits.change(str(inside), wanted), "")
+        else:
+            _tell(as_json, app.edits.shown(str(inside)))
+
+
+def _tell_done(as_json: bool, done: Done, before: str) -> None:
+    if as_json:
+        tell({"done": before + done.what, **shape(done.shown)})
+    else:
+        click.echo(printable(before + done.what))
+
+
+def _tell(as_json: bool, shown: Shown) -> None:
+    if as_json:
+        tell(shape(shown))
+        return
+    seen, found = shown.document, shown.found
+    lines = (
+        ("title", seen.title or "", found.title or ""),
+        ("date", seen.date or "", found.date or ""),
+        ("tags", ", ".join(seen.tags), ", ".join(found.tags)),
+    )
+    click.echo(printable(shown.path))
+    for name, value, machine in lines:
+        yours = f"  (yours; found: {machine or 'nothing'})" if name in shown.edits else ""
+        click.echo(printable(f"  {name:<6}{value or '–'}{yours}"))

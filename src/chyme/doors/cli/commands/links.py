@@ -1,0 +1,39 @@
+"""chyme links: the links in a text, and keeping them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
+
+
+@click.command()
+@click.argument("path")
+@click.option("--keep", is_flag=True, help="Write a link file for each of them that is not kept yet.")
+@click.option("--url", "urls", multiple=True, help="Keep only this one; may be repeated. Implies --keep.")
+@click.option("--folder", default=FOLDER, show_default=True, help="The folder of the vault that link files go to.")
+@vault_options
+def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path | None, as_json: bool) -> None:
+    """List the links in a text of the vault; with --keep, have the pages behind them kept."""
+    with opened(vault) as app:
+        inside = app.vault.relative(path)
+        if keep or urls:
+            kept = keep_links(app, inside, list(urls) or None, app.vault.relative(folder) if folder else "")
+            if as_json:
+                tell({"links": [asdict(one) for one in kept]})
+                return
+            for one in kept:
+                click.echo(f"{'added' if one.created else 'already there:'} {printable(one.path)}")
+            if any(one.created for one in kept):
+                click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
+            return
+        found = links_of(app, inside)
+    if as_json:
+        tell({"links": [asdict(one) for one in found]})
+        return
+    for link in found:
+        click.echo(f"{printable(link.url)}{f'  kept as {printable(link.path)}' if link.path else ''}")

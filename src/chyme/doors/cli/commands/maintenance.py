@@ -1,0 +1,172 @@
+"""chyme reset, retry, doctor, index, verify and purge: looking after a vault."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from chyme.application.doctor import doctor as examine
+from chyme.doors.cli.plurals import counted
+from chyme.doors.cli.vault_options import chosen, opened, printable, tell, vault_options
+
+_DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@_DIGESTER
+@click.option("--yes", is_flag=True, help="Do not ask before resetting the whole vault.")
+@vault_options
+def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
+    """Have digests made again: of the given files and folders, or of the whole vault."""
+    with opened(vault) as app:
+        if not paths and not yes:
+            click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
+        count = app.reset([app.vault.relative(path) for path in paths], digesters)
+    _told(as_json, "file", count, "will be digested again by 'chyme digest' or a running 'chyme serve'")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@_DIGESTER
+@vault_options
+def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
+    """Give failed digests their attempts back."""
+    with opened(vault) as app:
+        count = app.retry([app.vault.relative(path) for path in paths], digesters)
+    _told(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--outdated", is_flag=True, help="What was made by older rules, models or prompts than today's.")
+@_DIGESTER
+@click.option("--dry-run", is_flag=True, help="Only tell what would be made again, and what that takes.")
+@vault_options
+def redo(
+    paths: tuple[str, ...],
+    outdated: bool,
+    digesters: tuple[str, ...],
+    dry_run: bool,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
+    """Have digests that are out of date made again; what is there stays until it is replaced."""
+    if not outdated:
+        raise click.UsageError("say --outdated; 'chyme reset' makes anything again")
+    with opened(vault) as app:
+        found = app.outdated([app.vault.relative(path) for path in paths], digesters)
+        count = 0 if dry_run else app.redo(found)
+    shapes = [
+        {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
+        for one in found
+    ]
+    calls, seconds = sum(one.calls for one in found), sum(one.seconds for one in found)
+    if as_json:
+        tell({"outdated": shapes, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run})
+        return
+    if not found:
+        click.echo("nothing is out of date")
+        return
+    for one in found:
+        asked = f", {counted(one.calls, 'call')} of a model" if one.calls else ""
+        click.echo(f"{one.digester:<28}{counted(len(one.file_ids), 'file'):>14}, about {_long(one.seconds)}{asked}")
+    click.echo(f"together {counted(calls, 'call')} of models at least, and about {_long(seconds)}, one after the other")
+    if not dry_run:
+        click.echo(f"{counted(count, 'digest')} will be made again by 'chyme digest' or a running 'chyme serve'")
+
+
+def _long(seconds: float) -> str:
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+@click.command()
+@vault_options
+@click.pass_context
+def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Tell what is installed, what is missing, and how to get it."""
+    engines = examine(chosen(vault))
+    if as_json:
+        tell({"engines": [vars(engine) for engine in engines]})
+    else:
+        for engine in engines:
+            click.echo(f"{'ok  ' if engine.ok else 'LACK'}  {engine.capability:<26}{engine.engine}")
+            if engine.how:
+                click.echo(f"      {engine.how}")
+    ctx.exit(0 if all(engine.ok for engine in engines) else 1)
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Make the indexes again from what the database holds.")
+@click.option("--check", is_flag=True, help="Compare the indexes with the texts.")
+@vault_options
+@click.pass_context
+def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as_json: bool) -> None:
+    """Look after the search index."""
+    if not rebuild and not check:
+        raise click.UsageError("say --check or --rebuild")
+    with opened(vault) as app:
+        if rebuild:
+            with Console(stderr=True).status("making the indexes again …"):
+                app.searching.rebuild()
+        problems = app.searching.check()
+    _problems(ctx, as_json, problems, "the index agrees with the texts")
+
+
+@click.command()
+@vault_options
+@click.pass_context
+def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Check that the vault's database agrees with itself."""
+    with opened(vault) as app, Console(stderr=True).status("checking …"):
+        problems = app.documents.problems()
+    _problems(ctx, as_json, problems, "all is well")
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Also files that vanished only recently.")
+@click.option("--yes", is_flag=True, help="Do not ask; also confirms a scan in which many files vanished at once.")
+@vault_options
+def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
+    """Leave nothing of files that vanished."""
+    with opened(vault) as app:
+        found = app.purgeable(everything)
+        if found and not yes:
+            for file in found[:20]:
+                click.echo(printable(file.path), err=True)
+            click.confirm(f"forget {len(found)} vanished files?", abort=True, err=True)
+        console = Console(stderr=True)
+        steps = iter(track(range(len(found)), "purging", console=console, disable=not sys.stderr.isatty()))
+        count = app.purge(everything, confirmed=yes, progress=lambda _done, _all: _step(steps))
+    _told(as_json, "vanished file", count, "purged")
+
+
+def _step(steps: Iterator[int]) -> None:
+    next(steps, None)
+
+
+def _told(as_json: bool, name: str, count: int, sentence: str) -> None:
+    if as_json:
+        tell({f"{name.rpartition(' ')[2]}s": count})
+    else:
+        click.echo(f"{counted(count, name)} {sentence}")
+
+
+def _problems(ctx: click.Context, as_json: bool, problems: list[str], well: str) -> None:
+    if as_json:
+        tell({"problems": problems})
+    else:
+        for line in problems or [well]:
+            click.echo(printable(line))
+    ctx.exit(1 if problems else 0)

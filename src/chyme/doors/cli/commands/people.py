@@ -1,0 +1,148 @@
+"""chyme people: who is heard in the vault, and what you know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from chyme.application.app import App
+from chyme.doors.cli.group_options import Asked, asked_options
+from chyme.doors.cli.transcript_lines import clock
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.speech.people.edits import Done
+from chyme.speech.people.edits import as_json as shape
+
+
+@click.group(invoke_without_command=True)
+@vault_options
+@click.pass_context
+def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Tell who is heard in the vault; give them names, and correct who is who.
+
+    PERSON is a number, a name or a word of it; VOICE is a number, or a file and its speaker: talk.mp3:speaker-2.
+    """
+    ctx.obj = Asked(vault, as_json)
+    if ctx.invoked_subcommand is None:
+        _list(ctx.obj)
+
+
+@people.command("list")
+@asked_options
+def list_(asked: Asked) -> None:
+    """List everybody, named ones first."""
+    _list(asked)
+
+
+@people.command()
+@click.argument("person")
+@asked_options
+def show(asked: Asked, person: str) -> None:
+    """Show where somebody is heard, and how they begin."""
+    with opened(asked.vault) as app:
+        found = app.people.show(person)
+    told = shape(found.person)
+    if asked.as_json:
+        tell({"person": told, "voices": [asdict(voice) for voice in found.voices]})
+        return
+    click.echo(f"{printable(str(told['called']))} (person {told['id']}): {_amount(told)}")
+    for voice in found.voices:
+        click.echo(f"{voice.id:>6}  {printable(voice.path)}:{printable(voice.speaker)}  {clock(voice.seconds)}")
+        if voice.words:
+            click.echo(f"        “{printable(voice.words)}”")
+
+
+@people.command()
+@click.argument("person")
+@click.argument("name")
+@asked_options
+def name(asked: Asked, person: str, name: str) -> None:
+    """Give somebody a name. All their files are found by it."""
+    _decide(asked, lambda app: app.people.name(person, name))
+
+
+@people.command()
+@click.argument("person")
+@asked_options
+def unname(asked: Asked, person: str) -> None:
+    """Take somebody's name away."""
+    _decide(asked, lambda app: app.people.unname(person))
+
+
+@people.command()
+@click.argument("person")
+@click.argument("others", nargs=-1, required=True, metavar="OTHER…")
+@asked_options
+def merge(asked: Asked, person: str, others: tuple[str, ...]) -> None:
+    """Say that these are all one person; the first keeps the name."""
+    _decide(asked, lambda app: app.people.merge(person, others))
+
+
+@people.command()
+@click.argument("person")
+@click.argument("voices", nargs=-1, required=True, metavar="VOICE…")
+@asked_options
+def split(asked: Asked, person: str, voices: tuple[str, ...]) -> None:
+    """Say that these voices of a person are somebody else's, all of one new person."""
+    _decide(asked, lambda app: app.people.split(person, [_inside(app, voice) for voice in voices]))
+
+
+@people.command()
+@click.argument("voice")
+@click.argument("person", metavar="PERSON|new")
+@asked_options
+def move(asked: Asked, voice: str, person: str) -> None:
+    """Say whose voice this is: somebody's, or that of a new person."""
+    _decide(asked, lambda app: app.people.move(_inside(app, voice), person))
+
+
+@people.command()
+@click.argument("person")
+@asked_options
+def remove(asked: Asked, person: str) -> None:
+    """Forget somebody with a name who is heard nowhere any more."""
+    _decide(asked, lambda app: app.people.remove(person))
+
+
+@people.command()
+@asked_options
+def undo(asked: Asked) -> None:
+    """Take the last of these decisions back; again: the one before it."""
+    _decide(asked, lambda app: app.people.undo(), before="undone: ")
+
+
+def _list(asked: Asked) -> None:
+    with opened(asked.vault) as app:
+        everybody = [shape(person) for person in app.people.listed()]
+    if asked.as_json:
+        tell({"people": everybody})
+        return
+    if not everybody:
+        click.echo("nobody was heard yet")
+        return
+    width = max(len(printable(str(person["called"]))) for person in everybody)
+    for person in everybody:
+        click.echo(f"{person['id']:>6}  {printable(str(person['called'])):<{width}}  {_amount(person)}")
+
+
+def _amount(person: dict[str, object]) -> str:
+    voices, files = person["voices"], person["files"]
+    heard = f"{voices} {'voice' if voices == 1 else 'voices'} in {files} {'file' if files == 1 else 'files'}"
+    return f"{heard}, {clock(float(str(person['seconds'])))}" if voices else "heard nowhere"
+
+
+def _decide(asked: Asked, decide: Callable[[App], Done], before: str = "") -> None:
+    with opened(asked.vault) as app:
+        done = decide(app)
+    if asked.as_json:
+        tell({"done": before + done.what, "person": shape(done.person) if done.person else None})
+    else:
+        click.echo(printable(before + done.what))
+
+
+def _inside(app: App, voice: str) -> str:
+    """A voice with its file's path as the vault knows it."""
+    path, colon, speaker = voice.rpartition(":")
+    return f"{app.vault.relative(path)}:{speaker}" if colon else voice

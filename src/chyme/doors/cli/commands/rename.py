@@ -1,0 +1,66 @@
+"""chyme rename: friendly names for files that a camera, a scanner or a program has named."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.vault.rename_proposals import Proposal, Renamed, Renaming
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--accept", is_flag=True, help="Rename the files.")
+@click.option("--undo", is_flag=True, help="Take back what was accepted last, or the last name of the given files.")
+@vault_options
+@click.pass_context
+def rename(
+    ctx: click.Context, paths: tuple[str, ...], accept: bool, undo: bool, vault: Path | None, as_json: bool
+) -> None:
+    """Propose names for files whose names say nothing, such as IMG_1234.jpg; with --accept, give them.
+
+    Nothing is ever written over, and everything known about a file stays.
+    """
+    if accept and undo:
+        raise click.UsageError("say --accept or --undo, not both")
+    with opened(vault) as app:
+        inside = [app.vault.relative(path) for path in paths]
+        renaming = Renaming(app)
+        if accept or undo:
+            _tell_done(ctx, as_json, renaming.accept(inside) if accept else renaming.undo(inside))
+        else:
+            _tell_proposals(as_json, renaming.proposals(inside))
+
+
+def _tell_proposals(as_json: bool, proposals: list[Proposal]) -> None:
+    if as_json:
+        tell({"proposals": [asdict(proposal) for proposal in proposals]})
+        return
+    for proposal in proposals:
+        click.echo(f"{printable(proposal.path)} → {printable(_name(proposal.becomes))}")
+        click.echo(f"    {proposal.said_by}: “{printable(proposal.title)}”")
+    if proposals:
+        click.echo("'chyme rename --accept' renames them; '--undo' takes it back")
+    else:
+        click.echo("nothing to propose: every name is a person's, or nothing better is known")
+
+
+def _tell_done(ctx: click.Context, as_json: bool, done: list[Renamed]) -> None:
+    if as_json:
+        tell({"renamed": [asdict(each) for each in done]})
+    else:
+        for each in done:
+            if each.problem is None:
+                click.echo(f"{printable(each.path)} → {printable(_name(each.becomes))}")
+            else:
+                click.echo(f"{printable(each.path)}: {printable(each.problem)}", err=True)
+        if not done:
+            click.echo("nothing to rename")
+    ctx.exit(1 if any(each.problem for each in done) else 0)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

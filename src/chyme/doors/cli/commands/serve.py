@@ -1,0 +1,40 @@
+"""chyme serve: watch vaults, digest what comes, answer HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from chyme.application.server_vaults import open_house
+from chyme.doors.cli import log_formats
+from chyme.doors.cli.vault_options import chosen, printable, vault_options
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path, file_okay=False), metavar="[VAULT…]")
+@click.option("--host", help="The address to listen on; beyond loopback, accounts or tokens are needed.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on.")
+@vault_options
+@click.pass_context
+def serve(
+    context: click.Context,
+    folders: tuple[Path, ...],
+    host: str | None,
+    port: int | None,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
+    """Watch one vault or several, digest what is new or changed, and answer HTTP."""
+    from chyme.doors.http.server import run  # takes as long to import as all the rest, and only serve needs it
+
+    roots = folders or (chosen(vault),)
+    if folders and vault is not None:
+        roots = (vault, *folders)
+    with open_house(roots) as house:
+        for app in house.vaults.values():
+            for problem in app.problems:
+                click.echo(printable(problem), err=True)
+        settings = house.settings
+        log_formats.set_up(settings.log_format, bool(context.obj))
+        run(house, host or settings.host, settings.port if port is None else port, as_json)

@@ -1,0 +1,190 @@
+"""chyme status and show: answers about what is there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chyme.application.app import App
+from chyme.core.bounding_boxes import region
+from chyme.core.files.permissions import FILE_MODE, make_private_folder
+from chyme.core.pipeline.digest_state import NOT_APPLICABLE
+from chyme.doors.cli import failure_lines
+from chyme.doors.cli.plurals import counted
+from chyme.doors.cli.transcript_lines import clock, in_lines, names_in
+from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.errors import UsageError
+from chyme.model import Kind, Place
+from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.subtitles import srt, vtt
+
+LOOK_SECONDS = 2.0  # for damage of the database
+
+
+def where(place: Place | None, person: str | None = None) -> str:
+    """A place in words: page 3, 1:05 and who speaks, under a heading."""
+    if place is None:
+        return ""
+    parts = []
+    if place.page is not None:
+        parts.append(f"page {place.page}")
+    if place.seconds is not None:
+        parts.append(clock(place.seconds))
+    if place.speaker is not None:
+        parts.append(printable(person or in_words(place.speaker)))
+    if place.box is not None:
+        left, top, right, bottom = (round(edge * 100) for edge in place.box)
+        parts.append(f"{region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
+    if place.heading:
+        parts.append(f"“{printable(place.heading)}”")
+    return ", ".join(parts)
+
+
+@click.command()
+@vault_options
+@click.pass_context
+def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+    """Show how many digests wait, run, are completed, skipped or failed."""
+    with opened(vault) as app:
+        damaged = app.database.look_over(LOOK_SECONDS)
+        told = {
+            **app.documents.status(),
+            "search": app.searching.status(),
+            "damaged": str(damaged) if damaged is not None else None,
+        }
+        failed = app.documents.failures()
+    if as_json:
+        tell(told)
+        ctx.exit(1 if damaged is not None else 0)
+    if damaged is not None:
+        click.echo(f"chyme: {damaged}", err=True)
+    click.echo(f"{'files':<22}{told['files']:>8}")
+    for group in ("digests", "documents"):
+        click.echo(group)
+        for name, count in told[group].items():
+            click.echo(f"  {name:<20}{count:>8}")
+    click.echo(f"{'out of date':<22}{told['outdated']:>8}")
+    if told["vanished"]:
+        click.echo(f"{'vanished':<22}{told['vanished']:>8}")
+    if told["purge_waits"]:
+        click.echo(told["purge_waits"])
+    for line in _searched(told["search"]):
+        click.echo(line)
+    for work in told["work"]:
+        click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
+    for line in failure_lines.told(failed):
+        click.echo(line)
+    ctx.exit(1 if damaged is not None else 0)
+
+
+def _searched(told: dict[str, Any]) -> list[str]:
+    """What is unusual about the search."""
+    lines = []
+    if "next_embedder" in told:
+        lines.append(f"{told['embedder']} answers until {told['next_embedder']} has read every file")
+    if told.get("engines", {}).get("behind"):
+        lines.append(f"the search engines have yet to be told of {counted(told['engines']['behind'], 'file')}")
+    return lines
+
+
+@click.command()
+@click.argument("path")
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write its previews, pages, posters and the like into this folder.",
+)
+@click.option("--srt", "form", flag_value="srt", help="Print what is said in it as subtitles, SubRip.")
+@click.option("--vtt", "form", flag_value="vtt", help="Print what is said in it as subtitles, WebVTT.")
+@vault_options
+def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_json: bool) -> None:
+    """Show everything about one file."""
+    if form is not None and (as_json or save is not None):
+        raise UsageError(f"--{form} prints subtitles and nothing else; leave out --json and --save")
+    with opened(vault) as app:
+        inside = app.vault.relative(path)
+        if form is not None:
+            click.echo(_subtitles(app, inside, form).encode(), nl=False)  # UTF-8, whatever the terminal's encoding
+            return
+        told = app.documents.show(inside)
+        if save is not None:
+            _save(save, app.documents.artifacts(inside))
+    if as_json:
+        tell(told)
+        return
+    file, document = told["file"], told["document"]
+    click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
+    if document:
+        _print_document(document)
+    apart = [digest["digester"] for digest in told["digests"] if digest["error"] == NOT_APPLICABLE]
+    for digest in told["digests"]:
+        if digest["digester"] in apart:
+            continue
+        took = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
+        click.echo(f"\n{digest['digester']}: {digest['status']}{took}")
+        if digest["error"]:
+            again = f" (again at {digest['retry_at']})" if digest["retry_at"] else ""
+            category = f"{digest['error_category']}: " if digest["error_category"] else ""
+            click.echo(f"  {category}{printable(digest['error'])}{again}")
+        if digest["content"]:
+            lines = in_lines(digest["digester"], digest["content"], names_in(told))
+            _print_lines(digest["content"].splitlines() if lines is None else lines)
+    if apart:
+        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")
+
+
+def _print_document(document: dict[str, Any]) -> None:
+    """What a person sees of the file, in a few lines."""
+    click.echo(f"{printable(document['title'])}: {document['state']}")
+    if document["pages"] is not None:
+        click.echo(f"  {document['pages']:,} {'page' if document['pages'] == 1 else 'pages'}")
+    known = "; ".join(one for one in (document["date"], document["language"], ", ".join(document["tags"])) if one)
+    for line in (document["summary"], known, document["reason"]):
+        if line:
+            click.echo(f"  {printable(line)}")
+
+
+def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
+    """One file each, named after digester and artifact; what is there already is left alone."""
+    if not folder.is_dir():
+        make_private_folder(folder)
+    for name, data in artifacts.items():
+        target = folder / name.replace("/", "-")
+        try:
+            with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE), "wb") as stream:
+                stream.write(data)
+        except FileExistsError:
+            raise UsageError(f"{target}: is there already; choose another folder") from None
+        click.echo(f"wrote {printable(str(target))}", err=True)
+
+
+def _subtitles(app: App, path: str, form: str) -> str:
+    found = app.documents.transcript(path)
+    if found is None or not found[0].segments:
+        raise UsageError(_why_none(app.documents.show(path)))
+    transcript, names = found
+    return (srt if form == "srt" else vtt)(transcript.segments, names)
+
+
+def _why_none(told: dict[str, Any]) -> str:
+    path, kind = printable(told["file"]["path"]), told["file"]["kind"]
+    if kind not in (Kind.AUDIO, Kind.VIDEO):
+        return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
+    rows = {digest["digester"]: digest for digest in told["digests"]}
+    heard = rows.get("speech-recognition")
+    if heard is not None and heard["status"] == "completed":
+        return f"{path}: nothing is said in it"
+    if heard is not None and heard["status"] == "failed":
+        return f"{path}: it has no transcript: {printable(heard['error'])}"
+    return f"{path}: it has no transcript yet; 'chyme digest' makes it"
+
+
+def _print_lines(lines: list[str]) -> None:
+    for line in lines if not sys.stdout.isatty() else lines[:40]:
+        click.echo("  " + printable(line))
+    if sys.stdout.isatty() and len(lines) > 40:
+        click.echo(f"  … {len(lines) - 40} more lines; --json shows all")

@@ -1,0 +1,50 @@
+"""Which vault a command means, and the options all commands share."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from chyme.application.app import App, open_app
+from chyme.core.files.vault_folder import STATE
+from chyme.text.control_characters import printable
+
+__all__ = ["chosen", "opened", "printable", "tell", "vault_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def vault_options(command: F) -> F:
+    """--vault and --json, as every command has them."""
+    command = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")(command)
+    return click.option(
+        "--vault", "vault", type=click.Path(path_type=Path, file_okay=False), help="The vault's folder."
+    )(command)
+
+
+def chosen(vault: Path | None) -> Path:
+    """The folder given, else CHYME_VAULT, else the nearest parent with a .chyme, else the current folder."""
+    if vault is not None:
+        return vault
+    if os.environ.get("CHYME_VAULT"):
+        return Path(os.environ["CHYME_VAULT"])
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / STATE).is_dir()), here)
+
+
+@contextlib.contextmanager
+def opened(vault: Path | None, *, create: bool = False) -> Iterator[App]:
+    """The vault a command means."""
+    with open_app(chosen(vault), create=create) as app:
+        yield app
+
+
+def tell(value: object) -> None:
+    """JSON on standard output, safe for any name."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace"))

@@ -1,0 +1,200 @@
+"""All open HTTP connections: how many there may be, which are closed to make room, and which took too long."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from chyme.accounts.login_throttle import whereabouts
+from chyme.doors.http.connection_limits import ConnectionLimits
+from chyme.doors.http.request_origin import Network, trusts
+
+log = logging.getLogger(__name__)
+
+LOG_SECONDS = 60.0  # between two lines, however many connections are closed
+STALLED_SECONDS = 5.0  # without progress, after which a request under way may be closed to make room
+ACCEPTS_AT_ONCE = 16  # of one look at the listener: so many descriptors may be open before they are counted
+
+
+class Reason(StrEnum):
+    """Why a connection was closed by the server."""
+
+    MAKE_ROOM = "make_room"
+    REFUSED = "refused"
+    HEAD_TIMEOUT = "head_timeout"
+    BODY_TIMEOUT = "body_timeout"
+    READ_TIMEOUT = "read_timeout"
+    NOT_HTTP = "not_http"
+    NOT_ACCEPTED = "not_accepted"
+
+
+WORDS = {
+    Reason.MAKE_ROOM: "closed to make room for newer ones",
+    Reason.REFUSED: "refused",
+    Reason.NOT_HTTP: "closed because they sent something that is not HTTP",
+    Reason.NOT_ACCEPTED: "not accepted for lack of file descriptors",
+}
+
+
+class Connection(Protocol):
+    """What is known of one connection. `since`: when it began to wait for a request, or for the rest of its head."""
+
+    address: str
+    since: float
+
+    def check_progress(self, now: float) -> Reason | None:
+        """Why it must be closed now, if it must."""
+
+    def stalled_for(self, now: float) -> float:
+        """Seconds for which the client has neither sent nor read what it has to."""
+
+    def drop(self, reason: Reason) -> None:
+        """Close it at once."""
+
+
+class Connections:
+    """Counts connections and closes those that take too long. Belongs to the event loop: no thread but its own.
+
+    A connection *waits* while no complete request head has come, and after its response. Waiting connections are
+    closed, the oldest first, when there are too many. Next come requests whose client has not moved for
+    STALLED_SECONDS. Requests that make progress, streams of events among them, are never closed to make room.
+    """
+
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        proxies: Sequence[Network] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.limits = limits
+        self.clock = clock
+        self.closed: Counter[Reason] = Counter()
+        self._proxies = proxies
+        self._open: dict[str, set[Connection]] = {}
+        self._total = 0
+        self._waiting: OrderedDict[Connection, None] = OrderedDict()
+        self._waiting_of: dict[str, OrderedDict[Connection, None]] = {}
+        self._stalled: deque[Connection] = deque()
+        self._stalled_of: dict[str, deque[Connection]] = {}
+        self._unreported: Counter[Reason] = Counter()
+        self._culprits: Counter[str] = Counter()
+        self._reported_at = -LOG_SECONDS
+
+    def __len__(self) -> int:
+        return self._total
+
+    def admit(self, connection: Connection) -> bool:
+        """Count a new connection, after making room for it. False if there is no room; then it is not counted."""
+        address = connection.address
+        if len(self._open.get(address, ())) >= self._most_of(address) and not self._make_room(
+            self._waiting_of.get(address), self._stalled_of.get(address)
+        ):
+            return self._refuse(address)
+        if self._total >= self.limits.total and not self._make_room(self._waiting, self._stalled):
+            return self._refuse(address)
+        self._open.setdefault(address, set()).add(connection)
+        self._total += 1
+        self.wait(connection)
+        return True
+
+    def wait(self, connection: Connection) -> None:
+        """The connection begins to wait, or to wait anew: it is the youngest of those that wait."""
+        connection.since = self.clock()
+        own = self._waiting_of.setdefault(connection.address, OrderedDict())
+        for queue in (self._waiting, own):
+            queue[connection] = None
+            queue.move_to_end(connection)
+
+    def work(self, connection: Connection) -> None:
+        """A complete head has come: the connection no longer waits."""
+        self._waiting.pop(connection, None)
+        own = self._waiting_of.get(connection.address)
+        if own is not None:
+            own.pop(connection, None)
+            if not own:
+                del self._waiting_of[connection.address]
+
+    def leave(self, connection: Connection) -> None:
+        """The connection is closed. May be called again."""
+        self.work(connection)
+        own = self._open.get(connection.address)
+        if own is not None and connection in own:
+            own.remove(connection)
+            self._total -= 1
+            if not own:
+                del self._open[connection.address]
+
+    def note(self, reason: Reason, address: str) -> None:
+        """Count why a connection was closed; what a person should know of is logged, once a minute."""
+        self.closed[reason] += 1
+        if reason in WORDS:
+            self._unreported[reason] += 1
+            if len(self._culprits) < self.limits.total or address in self._culprits:
+                self._culprits[address] += 1
+
+    def relieve(self) -> None:
+        """The process has no descriptor left: close some connections that wait, whatever their address."""
+        self.note(Reason.NOT_ACCEPTED, "")
+        for _ in range(ACCEPTS_AT_ONCE):
+            if not self._make_room(self._waiting, self._stalled):
+                return
+
+    def check(self) -> None:
+        """Close what took too long, find what is stalled, and report. Call this every second."""
+        now = self.clock()
+        self._stalled, self._stalled_of = deque(), {}
+        for connection in [one for own in self._open.values() for one in own]:
+            reason = connection.check_progress(now)
+            if reason is not None:
+                self._drop(connection, reason)
+            elif connection not in self._waiting and connection.stalled_for(now) >= STALLED_SECONDS:
+                self._stalled.append(connection)
+                self._stalled_of.setdefault(connection.address, deque()).append(connection)
+        self._report(now)
+
+    def _most_of(self, address: str) -> int:
+        trusted = trusts(address.removeprefix("from "), self._proxies)  # many clients share the address of a proxy
+        return self.limits.total if trusted else self.limits.per_address
+
+    def _make_room(self, waiting: OrderedDict[Connection, None] | None, stalled: deque[Connection] | None) -> bool:
+        if waiting:
+            self._drop(next(iter(waiting)), Reason.MAKE_ROOM)
+            return True
+        while stalled:
+            connection = stalled.popleft()
+            still_open = connection in self._open.get(connection.address, ())
+            if still_open and connection.stalled_for(self.clock()) >= STALLED_SECONDS:
+                self._drop(connection, Reason.MAKE_ROOM)
+                return True
+        return False
+
+    def _refuse(self, address: str) -> bool:
+        self.note(Reason.REFUSED, address)
+        return False
+
+    def _drop(self, connection: Connection, reason: Reason) -> None:
+        self.leave(connection)
+        self.note(reason, connection.address)
+        connection.drop(reason)
+
+    def _report(self, now: float) -> None:
+        if not self._unreported or now - self._reported_at < LOG_SECONDS:
+            return
+        counts = ", ".join(f"{count} {WORDS[reason]}" for reason, count in self._unreported.items())
+        address, _ = self._culprits.most_common(1)[0]
+        log.warning(
+            "connections: %s; most %s; limits: connections=%d, connections_per_address=%d",
+            *(counts, address or "from elsewhere", self.limits.total, self.limits.per_address),
+        )
+        self._unreported.clear()
+        self._culprits.clear()
+        self._reported_at = now
+
+
+def address_key(client: tuple[str, int] | None) -> str:
+    """One key for all connections of a client; a /64 network of IPv6 counts as one."""
+    return whereabouts(client[0] if client is not None else "")

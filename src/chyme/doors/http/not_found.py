@@ -1,0 +1,16 @@
+"""Files that are asked for by their path."""
+
+from __future__ import annotations
+
+from chyme.application.app import App
+from chyme.errors import UsageError
+
+
+class NotFound(UsageError):
+    """There is no such file."""
+
+
+def known(app: App, path: str) -> None:
+    """NotFound when there is no such file; one that was just put there is taken in first."""
+    if not app.knows(path):
+        raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

@@ -1,0 +1,54 @@
+"""Errors as problem details: one sentence for people, a status for programs, nothing of the inside."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from chyme.doors.http.not_found import NotFound
+from chyme.errors import ChymeError, VaultError
+
+MEDIA_TYPE = "application/problem+json"
+SHOWN = 100  # characters of what somebody sent, in a sentence
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "title": "Problem",
+    "required": ["title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "One sentence: what, why, and the way out."},
+    },
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"description": "What went wrong", "content": {MEDIA_TYPE: {"schema": SCHEMA}}}
+}
+
+
+def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """An answer that says what went wrong."""
+    shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
+    told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
+    return JSONResponse(told, status, headers, MEDIA_TYPE)
+
+
+def broken(request_id: str) -> JSONResponse:
+    """What is told of a fault of ours: nothing of the inside, but where the log tells more."""
+    return problem(500, f"something went wrong inside; the log tells more under request {request_id}")
+
+
+def status_of(error: ChymeError) -> int:
+    """404 for what is not there, 503 for a vault that cannot be written now, 400 for what makes no sense."""
+    return 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400
+
+
+def wrong_form(error: RequestValidationError) -> str:
+    """The first thing that is wrong with a request, and where."""
+    first = error.errors()[0]
+    inside = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
+    where = f"“{inside[:SHOWN]}”" if inside else "the body"
+    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json tells the right one"

@@ -1,0 +1,1 @@
+"""The routes of the HTTP interface, a module for each subject."""

@@ -1,0 +1,114 @@
+"""The routes that digest many files again: any search result, any digester."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Path, Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from chyme.application.app import App
+from chyme.application.bulk_jobs import Job, Mode, NoSuchJob, Plan, Selection
+from chyme.doors.http.not_found import NotFound
+
+LARGEST = 2**63 - 1
+JobNumber = Annotated[int, Path(ge=1, le=LARGEST)]
+
+
+class Wanted(BaseModel):
+    """Which files are to be digested again, by which digesters, and how."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(max_length=10_000)] | None = None
+    paths: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=10_000)] | None = None
+    folder: Annotated[str, Field(max_length=4096)] | None = None
+    all: StrictBool = False
+    digesters: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
+    mode: Mode = "reset"
+    dry_run: StrictBool = False
+
+
+class Planned(BaseModel):
+    """What would be done."""
+
+    files: int
+    digests: int
+    by_digester: dict[str, int]
+    asks_models: int
+    providers: dict[str, int]
+
+
+class OneJob(BaseModel):
+    """Many files, digested again."""
+
+    id: int
+    what: str
+    mode: Mode
+    digesters: list[str] | None
+    state: Literal["running", "paused", "cancelled", "done"]
+    total: int
+    done: int
+    failed: int
+    left_out: int
+    left: int
+    created_at: str
+    finished_at: str | None
+    under_way: int
+
+
+class Started(BaseModel):
+    """The job that does it."""
+
+    job: OneJob
+
+
+class Jobs(BaseModel):
+    """Jobs that are not over, then those that are, newest first."""
+
+    jobs: list[OneJob]
+
+
+PLANNED: dict[int | str, dict[str, Any]] = {
+    200: {"model": Planned, "description": "What would be done (dry_run)"},
+    202: {"model": Started, "description": "A job does it"},
+}
+
+
+def shown(job: Job) -> OneJob:
+    """A job as HTTP shows it."""
+    return OneJob(**asdict(job), left=job.left)
+
+
+def planned(plan: Plan) -> Planned:
+    """A plan as HTTP shows it."""
+    return Planned(**asdict(plan))
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.post("/api/digest", status_code=202, response_model=Started | Planned, responses=PLANNED)
+    def digest_many(wanted: Wanted, response: Response) -> Started | Planned:
+        """Digest all files of a selection again; the same request while its job is open answers with that job."""
+        paths = None if wanted.paths is None else tuple(wanted.paths)
+        selection = Selection(wanted.query, paths, wanted.folder, wanted.all)
+        if wanted.dry_run:
+            response.status_code = 200
+            return planned(app.bulk.plan(selection, wanted.digesters, wanted.mode))
+        return Started(job=shown(app.bulk.start(selection, wanted.digesters, wanted.mode)))
+
+    @api.get("/api/jobs")
+    def jobs() -> Jobs:
+        """All jobs that are under way, and those that were lately."""
+        return Jobs(jobs=[shown(job) for job in app.bulk.listed()])
+
+    @api.post("/api/jobs/{job}/{action}")
+    def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
+        """Pause, resume or cancel a job; files that it has not begun with are left as they are."""
+        act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
+        try:
+            return shown(act(job))
+        except NoSuchJob as error:
+            raise NotFound(str(error)) from error

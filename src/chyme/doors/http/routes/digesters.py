@@ -1,0 +1,58 @@
+"""The routes about the digesters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import FastAPI, Path, Response
+from pydantic import BaseModel
+
+from chyme.application.app import App
+from chyme.application.bulk_jobs import Selection
+from chyme.application.digester_list import digesters_of
+from chyme.doors.http.not_found import NotFound
+from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, planned, shown
+
+
+class OneDigester(BaseModel):
+    """What makes digests, and how many there are of it."""
+
+    name: str
+    label: str
+    description: str
+    outputs: list[str]
+    reads: list[str]
+    kinds: list[str]
+    provider: str | None
+    model: str | None
+    statuses: dict[str, int]
+    outdated: int
+
+
+class Digesters(BaseModel):
+    """All digesters, in the order in which they run."""
+
+    digesters: list[OneDigester]
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/digesters")
+    def digesters() -> Digesters:
+        """Which digesters there are, what they make of which files, and how many digests stand how."""
+        return Digesters(digesters=[OneDigester(**asdict(one)) for one in digesters_of(app)])
+
+    @api.delete("/api/digesters/{name}/digests", status_code=202, response_model=Started | Planned, responses=PLANNED)
+    def forget(
+        name: Annotated[str, Path(max_length=100)], response: Response, dry_run: bool = False
+    ) -> Started | Planned:
+        """Forget all that one digester made, and have it made again."""
+        if name not in {digester.name for digester in app.rules.registry}:
+            raise NotFound(f"there is no digester called {name[:100]!r}; GET /api/digesters tells which there are")
+        everything = Selection(everything=True)
+        if dry_run:
+            response.status_code = 200
+            return planned(app.bulk.plan(everything, [name]))
+        return Started(job=shown(app.bulk.start(everything, [name])))

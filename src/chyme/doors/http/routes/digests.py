@@ -1,0 +1,75 @@
+"""The routes about one file's digests, and how the vault stands."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from chyme.application.app import App
+from chyme.doors.http.not_found import known
+from chyme.errors import VaultGone
+
+WAITERS = 8  # of all vaults together: they take threads that answer everybody else
+_waiters = threading.BoundedSemaphore(WAITERS)
+
+
+class Queued(BaseModel):
+    """A file that is processed later, for nobody waits for it."""
+
+    path: str
+    queued: bool = True
+
+
+QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description": "It is done in the background"}}
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+    last_status: dict[str, Any] = {}  # what is answered while the database is not at its path
+
+    @api.get("/api/status")
+    def status() -> dict[str, Any]:
+        """Counts, and what is being worked on."""
+        nonlocal last_status
+        try:
+            told = app.progress.told()
+            last_status = {
+                **app.documents.status(),
+                **app.at_work(),
+                "eta_seconds": told.eta_seconds,
+                "done_lately": told.done_lately,
+                "paused": app.database.presence.problem() or told.paused,
+                "search": app.searching.status(),
+            }
+        except VaultGone as error:
+            last_status = {**last_status, "eta_seconds": None, "paused": str(error)}
+        return last_status
+
+    @api.get("/api/digest/{path:path}")
+    def show(path: str) -> dict[str, Any]:
+        """Everything about one file."""
+        known(app, path)
+        return app.documents.show(path)
+
+    @api.post("/api/digest/{path:path}", response_model=None, responses=QUEUED)
+    def digest(
+        path: str, digester: Annotated[list[str] | None, Query()] = None, wait: bool = True
+    ) -> dict[str, Any] | JSONResponse:
+        """Reset and process a file; `unsettled` says what is still to come, and why.
+
+        With wait=false, or when many wait already, it is done in the background.
+        """
+        known(app, path)
+        if not wait or not _waiters.acquire(blocking=False):
+            app.request_again(path, digester or ())
+            return JSONResponse(Queued(path=path).model_dump(), 202)
+        try:
+            unsettled = app.digest_again(path, digester or ())
+        finally:
+            _waiters.release()
+        return {**app.documents.show(path), "unsettled": [asdict(one) for one in unsettled]}

@@ -1,0 +1,134 @@
+"""The routes about files: listing, one file, deleting and bringing back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from pydantic import BaseModel, Field
+
+from chyme.application.app import App
+from chyme.doors.http.not_found import NotFound, known
+from chyme.model import Kind
+from chyme.search.file_list import Card, Filters, Folder
+from chyme.vault.trash import BroughtBack, NotInTrash, Trashed
+
+PATH = 4096  # characters; no system opens a longer one
+Name = Annotated[str, Field(max_length=500)]
+State = Literal["processing", "stale", "completed", "needs-classification", "failed"]
+
+
+class FileList(BaseModel):
+    """One page of files."""
+
+    files: list[Card]
+    next: str | None = Field(description="The cursor of the next page; null at the end.")
+    total: int
+    total_is_exact: bool
+
+
+class FileAbout(BaseModel):
+    """What one file is, without what was found in it."""
+
+    file: dict[str, Any]
+    document: dict[str, Any] | None
+    edits: dict[str, Any]
+
+
+class FolderList(BaseModel):
+    """The folders directly inside another one."""
+
+    folders: list[Folder]
+
+
+class Deleted(BaseModel):
+    """Where a file has gone."""
+
+    trashed: Trashed
+
+
+class TrashList(BaseModel):
+    """What is in the trash, newest first."""
+
+    trash: list[Trashed]
+
+
+class Restored(BaseModel):
+    """Where a file is again."""
+
+    restored: BroughtBack
+
+
+class Emptied(BaseModel):
+    """How many files were deleted for good."""
+
+    deleted: int
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/files")
+    def listed(
+        cursor: Annotated[str | None, Query(max_length=2000)] = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 60,
+        sort: Literal["added", "date", "name", "title", "size", "kind"] = "added",
+        order: Literal["asc", "desc"] = "desc",
+        kind: Annotated[list[Kind] | None, Query(max_length=10)] = None,
+        tag: Annotated[list[Name] | None, Query(max_length=20)] = None,
+        folder: Annotated[str | None, Query(max_length=PATH)] = None,
+        state: Annotated[list[State] | None, Query(max_length=10)] = None,
+        year: Annotated[str | None, Query(pattern=r"^[0-9]{4}$")] = None,
+        person: Annotated[str | None, Query(max_length=500)] = None,
+    ) -> FileList:
+        """Leaf through the files: sorted, filtered, a page at a time."""
+        filters = Filters(tuple(map(str, kind or ())), tuple(tag or ()), folder, tuple(state or ()), year, person)
+        shelf = app.library.shelf(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
+        return FileList(
+            files=list(shelf.cards), next=shelf.next, total=shelf.total, total_is_exact=shelf.total_is_exact
+        )
+
+    @api.get("/api/files/{path:path}")
+    def about(path: str) -> FileAbout:
+        """What one file is, and what persons set about it."""
+        known(app, path)
+        return FileAbout(**app.documents.about(path))
+
+    @api.delete("/api/files/{path:path}")
+    def delete(path: str) -> Deleted:
+        """Move a file to the trash, with all that is known about it."""
+        known(app, path)
+        if not app.library.cards([path]):
+            raise NotFound(f"{path}: has vanished from the vault")
+        return Deleted(trashed=app.trash.put([path])[0])
+
+    @api.get("/api/folders")
+    def folders(inside: Annotated[str, Query(max_length=PATH)] = "") -> FolderList:
+        """The folders directly inside this one, and how many files are in each or below it."""
+        return FolderList(folders=app.library.folders(inside))
+
+    @api.get("/api/trash")
+    def trash() -> TrashList:
+        """What is in the trash, newest first."""
+        return TrashList(trash=app.trash.listed())
+
+    @api.post("/api/trash/{id}/restore")
+    def restore(id: str) -> Restored:
+        """Bring a file back, where it was or beside whoever is there now."""
+        try:
+            return Restored(restored=app.trash.bring_back([id])[0])
+        except NotInTrash as error:
+            raise NotFound(str(error)) from error
+
+    @api.delete("/api/trash")
+    def empty() -> Emptied:
+        """Delete everything in the trash for good, with all that is known about it."""
+        return Emptied(deleted=app.trash.empty())
+
+    @api.delete("/api/trash/{id}")
+    def empty_one(id: str) -> Emptied:
+        """Delete one file in the trash for good."""
+        try:
+            return Emptied(deleted=app.trash.empty([id]))
+        except NotInTrash as error:
+            raise NotFound(str(error)) from error

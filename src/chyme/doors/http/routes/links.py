@@ -1,0 +1,54 @@
+"""The routes about the links in a text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field
+
+from chyme.application.app import App
+from chyme.doors.http.not_found import known
+from chyme.doors.http.routes.uploads import AddedLink, AddedLinks, Folder, Url
+from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
+
+
+class KeptLink(BaseModel):
+    """One link in a text."""
+
+    url: str
+    path: str | None
+
+
+class TextLinks(BaseModel):
+    """The links in a text, and the files that keep them."""
+
+    links: list[KeptLink]
+
+
+class Keep(BaseModel):
+    """Which links of a text are kept, and where."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    urls: Annotated[list[Url], Field(min_length=1, max_length=100)] | None = None
+    folder: Folder = FOLDER
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/links/{path:path}")
+    def links(path: str) -> TextLinks:
+        """The links in a text."""
+        known(app, path)
+        return TextLinks(links=[KeptLink(**asdict(one)) for one in links_of(app, path)])
+
+    @api.post("/api/links/{path:path}")
+    def keep(path: str, wanted: Keep | None = None) -> AddedLinks:
+        """Keep links of a text as link files, each once."""
+        known(app, path)
+        wanted = wanted or Keep()
+        kept = keep_links(app, path, wanted.urls, wanted.folder)
+        return AddedLinks(links=[AddedLink(**asdict(one)) for one in kept])

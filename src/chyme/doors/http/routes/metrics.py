@@ -1,0 +1,199 @@
+"""`/metrics`: figures as Prometheus reads them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from chyme import __version__
+from chyme.application.app import App
+from chyme.application.attempt_metrics import BOUNDS
+from chyme.application.server_vaults import House
+from chyme.doors.http.connections import Connections, Reason
+from chyme.doors.http.request_log import RequestLog
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STARTED = time.time()
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure, told for each combination of labels."""
+
+    name: str
+    kind: str  # gauge, counter or histogram
+    told: str
+    samples: list[tuple[str, dict[str, str], float]] = field(default_factory=list)  # suffix, labels, value
+
+    def add(self, value: float, suffix: str = "", **labels: str) -> None:
+        self.samples.append((suffix, labels, value))
+
+    def lines(self) -> Iterator[str]:
+        yield f"# HELP {self.name} {_escaped(self.told)}"
+        yield f"# TYPE {self.name} {self.kind}"
+        for suffix, labels, value in self.samples:
+            told = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
+            yield f"{self.name}{suffix}{'{' + told + '}' if told else ''} {_number(value)}"
+
+
+def add_metrics(api: FastAPI, house: House) -> None:
+    """Add this route to the server. It tells of vaults that the visitor may read; of the server, if that is all."""
+
+    @api.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"description": "Figures", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    def metrics(request: Request) -> Response:
+        """Figures for Prometheus."""
+        requests: RequestLog | None = getattr(request.state, "requests", None)
+        vaults = {name: house.vaults[name] for name in request.state.vaults}
+        told = about_vaults(vaults)
+        if len(vaults) == len(house.vaults):  # all of these are in the figures of the server
+            told += about_process(requests.counts() if requests else {})
+            told += about_connections(getattr(request.state, "connections", None))
+        return Response(written(told), media_type=MEDIA_TYPE)
+
+
+def written(metrics: Iterable[Metric]) -> str:
+    """All of it in the text format, version 0.0.4. What has no sample is left out."""
+    return "".join(f"{line}\n" for metric in metrics if metric.samples for line in metric.lines())
+
+
+def about_vaults(vaults: dict[str, App]) -> list[Metric]:
+    files = Metric("chyme_files", "gauge", "Files of the vault that are on disk.")
+    vanished = Metric("chyme_files_vanished", "gauge", "Files that vanished and are not forgotten yet.")
+    digests = Metric("chyme_digests", "gauge", "Digests by their status.")
+    queue = Metric("chyme_queue", "gauge", "Digests that wait (todo), are made, or are tried again, by lane.")
+    calls = Metric("chyme_ai_calls_total", "counter", "Calls of models.")
+    failed = Metric("chyme_ai_calls_failed_total", "counter", "Calls of models that were not answered.")
+    tokens = Metric("chyme_ai_tokens_total", "counter", "Tokens to and from models.")
+    cost = Metric("chyme_ai_cost_dollars_total", "counter", "What calls of models cost, where prices are known.")
+    calls_today = Metric("chyme_ai_calls_today", "gauge", "Calls of models since the day began (UTC).")
+    cost_today = Metric("chyme_ai_cost_dollars_today", "gauge", "What they cost since the day began (UTC).")
+    clients = Metric("chyme_events_clients", "gauge", "Open streams of events.")
+    eta = Metric("chyme_eta_seconds", "gauge", "Seconds until all that is due is made; missing while nobody knows.")
+    paused = Metric("chyme_paused", "gauge", "1 while digestion stands still.")
+    seconds = Metric("chyme_digest_seconds", "histogram", "How long attempts at digests took, by how they ended.")
+    children = Metric("chyme_children", "gauge", "Living child processes.")
+    restarts = Metric("chyme_engine_restarts_total", "counter", "Child processes that had to be replaced.")
+    for vault, app in vaults.items():
+        figures, told = app.counting.told(), app.progress.told()
+        files.add(figures.files, vault=vault)
+        vanished.add(figures.vanished, vault=vault)
+        for status, count in figures.digests.items():
+            digests.add(count, vault=vault, status=status)
+        for (lane, state), count in figures.queue.items():
+            queue.add(count, vault=vault, lane=lane, state=state)
+        for lane, count in _running(app).items():
+            queue.add(count, vault=vault, lane=lane, state="in-progress")
+        for one in figures.calls:
+            calls.add(one.calls, vault=vault, provider=one.name)
+            failed.add(one.failed, vault=vault, provider=one.name)
+            tokens.add(one.tokens_in, vault=vault, provider=one.name, direction="in")
+            tokens.add(one.tokens_out, vault=vault, provider=one.name, direction="out")
+            cost.add(one.cost or 0.0, vault=vault, provider=one.name)
+        today = {one.name: one for one in figures.calls_today}
+        for one in figures.calls:
+            calls_today.add(today[one.name].calls if one.name in today else 0, vault=vault, provider=one.name)
+            cost_today.add((today[one.name].cost or 0.0) if one.name in today else 0, vault=vault, provider=one.name)
+        clients.add(app.broadcast.listeners, vault=vault)
+        if told.eta_seconds is not None:
+            eta.add(told.eta_seconds, vault=vault)
+        paused.add(told.paused is not None, vault=vault)
+        _add_histograms(seconds, app, vault)
+        if app.digesting:
+            now = app.work.runner.snapshot()
+            for family, count in now.restarts_by_family.items():
+                alive = sum(child.family == family for child in now.children)
+                children.add(alive, vault=vault, family=family)
+                restarts.add(count, vault=vault, family=family)
+    return [
+        *(files, vanished, digests, queue, seconds, children, restarts, eta, paused, clients),
+        *(calls, failed, tokens, cost, calls_today, cost_today),
+    ]
+
+
+def _running(app: App) -> dict[str, int]:
+    lanes = {one.name: one.lane.name.lower() for one in app.rules.registry}
+    counts = dict.fromkeys(lanes.values(), 0)
+    if app.digesting:
+        for _, digester, _ in list(app.work.coordinator.at_work.running.values()):
+            counts[lanes.get(digester, "ordinary")] += 1
+    return counts
+
+
+def _add_histograms(metric: Metric, app: App, vault: str) -> None:
+    for digester, outcome, counts, seconds in app.measured.histograms():
+        labels = {"vault": vault, "digester": digester, "outcome": outcome}
+        up_to = list(accumulate(counts))
+        for bound, count in zip((*map(_number, BOUNDS), "+Inf"), up_to, strict=True):
+            metric.add(count, "_bucket", **labels, le=bound)
+        metric.add(seconds, "_sum", **labels)
+        metric.add(up_to[-1], "_count", **labels)
+
+
+def about_process(requests: dict[tuple[str, int], int]) -> list[Metric]:
+    build = Metric("chyme_build_info", "gauge", "Which chyme this is.")
+    build.add(1, version=__version__)
+    started = Metric("process_start_time_seconds", "gauge", "When the server was started.")
+    started.add(STARTED)
+    cpu = Metric("process_cpu_seconds_total", "counter", "CPU of the server itself, without its children.")
+    cpu.add(time.process_time())
+    resident = Metric("process_resident_memory_bytes", "gauge", "Memory of the server, mapped files included.")
+    private = Metric(
+        "chyme_process_private_bytes", "gauge", "Memory that only the server uses, mapped files not counted."
+    )
+    told = _memory()
+    if told is not None:
+        resident.add(told[0])
+        private.add(told[1])
+    answered = Metric("chyme_http_requests_total", "counter", "Requests by method and status.")
+    for (method, status), count in sorted(requests.items()):
+        answered.add(count, method=method, status=str(status))
+    return [build, started, cpu, resident, private, answered]
+
+
+def about_connections(connections: Connections | None) -> list[Metric]:
+    if connections is None:  # not served by a server of ours
+        return []
+    current = Metric("chyme_http_connections", "gauge", "Open HTTP connections.")
+    current.add(len(connections))
+    closed = Metric("chyme_http_connections_closed_total", "counter", "Connections the server closed, by reason.")
+    for reason in Reason:
+        closed.add(connections.closed[reason], reason=reason.value)
+    return [current, closed]
+
+
+def _memory() -> tuple[int, int] | None:
+    """Bytes that are resident, and bytes of those that are neither shared nor backed by files; None where unknown."""
+    try:
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{os.getpid()}/status").read_text().splitlines() if ":" in line
+        )
+        return _kb(fields["VmRSS"]), _kb(fields["RssAnon"])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def _kb(text: str) -> int:
+    return int(text.split(maxsplit=1)[0]) * 1024
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _quoted(text: str) -> str:
+    return _escaped(text).replace('"', '\\"')

@@ -1,0 +1,71 @@
+"""The routes about digests that were made by older rules, models or prompts than today's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field
+
+from chyme.application.app import App
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
+
+Name = Annotated[str, Field(max_length=200)]
+
+
+class Outdated(BaseModel):
+    """What making the digests of one digester again would take."""
+
+    digester: str
+    files: int
+    calls: int
+    seconds: float
+
+
+class AllOutdated(BaseModel):
+    """What is out of date, by digester, and what making it all again would take."""
+
+    outdated: list[Outdated]
+    calls: int
+    seconds: float
+
+
+class Again(BaseModel):
+    """Of which digesters; left out: of all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    digesters: list[Name] = Field(default_factory=list, max_length=200)
+
+
+class Redone(AllOutdated):
+    """The same, and how many digests will be made again."""
+
+    digests: int
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/outdated", response_model=AllOutdated)
+    def outdated() -> dict[str, Any]:
+        """What is out of date, and what making it again would take. Changes nothing."""
+        return _shape(app.outdated([], []))
+
+    @api.post("/api/outdated/redo", response_model=Redone)
+    def redo(again: Again | None = None) -> dict[str, Any]:
+        """Have it made again; what is there stays until it is replaced."""
+        found = app.outdated([], again.digesters if again else [])
+        return {**_shape(found), "digests": app.redo(found)}
+
+
+def _shape(found: Sequence[OutdatedDigester]) -> dict[str, Any]:
+    return {
+        "outdated": [
+            {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
+            for one in found
+        ],
+        "calls": sum(one.calls for one in found),
+        "seconds": round(sum(one.seconds for one in found), 1),
+    }

@@ -1,0 +1,94 @@
+"""The routes about settings and what is installed. They only tell: who could set programs by HTTP could run any."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from pydantic import BaseModel
+
+from chyme.application.app import App
+from chyme.application.doctor import Engine, doctor
+from chyme.application.settings_view import ShownSettings, shown_settings, without_secrets_of
+from chyme.core.files.vault_folder import STATE
+
+Value = str | int | float | bool
+
+
+class Setting(BaseModel):
+    """One setting; `value` is null where it is secret."""
+
+    name: str
+    topic: str
+    told: str
+    value: Value | None
+    default: Value
+    source: str
+    secret: bool
+    given: bool
+    after_restart: Value | None
+    line: str
+
+
+class AllSettings(BaseModel):
+    """Every setting, by topic, and what is wrong with settings.toml by now."""
+
+    file: str
+    problem: str | None
+    settings: list[Setting]
+
+
+class Installed(BaseModel):
+    """One thing chyme works with."""
+
+    capability: str
+    engine: str
+    ok: bool
+    how: str
+
+
+class Doctor(BaseModel):
+    """What is installed, what is missing, and how to get it."""
+
+    engines: list[Installed]
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/settings", response_model=AllSettings)
+    def settings(request: Request) -> dict[str, Any]:
+        """Every setting, its value and where that comes from; secrets are never told."""
+        only_who_may_write(request)
+        return asdict(settings_of(app))
+
+    @api.get("/api/doctor", response_model=Doctor)
+    def installed(request: Request) -> dict[str, Any]:
+        """What is installed, what is missing, and how to get it. Looks at programs, and may take a second."""
+        only_who_may_write(request)
+        return {"engines": [vars(engine) for engine in examined(app)]}
+
+
+def only_who_may_write(request: Request) -> None:
+    """Settings tell of folders, programs and addresses of this machine: that is not for everybody who may read."""
+    if not getattr(request.state, "may_write", True):
+        raise HTTPException(403, "settings are only told to those who may change this vault; ask its owner")
+
+
+def settings_of(app: App) -> ShownSettings:
+    """The settings of a running vault."""
+    return shown_settings(app.settings, app.vault.root / STATE, os.environ)
+
+
+def examined(app: App) -> list[Engine]:
+    """What `chyme doctor` says, without any secret of the settings."""
+    return [
+        Engine(one.capability, _safe(app, one.engine), one.ok, _safe(app, one.how))
+        for one in doctor(app.vault.root, app.settings)
+    ]
+
+
+def _safe(app: App, text: str) -> str:
+    return without_secrets_of(app.settings, text)

@@ -1,0 +1,77 @@
+"""The routes about what models cost, and the button that stops them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from chyme.application.app import App
+
+LONGEST = 3660  # days
+
+
+class Account(BaseModel):
+    """Calls that have something in common; `cost` is null where no price is known."""
+
+    name: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    seconds: float
+
+
+class Spend(BaseModel):
+    """What models cost."""
+
+    by: str
+    days: int
+    spend: list[Account]
+
+
+class Which(BaseModel):
+    """Which model: how its settings begin. Left out: all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str | None = Field(None, max_length=100)
+
+
+class Paused(BaseModel):
+    """The models that are not asked any more."""
+
+    paused: list[str]
+
+
+class Resumed(BaseModel):
+    """The models that are asked again, and how many digests will be made again."""
+
+    resumed: list[str]
+    digests: int
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/ai/spend", response_model=Spend)
+    def spend(
+        by: Literal["provider", "model", "digester", "file", "day"] = "provider",
+        days: Annotated[int, Query(ge=1, le=LONGEST)] = 30,
+    ) -> dict[str, Any]:
+        """Calls, tokens and cost, added up."""
+        return {"by": by, "days": days, "spend": [asdict(one) for one in app.spending.accounts(by, days)]}
+
+    @api.post("/api/ai/pause", response_model=Paused)
+    def pause(which: Which | None = None) -> dict[str, Any]:
+        """Make no call of a model, or of any. Everything else goes on, by local rules."""
+        return {"paused": app.spending.pause(which.provider if which else None)}
+
+    @api.post("/api/ai/resume", response_model=Resumed)
+    def resume(which: Which | None = None) -> dict[str, Any]:
+        """Let calls go on; what was made without the model is made again."""
+        names, count = app.spending.resume(which.provider if which else None)
+        return {"resumed": names, "digests": count}

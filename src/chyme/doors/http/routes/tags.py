@@ -1,0 +1,165 @@
+"""The routes about tags: which there are, and what persons decide about them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from chyme.application.app import App
+from chyme.doors.http.not_found import NotFound
+from chyme.understanding.tags.vault_tags import Done, UnknownTag, as_json, chosen
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+LAST = 1_000_000
+
+
+class Tag(BaseModel):
+    """A tag, and on how many files it stands."""
+
+    name: str
+    files: int
+    by_machine: int
+    by_person: int
+
+
+class Tags(BaseModel):
+    """Tags, how many there are that fit, and what was decided about tags."""
+
+    tags: list[Tag]
+    total: int
+    banned: list[str]
+    becomes: dict[str, str]
+
+
+class Holder(BaseModel):
+    """A file that has the tag."""
+
+    path: str
+    title: str | None
+    by_person: bool
+
+
+class ShownTag(BaseModel):
+    """One tag, the words that become it, and files that have it."""
+
+    tag: Tag
+    replaces: list[str]
+    files: list[Holder]
+
+
+class Pair(BaseModel):
+    """Two tags that may be one."""
+
+    one: str
+    other: str
+    likeness: float
+    files: tuple[int, int]
+
+
+class Pairs(BaseModel):
+    """The closest first."""
+
+    similar: list[Pair]
+
+
+class Decided(BaseModel):
+    """What was decided, in words; how many files that touched; and the tag, if it is still there."""
+
+    done: str
+    files: int
+    tag: Tag | None
+
+
+class Renaming(BaseModel):
+    """Call a tag otherwise."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    old: Name
+    new: Name
+
+
+class Merging(BaseModel):
+    """Several tags that mean one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    into: Name
+    others: list[Name] = Field(min_length=1, max_length=1000)
+
+
+class OneTag(BaseModel):
+    """The tag that is meant."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tag: Name
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+
+    @api.get("/api/tags", response_model=Tags)
+    def listed(
+        prefix: Annotated[str, Query(max_length=200)] = "",
+        contains: Annotated[str, Query(max_length=200)] = "",
+        sort: Literal["files", "name"] = "files",
+        limit: Annotated[int, Query(ge=1, le=5000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
+    ) -> dict[str, Any]:
+        """The tags that files have, those on most files first, and what was decided about tags."""
+        found = app.tags.listed()
+        fitting = chosen(found.tags, prefix=prefix, contains=contains, by_name=sort == "name")
+        return {
+            "tags": [as_json(tag) for tag in fitting[offset : offset + limit]],
+            "total": len(fitting),
+            "banned": list(found.banned),
+            "becomes": found.becomes,
+        }
+
+    @api.get("/api/tags/similar", response_model=Pairs)
+    def similar() -> dict[str, Any]:
+        """Tags that may be one: spelt alike, or close in meaning."""
+        return {"similar": [asdict(pair) for pair in app.tags.similar()]}
+
+    @api.get("/api/tags/{name:path}", response_model=ShownTag)
+    def show(name: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
+        """One tag, with files that have it."""
+        try:
+            found = app.tags.show(name)
+        except UnknownTag as error:
+            raise NotFound(str(error)) from None
+        files = [asdict(file) for file in found.files[:limit]]
+        return {"tag": as_json(found.tag), "replaces": list(found.replaces), "files": files}
+
+    @api.post("/api/tags/rename", response_model=Decided)
+    def rename(renaming: Renaming) -> dict[str, Any]:
+        """Call a tag otherwise, on all files and whenever it is proposed again."""
+        return _decided(app.tags.rename(renaming.old, renaming.new))
+
+    @api.post("/api/tags/merge", response_model=Decided)
+    def merge(merging: Merging) -> dict[str, Any]:
+        """Say that the other tags mean the first one."""
+        return _decided(app.tags.merge(merging.into, merging.others))
+
+    @api.post("/api/tags/ban", response_model=Decided)
+    def ban(meant: OneTag) -> dict[str, Any]:
+        """Never give a tag to any file; those who were given it by hand keep it."""
+        return _decided(app.tags.ban(meant.tag))
+
+    @api.post("/api/tags/unban", response_model=Decided)
+    def unban(meant: OneTag) -> dict[str, Any]:
+        """Allow a tag again; files get it when they are digested again."""
+        return _decided(app.tags.unban(meant.tag))
+
+    @api.post("/api/tags/undo", response_model=Decided)
+    def undo() -> dict[str, Any]:
+        """Take the last of these decisions back; again: the one before it."""
+        return _decided(app.tags.undo(), before="undone: ")
+
+
+def _decided(done: Done, before: str = "") -> dict[str, Any]:
+    return {"done": before + done.what, "files": done.files, "tag": as_json(done.tag) if done.tag else None}

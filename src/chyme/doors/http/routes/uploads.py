@@ -1,0 +1,195 @@
+"""The routes by which files, links and notes come in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from python_multipart.multipart import parse_options_header
+from starlette.requests import ClientDisconnect
+
+from chyme.application.app import App
+from chyme.errors import UsageError
+from chyme.vault.intake.links import Added, add_links
+from chyme.vault.intake.notes import add_note
+from chyme.vault.intake.uploads import Receiving, TooMuch, Uploaded
+
+T = TypeVar("T")
+Url = Annotated[str, Field(max_length=10_000)]
+Folder = Annotated[str, Field(max_length=4096)]
+
+WRITERS = 4  # threads that write what is uploaded, so that other requests find one
+PIECE = 1024 * 1024  # bytes that are written together, and the most of an upload that is in memory
+PATIENCE = 60.0  # seconds without a byte, after which whoever sends has gone
+MULTIPART = "multipart/form-data"
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            MULTIPART: {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            }
+        },
+    }
+}
+
+
+class NewLinks(BaseModel):
+    """A page somebody wants in the vault, or several."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Url | None = None
+    urls: Annotated[list[Url], Field(min_length=1, max_length=1000)] | None = None
+    name: Annotated[str, Field(max_length=1000)] | None = None
+    folder: Folder = ""
+
+
+class AddedLink(BaseModel):
+    """A link that is in the vault now."""
+
+    url: str
+    path: str
+    created: bool
+
+
+class AddedLinks(BaseModel):
+    """Links that are in the vault now."""
+
+    links: list[AddedLink]
+
+
+class NewNote(BaseModel):
+    """Something somebody wants to keep."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(max_length=5_000_000)]
+    title: Annotated[str, Field(max_length=1000)] | None = None
+    folder: Folder = ""
+
+
+class AddedNote(BaseModel):
+    """Where a note is."""
+
+    path: str
+
+
+class OneUploaded(BaseModel):
+    """A file that was sent: where it is, whether it is new, or why it was not taken."""
+
+    name: str
+    path: str | None
+    size: int
+    created: bool
+    problem: str | None = None
+
+
+class AllUploaded(BaseModel):
+    """All files that were sent, in their order."""
+
+    files: list[OneUploaded]
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these routes to the HTTP face of an opened vault."""
+    writers = CapacityLimiter(WRITERS)
+
+    async def in_thread(work: Callable[[], T]) -> T:
+        return await to_thread.run_sync(work, limiter=writers)
+
+    @api.post(
+        "/api/upload",
+        status_code=201,
+        response_model=AllUploaded,
+        responses={200: {"model": AllUploaded, "description": "All of it was there before"}},
+        openapi_extra=BODY,
+    )
+    async def upload(request: Request, folder: Annotated[str, Query(max_length=4096)] = "") -> Response:
+        """Put files into a folder of the vault, streamed; never in place of another."""
+        boundary, length = _boundary(request), _length(request)
+        try:
+            receiving = await in_thread(lambda: Receiving(app, folder, boundary, length))
+            try:
+                async for piece in _pieces(request):
+                    await in_thread(lambda piece=piece: receiving.feed(piece))  # type: ignore[misc]
+                told = await in_thread(receiving.finish)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await in_thread(receiving.close)
+        except TooMuch as error:
+            raise HTTPException(413, str(error)) from error
+        except ClientDisconnect:
+            raise UsageError("the upload broke off; nothing of it was kept") from None
+        except TimeoutError:
+            raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
+        created = any(one.created for one in told)
+        return JSONResponse({"files": [_shown(one) for one in told]}, 201 if created else 200)
+
+    @api.post(
+        "/api/links",
+        status_code=201,
+        response_model=AddedLink | AddedLinks,
+        responses={200: {"model": AddedLink | AddedLinks, "description": "All of it was there before"}},
+    )
+    def add_link(links: NewLinks, response: Response) -> AddedLink | AddedLinks:
+        """Put a link, or several, into the vault; 200 when they are there already."""
+        if (links.url is None) == (links.urls is None):
+            raise UsageError("say either url for one link, or urls for several")
+        typed = [links.url] if links.url is not None else links.urls or []
+        added = add_links(app, typed, links.name, links.folder)
+        response.status_code = 201 if any(link.created for link in added) else 200
+        told = [_link(link) for link in added]
+        return told[0] if links.url is not None else AddedLinks(links=told)
+
+    @api.post("/api/notes", status_code=201)
+    def note(new: NewNote) -> AddedNote:
+        """Write a note into the vault, as a Markdown file."""
+        return AddedNote(path=add_note(app, new.text, new.title or "", new.folder))
+
+
+def _boundary(request: Request) -> bytes:
+    kind, options = parse_options_header(request.headers.get("content-type", "").encode("latin-1", "replace"))
+    if kind != MULTIPART.encode():
+        raise HTTPException(415, f"files come as {MULTIPART}, as browsers and 'curl -F file=@name' send them")
+    if not options.get(b"boundary"):
+        raise UsageError(f"the {MULTIPART} has no boundary; send it as browsers do")
+    return options[b"boundary"]
+
+
+def _length(request: Request) -> int | None:
+    told = request.headers.get("content-length", "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 20 else None
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """The body, in pieces worth a thread's while."""
+    stream = request.stream()
+    some = bytearray()
+    while True:
+        with anyio.fail_after(PATIENCE):
+            try:
+                some += await anext(stream)
+            except StopAsyncIteration:
+                break
+        if len(some) >= PIECE:
+            yield bytes(some)
+            some.clear()
+    yield bytes(some)
+
+
+def _shown(one: Uploaded) -> dict[str, Any]:
+    told = {"name": one.name, "path": one.path, "size": one.size, "created": one.created}
+    return told if one.problem is None else {**told, "problem": one.problem}
+
+
+def _link(added: Added) -> AddedLink:
+    return AddedLink(url=added.url, path=added.path, created=added.created)

@@ -1,0 +1,52 @@
+"""What went wrong: a page for people, problem details for programs."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from chyme.doors.http.problem_details import broken, problem
+from chyme.doors.page.rendering import page
+
+FOR_PROGRAMS = ("/api", "/ui", "/mcp", "/metrics", "/openapi.json", "/static")  # or for the scripts of our pages
+HEADINGS = {403: "This is not open to you", 404: "There is nothing here", 500: "Something went wrong"}
+UNKNOWN = "No page of chyme has this address"
+FAULT = "What you asked for broke something inside chyme"
+
+
+def refused(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """An answer that says what went wrong, with the way back to the vault it happened in."""
+    if not _for_people(request):
+        return problem(status, detail, headers)
+    return _page(request, "lost.html", status, detail, headers)
+
+
+def refused_outside(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """The same where no vault is entered."""
+    if not _for_people(request):
+        return problem(status, detail, headers)
+    return _page(request, "lost_outside.html", status, detail, headers)
+
+
+def fault(request: Request, request_id: str) -> Response:
+    """What is told of a fault of ours."""
+    if not _for_people(request):
+        return broken(request_id)
+    return _page(request, "lost_outside.html", 500, f"{FAULT}; the log tells more under request {request_id}")
+
+
+def _page(request: Request, template: str, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
+    told = UNKNOWN if shown == "Not Found" else f"{shown[:1].upper()}{shown[1:]}"
+    heading = HEADINGS.get(status, "That did not work")
+    answer = page(request, template, status, active="", heading=heading, told=told)
+    answer.headers.update(headers or {})
+    return answer
+
+
+def _for_people(request: Request) -> bool:
+    path = request.url.path
+    if path.startswith("/v/"):
+        path = "/" + path.split("/", 3)[3] if path.count("/") > 2 else "/"
+    programs = any(path == one or path.startswith(f"{one}/") for one in FOR_PROGRAMS)
+    return "text/html" in request.headers.get("accept", "") and not programs

@@ -1,0 +1,57 @@
+"""Words of the pages: who digests, how many, how long, what it cost."""
+
+from __future__ import annotations
+
+from chyme.application.app import App
+from chyme.digester import Digester
+
+STATES = {
+    "processing": ("Being digested", "grey"),
+    "stale": ("Standing still", "amber"),
+    "completed": ("Ready", "green"),
+    "needs-classification": ("Needs classification", "amber"),
+    "failed": ("Failed", "red"),
+}
+
+
+def labels_of(app: App) -> dict[str, str]:
+    """Each digester and each output → its name for people; no two outputs have the same."""
+    digesters = {digester.name: digester.label for digester in app.rules.registry}
+    outputs = {output: _label(digester, output) for digester in app.rules.registry for output in digester.outputs}
+    return {**digesters, **outputs}
+
+
+def _label(digester: Digester, output: str) -> str:
+    if len(digester.outputs) == 1:
+        return digester.label
+    return f"{digester.label}: {output.removeprefix(digester.name).strip('-') or output}"
+
+
+def counted(count: int, what: str, more: str | None = None) -> str:
+    """1 file, 2,000 files."""
+    return f"{count:,} {what if count == 1 else more or what + 's'}"
+
+
+def long(seconds: float) -> str:
+    """How long something takes, roughly."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 36000 else f"{round(seconds / 3600):,} h"
+
+
+def left(seconds: float) -> str:
+    """The same as somebody would say it who waits; the script of the page says it alike."""
+    if seconds < 50:
+        return "under a minute"
+    if seconds < 5400:
+        return f"about {max(1, round(seconds / 60))} min"
+    return f"about {round(seconds / 3600)} h" if seconds < 36 * 3600 else f"about {round(seconds / 86400)} days"
+
+
+def dollars(cost: float | None) -> str:
+    """A price; small ones with more digits, so that nothing looks free that is not."""
+    if cost is None:
+        return "price unknown"
+    return f"${cost:,.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.4f}"

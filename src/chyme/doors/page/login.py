@@ -1,0 +1,144 @@
+"""Signing in and out, and choosing a vault. All of it works without JavaScript."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel
+
+from chyme.accounts.login_throttle import whereabouts
+from chyme.accounts.passwords import fingerprint
+from chyme.accounts.permissions import Right, Visitor
+from chyme.accounts.user_agents import browser_named
+from chyme.accounts.users import SignedIn, folded
+from chyme.application.server_vaults import House
+from chyme.doors.http.access_middleware import cookie_name, retry_after
+from chyme.doors.http.forms import form_of
+from chyme.doors.http.problem_details import problem
+from chyme.doors.http.request_origin import local_path
+from chyme.doors.page.rendering import page
+
+AT_ONCE = 2  # passwords hashed at the same time: each takes a core and 64 MB
+QUEUE = 20  # more are sent away: whoever floods us must not fill our memory
+
+
+class ListedVault(BaseModel):
+    """A vault the visitor may read."""
+
+    name: str
+    address: str
+    files: int
+    right: Literal["read", "write"]
+
+
+class ListedVaults(BaseModel):
+    """All of them."""
+
+    vaults: list[ListedVault]
+
+
+class Hashing:
+    """Where passwords are compared: few at once, beside the server's other work."""
+
+    def __init__(self) -> None:
+        self._limiter: CapacityLimiter | None = None
+
+    async def run(self, work: partial[SignedIn | None] | partial[bool] | partial[None]) -> SignedIn | bool | None:
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(AT_ONCE)  # belongs to the running loop
+        return await to_thread.run_sync(work, limiter=self._limiter)
+
+    @property
+    def crowded(self) -> bool:
+        return self._limiter is not None and self._limiter.statistics().tasks_waiting >= QUEUE
+
+
+def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
+    """Add these pages to the server."""
+    doors = house.doors
+
+    @api.get("/login", include_in_schema=False)
+    def asked(request: Request, next: str | None = None) -> Response:
+        if request.state.visitor is not None or not request.state.closed:
+            return RedirectResponse(local_path(next), 303)
+        return page(request, "login.html", next=local_path(next), name="", problem=None)
+
+    @api.post("/login", include_in_schema=False)
+    async def sign_in(request: Request) -> Response:
+        form = await form_of(request)
+        name, onward = form.get("name", ""), local_path(form.get("next"))
+        if not request.state.closed:
+            return RedirectResponse(onward, 303)
+        there, named = whereabouts(request.state.client), f"named {fingerprint(folded(name))}"
+        keys = [there, f"{named} {there}"]
+        if hashing.crowded:
+            return problem(503, "too many people sign in at once; try again in a moment", retry_after(5))
+        wait = doors.wrong_passwords.begin(keys, brief=[named])
+        if wait > 0:
+            told = f"Too many wrong passwords. Try again in {_in_words(wait)}."
+            answer = page(request, "login.html", 429, next=onward, name=name, problem=told)
+            answer.headers.update(retry_after(wait))
+            return answer
+        hint = browser_named(request.headers.get("user-agent", ""))
+        work = partial(doors.accounts.sign_in, name, form.get("password", ""), house.settings.session_days, hint)
+        signed_in = await hashing.run(work)
+        if not isinstance(signed_in, SignedIn):
+            told = "This name and this password do not belong together."
+            return page(request, "login.html", 401, next=onward, name=name, problem=told)
+        doors.wrong_passwords.right([*keys, named])
+        _end_session(house, request.state.visitor)
+        onwards = RedirectResponse(onward, 303)
+        _set_cookie(request, onwards, signed_in.secret, signed_in.seconds)
+        return onwards
+
+    @api.post("/logout", include_in_schema=False)
+    def sign_out(request: Request) -> Response:
+        _end_session(house, request.state.visitor)
+        answer = RedirectResponse("/login" if request.state.closed else "/", 303)
+        _set_cookie(request, answer, "", 0)
+        return answer
+
+    @api.get("/api/vaults")
+    def listed(request: Request) -> ListedVaults:
+        """The vaults you may read."""
+        return ListedVaults(vaults=vaults_of(house, request))
+
+    if len(house.vaults) > 1:
+
+        @api.get("/", include_in_schema=False)
+        def choose(request: Request) -> Response:
+            vaults = vaults_of(house, request)
+            if len(vaults) == 1:
+                return RedirectResponse(vaults[0].address, 303)
+            return page(request, "vaults.html", listed=vaults)
+
+
+def vaults_of(house: House, request: Request) -> list[ListedVault]:
+    """What the visitor may read, and how much there is."""
+    visitor: Visitor | None = request.state.visitor
+    found = []
+    for name in request.state.vaults:
+        may_write = visitor is None or visitor.may(house.identities[name], Right.WRITE)
+        files = int(house.vaults[name].documents.status()["files"])
+        found.append(ListedVault(name=name, address=f"/v/{name}/", files=files, right="write" if may_write else "read"))
+    return found
+
+
+def _end_session(house: House, visitor: Visitor | None) -> None:
+    if visitor is not None and visitor.session_id is not None and visitor.user_id is not None:
+        house.doors.accounts.end_session(visitor.session_id, visitor.user_id)
+
+
+def _set_cookie(request: Request, answer: Response, secret: str, seconds: int) -> None:
+    scheme = request.scope["scheme"]
+    answer.set_cookie(
+        cookie_name(scheme), secret, max_age=seconds, path="/", httponly=True, samesite="lax", secure=scheme == "https"
+    )
+
+
+def _in_words(seconds: float) -> str:
+    return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{max(1, round(seconds))} seconds"

@@ -1,0 +1,54 @@
+"""The people of the vault: who is heard, what they are called, and whose voice is whose."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import FastAPI, Path, Request
+from fastapi.responses import HTMLResponse
+
+from chyme.application.app import App
+from chyme.doors.page.rendering import page
+from chyme.speech.people.edits import as_json
+
+MOST_VOICES = 500  # voices of one person that are listed
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these pages to the HTTP face of an opened vault."""
+
+    @api.get("/people", include_in_schema=False)
+    def people(request: Request) -> HTMLResponse:
+        """Everybody, named ones first."""
+        return page(request, "people.html", active="people", people=[as_json(one) for one in app.people.listed()])
+
+    @api.get("/ui/people", include_in_schema=False)
+    def people_again(request: Request) -> HTMLResponse:
+        """The same, to be put in the place of what was shown."""
+        return page(request, "people_list.html", people=[as_json(one) for one in app.people.listed()])
+
+    @api.get("/people/{person_id}", include_in_schema=False)
+    def person(request: Request, person_id: Annotated[int, Path(ge=0, le=2**53)]) -> HTMLResponse:
+        """One person and their voices."""
+        return _person(app, request, person_id, "person.html")
+
+    @api.get("/ui/people/{person_id}", include_in_schema=False)
+    def person_again(request: Request, person_id: Annotated[int, Path(ge=0, le=2**53)]) -> HTMLResponse:
+        """The same, to be put in the place of what was shown."""
+        return _person(app, request, person_id, "person_voices.html")
+
+
+def _person(app: App, request: Request, person_id: int, template: str) -> HTMLResponse:
+    if not app.people.knows(person_id):
+        return page(request, "person_gone.html", status=404, active="people", number=person_id)
+    found = app.people.show(str(person_id))
+    others = [as_json(one) for one in app.people.listed() if one.id != person_id]
+    return page(
+        request,
+        template,
+        active="people",
+        person=as_json(found.person),
+        voices=found.voices[:MOST_VOICES],
+        more=max(len(found.voices) - MOST_VOICES, 0),
+        others=others,
+    )

@@ -1,0 +1,24 @@
+"""What was deleted, and can be brought back."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+
+from chyme.application.app import App
+from chyme.doors.page.labels import counted
+from chyme.doors.page.rendering import page
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    """Add these pages to the HTTP face of an opened vault."""
+
+    @api.get("/trash")
+    def trash(request: Request) -> HTMLResponse:
+        """What is in the trash, newest first."""
+        return page(request, "trash.html", active="trash", trashed=app.trash.listed(), counted=counted)
+
+    @api.get("/ui/trash/list")
+    def some(request: Request) -> HTMLResponse:
+        """The list by itself."""
+        return page(request, "trash_list.html", trashed=app.trash.listed(), counted=counted)

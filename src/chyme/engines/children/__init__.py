@@ -1,1 +1,0 @@
-"""Child processes that do the heavy work and may be killed at any moment."""

@@ -1,1 +1,0 @@
-"""Fetching web pages through the guard, and what is made of them."""

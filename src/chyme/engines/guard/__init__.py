@@ -1,1 +1,0 @@
-"""The door out for addresses that come from content: checked, pinned, one connection at a time."""

@@ -1,1 +1,0 @@
-"""Sound and moving pictures: what they are, how they sound, how they look."""

@@ -1,1 +1,0 @@
-"""Finding things in pictures with a model of our own."""

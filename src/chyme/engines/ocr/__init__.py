@@ -1,1 +1,0 @@
-"""Read the words in a picture: one protocol, several readers behind it."""

@@ -1,1 +1,0 @@
-"""Pictures: decoded within limits, turned upright, written small."""

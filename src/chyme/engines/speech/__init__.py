@@ -1,1 +1,0 @@
-"""Speech: the sound of a recording, where somebody speaks in it, and what is said."""

@@ -1,1 +1,0 @@
-"""Who speaks: how stretches of speech sound, and which of them are the same person."""

@@ -1,0 +1,1 @@
+"""What kind of file something is, by content and by name."""

@@ -1,0 +1,205 @@
+"""Decide what sort of thing a file is: by its content first, by its extension only where the content is mute."""
+
+from __future__ import annotations
+
+import re
+
+from chyme.files.container_formats import OLE_MARK, ReadAt, ole_names, stored_mimetype, zip_names
+from chyme.files.extensions import (
+    DOC,
+    DOCUMENTS,
+    DOCX,
+    EML,
+    EPUB,
+    HTML,
+    LINKS,
+    MSG,
+    PDF,
+    PPT,
+    PPTX,
+    READ_AS_WRITTEN,
+    RTF,
+    TEXTS,
+    XLS,
+    XLSX,
+    extension_of,
+    kind_by_extension,
+)
+from chyme.files.link_files import LINK_BYTES, link_in
+from chyme.files.signatures import by_signature
+from chyme.model import Kind
+from chyme.text.decoding import encoding_of, is_utf8
+
+HEAD_BYTES = 8192
+UNKNOWN = (Kind.OTHER, "application/octet-stream")
+
+_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
+_PROLOG = re.compile(
+    r"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE\s+(?!html)[^>\[]*(?:\[.*?\])?\s*>)", re.DOTALL | re.IGNORECASE
+)
+_HTML_START = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE)
+_SVG_START = re.compile(r"\s*<(?:svg|svg:svg)[\s>]")
+_TAG = re.compile(r"<(?:/?[a-zA-Z][a-zA-Z0-9]*[\s>/]|!--|!doctype)", re.IGNORECASE)
+_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:")
+_MAIL_HEADERS = frozenset({"from", "to", "subject", "date"})
+_MAIL_TRACES = frozenset({"message-id", "received", "mime-version", "return-path", "delivered-to"})
+_OLE_MARKERS = (("WordDocument", DOC), ("Workbook", XLS), ("Book", XLS), ("PowerPoint Document", PPT))
+_ZIP_MARKERS = (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX))
+
+
+def identify(name: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
+    """Kind and MIME type. `head` is the beginning, best HEAD_BYTES of it; `read_at(offset, length)` reads on."""
+    if size == 0:
+        return kind_by_extension(name) or UNKNOWN
+    if len(head) < min(size, HEAD_BYTES):
+        head = read_at(0, min(size, HEAD_BYTES))
+    if not head:
+        return kind_by_extension(name) or UNKNOWN
+    extension = extension_of(name)
+    if head.startswith(b"PK\x03\x04"):
+        return _in_zip(extension, head, size, read_at)
+    if head.startswith(OLE_MARK):
+        return _in_ole(extension, head, size, read_at)
+    found = by_signature(head, extension)
+    if found:
+        return found
+    text = _as_text(head[:HEAD_BYTES], size, extension)
+    if text is not None:
+        return _in_text(name, extension, text, head, size)
+    if b"%PDF-" in head[:1024]:
+        return Kind.DOCUMENT, PDF
+    if extension == "webloc" and size <= LINK_BYTES and link_in(name, head):
+        return Kind.URL, LINKS[extension]
+    return _unknown_binary(name, head)
+
+
+def _in_zip(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
+    told = stored_mimetype(head)
+    if told == EPUB:
+        return Kind.DOCUMENT, EPUB
+    if told and told.startswith("application/vnd.oasis.opendocument."):
+        readable = told in DOCUMENTS.values()
+        return (Kind.DOCUMENT if readable else Kind.OTHER), told
+    names = zip_names(head, size, read_at)
+    for prefix, mime in _ZIP_MARKERS:
+        if any(entry.startswith(prefix) for entry in names):
+            return Kind.DOCUMENT, _variant(extension, mime)
+    if "META-INF/container.xml" in names:
+        return Kind.DOCUMENT, EPUB
+    claims_document = extension in DOCUMENTS
+    if claims_document and ("[Content_Types].xml" in names or "content.xml" in names or not names):
+        return Kind.DOCUMENT, DOCUMENTS[extension]
+    return Kind.OTHER, "application/zip"
+
+
+def _in_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
+    names = ole_names(head, size, read_at)
+    if "EncryptedPackage" in names:
+        return Kind.DOCUMENT, DOCUMENTS.get(extension, DOCX)
+    for marker, mime in _OLE_MARKERS:
+        if marker in names:
+            return Kind.DOCUMENT, mime
+    if any(entry.startswith("__properties_version1") for entry in names):
+        return Kind.DOCUMENT, MSG
+    if extension in DOCUMENTS:
+        return Kind.DOCUMENT, DOCUMENTS[extension]
+    return Kind.OTHER, "application/x-ole-storage"
+
+
+def _variant(extension: str, family: str) -> str:
+    """The template or macro type that the extension names, if it belongs to the family found inside."""
+    word = {DOCX: "word", XLSX: ("excel", "spreadsheet"), PPTX: ("powerpoint", "presentation")}[family]
+    mime = DOCUMENTS.get(extension, family)
+    family_words = (word,) if isinstance(word, str) else word
+    return mime if any(part in mime for part in family_words) and mime not in (DOC, XLS, PPT) else family
+
+
+def _as_text(head: bytes, size: int, extension: str) -> str | None:
+    """The head as text, or None when it is binary."""
+    marked = head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"))
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if not marked and controls:
+        encoding, _ = encoding_of(head, cut=True)
+        if encoding.startswith("utf-16"):
+            return head.decode(encoding, "replace")
+        stray = controls <= len(head) // 50 and (b"\x00" not in head or extension in TEXTS)
+        if not (stray and is_utf8(head, cut=True)):
+            return None
+    if marked:
+        encoding, mark = encoding_of(head, cut=True)
+        return head[mark:].decode(encoding, "replace")
+    # For telling markup from prose any encoding will do that leaves ASCII alone.
+    return head.removeprefix(b"\xef\xbb\xbf").decode("utf-8" if is_utf8(head, cut=False) else "latin-1")
+
+
+def _in_text(name: str, extension: str, text: str, head: bytes, size: int) -> tuple[Kind, str]:
+    if size <= len(head) and link_in(name, head) and not (extension in ("", "txt") and _is_mail(text)):
+        return Kind.URL, LINKS.get(extension, "text/uri-list")
+    if text.lstrip().startswith("{\\rtf") or (extension == "rtf" and text.lstrip().startswith("{\\")):
+        return Kind.DOCUMENT, RTF
+    if extension not in READ_AS_WRITTEN:
+        markup = _in_markup(extension, text)
+        if markup:
+            return markup
+        if DOCUMENTS.get(extension) == EML or (extension in ("", "txt", "msg", "mail") and _is_mail(text)):
+            return Kind.DOCUMENT, EML
+    if extension == "pdf" and "%PDF-" in text[:1024]:
+        return Kind.DOCUMENT, PDF
+    mime = TEXTS.get(extension)
+    if mime is None:
+        mime = "application/xml" if text.lstrip().startswith("<?xml") else "text/plain"
+    return Kind.TEXT, mime
+
+
+def _in_markup(extension: str, text: str) -> tuple[Kind, str] | None:
+    claims_html = DOCUMENTS.get(extension) in (HTML, DOCUMENTS["xhtml"])
+    if claims_html and _TAG.search(text):
+        return Kind.DOCUMENT, DOCUMENTS[extension]
+    if "<" not in text[:64] and not text[:64].isspace():
+        return None
+    at = 0
+    while prolog := _PROLOG.match(text, at):
+        at = prolog.end()
+    if _SVG_START.match(text, at) or (extension == "svg" and "<svg" in text):
+        return Kind.IMAGE, "image/svg+xml"
+    if _HTML_START.match(text, at):
+        return Kind.DOCUMENT, HTML
+    return None
+
+
+def _is_mail(text: str) -> bool:
+    """Whether the text opens with the header of an e-mail, as a mail program writes it."""
+    names: set[str] = set()
+    for line in text.split("\n", 80)[:80]:
+        if not line.strip():
+            break
+        if line[0] in " \t":
+            continue
+        header = _HEADER.match(line)
+        if not header:
+            return False
+        names.add(header[1].lower())
+    return len(names & _MAIL_HEADERS) >= 2 and bool(names & _MAIL_TRACES)
+
+
+def _unknown_binary(name: str, head: bytes) -> tuple[Kind, str]:
+    claimed = kind_by_extension(name)
+    if claimed and claimed[0] is not Kind.TEXT:
+        return claimed
+    return _ask_puremagic(head) or UNKNOWN
+
+
+def _ask_puremagic(head: bytes) -> tuple[Kind, str] | None:
+    import puremagic
+
+    try:
+        matches = puremagic.magic_string(head[:2048])
+    except (puremagic.PureError, ValueError):
+        return None
+    for match in matches:
+        # Shorter signatures turn up by chance.
+        if len(match.byte_match) >= 6 and match.mime_type:
+            family = match.mime_type.partition("/")[0]
+            kind = {"image": Kind.IMAGE, "audio": Kind.AUDIO, "video": Kind.VIDEO}.get(family, Kind.OTHER)
+            return kind, match.mime_type
+    return None

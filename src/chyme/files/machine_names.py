@@ -1,0 +1,160 @@
+"""Whether a person gave a file its name, or a camera, a scanner, a messenger, a hash or a clock did."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from chyme.files.machine_name_words import CALLED, GENERIC, JOINING, NUMBERED, OFFICE, SPACED, UNSPACED, WRITTEN
+
+LONGEST = 300  # characters that are looked at; no file system allows more
+_SHORT_CODE, _HEX_ID, _SHUFFLED = 5, 8, 8
+_UNSPACED_FROM = 0x2E7F  # the letters behind it are of scripts where one may be a word
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_STANDARDS = frozenset({"ISO", "DIN", "RFC", "IEC", "IEEE", "ASTM", "CVE", "COVID"})
+
+_EXTENSION = re.compile(r"(?<=.)(?:\.tar)?\.(?=[0-9]*[a-z])[a-z0-9]{1,8}$", re.IGNORECASE | re.DOTALL)
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
+_OF_ANDROID = re.compile(r"screenshot_[0-9]{4}-?[0-9]{2}-?[0-9]{2}[-_][0-9]{2}", re.IGNORECASE)  # an app's name follows
+_EPISODE = re.compile(r"(?<![^\W_])s[0-9]{1,2}e[0-9]{1,3}(?![^\W_])", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]{1,5}[-_]?(?!(?:19|20)[0-9]{2}$)[0-9]{3,}")
+_FORM = re.compile(r"(?![0-9])[^\W_][-_ ]?[0-9]{1,3}[A-Za-z]?")  # W-2, A380, B12, Q3: people know what that is
+_DAY = re.compile(r"[0-9]{4}-(?:[0-9]{2}(?:-[0-9]{2})?|W[0-9]{2}|Q[1-4])")  # of a diary
+_YEAR = re.compile(r"[1-9][0-9]{3}")  # also 1984 and form 1040
+_ELISION = re.compile(r"\b[dl]['’ʼ´`](?=\w)", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
+_PIECE = re.compile(r"[0-9]+|[^\W\d_]+")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]")
+_SPOKEN = re.compile(r"[A-Z]?[a-z]{3,}")
+_HEXADECIMAL = re.compile(r"[0-9a-f]+", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[0-9A-Za-z_-]+={0,2}")
+_VOWEL = re.compile(r"[aeiouyäöüàáâãåæèéêëìíîïòóôõøùúûýœ]", re.IGNORECASE)
+_UNSPACED = re.compile("|".join(sorted(map(re.escape, UNSPACED), key=len, reverse=True)))
+
+
+def is_machine_made(name: str) -> bool:
+    """Whether a file name, with or without its extension, says nothing that somebody meant to say.
+
+    In doubt it was a person: every word that is not one of a device's makes the name human.
+    """
+    whole = unicodedata.normalize("NFC", name[:LONGEST])
+    stem = without_extension(whole).strip()
+    if _is_called(stem, whole[len(without_extension(whole)) :].lstrip(".").casefold()):
+        return False
+    if _EPISODE.search(stem) or stem[: len(stem) - len(stem.lstrip(_CAPITALS))] in _STANDARDS:
+        return False
+    if _OF_ANDROID.match(stem) or _CODE.fullmatch(stem):
+        return True
+    if _is_random(stem):
+        return True
+    rest = _ELISION.sub(" ", _UUID.sub(" 0 ", stem))
+    numbers, generic, numbered, joining = False, False, False, False
+    for piece in _pieces(rest):
+        word = piece.casefold()
+        if word.isdecimal():
+            numbers = True
+        elif len(word) == 1 and ord(word) <= _UNSPACED_FROM:
+            continue  # one letter is no word, but in scripts where it is
+        elif word in GENERIC or word in SPACED:
+            generic = True
+        elif word in NUMBERED or word in JOINING:
+            numbered = numbered or word in NUMBERED
+            joining = joining or word not in NUMBERED
+        else:
+            return False
+    if generic:
+        return True
+    if numbered:
+        return numbers
+    return not joining
+
+
+def _is_called(stem: str, extension: str) -> bool:
+    """Whether somebody calls a file of this sort by that, though it is a number or a letter."""
+    if extension in CALLED or _FORM.fullmatch(stem):
+        return True
+    if extension in WRITTEN and _DAY.fullmatch(stem):
+        return True
+    return (extension in WRITTEN or extension in OFFICE) and _YEAR.fullmatch(stem) is not None
+
+
+def without_extension(name: str) -> str:
+    """The name without what looks like an extension: notes.tar.gz → notes, 12.04.2026 → 12.04.2026."""
+    return _EXTENSION.sub("", name)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Words and numbers, without those that are codes."""
+    for token in _TOKEN.findall(text):
+        if _is_random(token) or _is_id(token):
+            yield "0"
+            continue
+        for piece in _PIECE.findall(token):
+            if piece.isascii() and piece.isalpha() and not piece.islower() and not piece.isupper():
+                whole = piece.casefold()
+                known = whole in GENERIC or whole in JOINING or whole in NUMBERED
+                yield from (piece,) if known else _CAMEL.findall(piece)
+            elif ord(piece[0]) > _UNSPACED_FROM:
+                yield from _unspaced(piece)
+            else:
+                yield piece
+
+
+def _unspaced(run: str) -> Iterator[str]:
+    """A run of letters of a script without blanks: what is left of it besides the words of devices."""
+    if run in SPACED:
+        yield run
+        return
+    found = _UNSPACED.sub("", run)
+    for known in _UNSPACED.findall(run):
+        if len(known) > 1:
+            yield "file"
+    if found:
+        yield found if len(found) > 1 or found == run else "0"
+
+
+def _is_id(token: str) -> bool:
+    """Letters and digits of one word that are a code: WA0001, 4f3a9c21, R0010123, 1920x1080."""
+    digits = sum(map(str.isdecimal, token))
+    if not digits or digits == len(token) or not token.isascii():
+        return False
+    if len(token) >= _HEX_ID and _HEXADECIMAL.fullmatch(token):
+        return True
+    letters = [piece for piece in _PIECE.findall(token) if not piece.isdecimal()]
+    if len(letters) == 1 and letters[0].casefold() in GENERIC | NUMBERED:
+        return False
+    longest = max(map(len, letters))
+    changes = len(_PIECE.findall(token)) - 1
+    if changes >= 3 and len(token) >= _SHUFFLED:
+        return longest < _SHORT_CODE
+    return token.upper() == token and longest < _SHORT_CODE and digits >= 3
+
+
+def _is_random(text: str) -> bool:
+    """What a generator of identifiers makes: long, of all kinds of letters, and nobody can say it."""
+    if not _IDENTIFIER.fullmatch(text):
+        return False
+    plain = text.rstrip("=")
+    if len(plain) >= 2 * _HEX_ID and _HEXADECIMAL.fullmatch(plain):
+        return True
+    if len(plain) < _SHUFFLED:
+        return False
+    words = _CAMEL.findall(plain)
+    letters = sum(map(len, words))
+    if not letters:
+        return False
+    if letters == len(plain) and plain in (plain.lower(), plain.upper()):
+        return letters >= _SHUFFLED and not _VOWEL.search(plain)
+    if any(_SPOKEN.fullmatch(part) and _VOWEL.search(part) for part in re.split("[-_]", plain)):
+        return False
+    digits = sum(map(str.isdecimal, plain))
+    long_words = sum(len(word) for word in words if len(word) >= _SHORT_CODE and _VOWEL.search(word))
+    mixed = bool(digits) + any(map(str.isupper, plain)) + any(map(str.islower, plain))
+    if long_words * 4 > len(plain) or mixed < 2:
+        return False
+    if mixed == 3 or not digits:
+        return letters / len(words) < 2.6 and len(words) >= 4
+    changes = len(re.findall(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])", plain))
+    separators = plain.count("-") + plain.count("_")
+    return not separators and changes >= 3 and len(plain) >= 10

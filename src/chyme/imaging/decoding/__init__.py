@@ -1,0 +1,1 @@
+"""Decoding pictures of every format, within limits."""

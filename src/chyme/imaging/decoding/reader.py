@@ -1,0 +1,233 @@
+"""The door to pictures: any file, by its content, within limits, upright, as RGB.
+
+    opened(name, stream, limits, longest) -> Picture       the main picture of the file
+    frames(stream, name, limits) -> Iterator[(number, Image)]   every page of a TIFF; else the main picture
+
+`Picture.image` is an upright RGB Pillow image with transparency on white. With `longest` its longest side is at most
+that many pixels, with None it is the full resolution; it is never enlarged, except that small drawings (SVG) are drawn
+larger than they ask for. `Picture.width` and `.height` are those of the upright original, `.frames` how many pages or
+frames it has, `.facts` what the file tells about itself, `.note` what is missing, if anything is.
+Both raise UnreadableFile, LimitReached or UnsupportedFile, and nothing else, for a bad file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+from chyme.errors import DigestError, EngineUnavailable, LimitReached, UnreadableFile, UnsupportedFile
+from chyme.files.kind_detection import HEAD_BYTES, identify
+from chyme.imaging.decoding.colour_profiles import srgb
+from chyme.imaging.decoding.decoder_interface import Decoded, NotRead, Request
+from chyme.imaging.decoding.decoders import DECODERS, by_pillow, from_pillow
+from chyme.imaging.decoding.fallback_decoders import told, ways
+from chyme.imaging.decoding.headers import ends_early
+from chyme.imaging.decoding.limits import MB, PictureLimits
+from chyme.imaging.decoding.pillow import guarded, header, too_large, turned
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+WAY_OUT = "open it in the program it came from and save it as JPEG or PNG"
+EARLY_END = "the file ends early"
+NO_PICTURE = "nothing in it looks like a picture"
+FAILURE_LENGTH = 160
+_PACKAGES = {"pillow_jxl": "pillow-jxl-plugin", "cv2": "opencv-python-headless"}
+_FORMATS = {
+    "image/jpeg": "JPEG",
+    "image/png": "PNG",
+    "image/gif": "GIF",
+    "image/webp": "WebP",
+    "image/tiff": "TIFF",
+    "image/bmp": "BMP",
+    "image/heic": "HEIC",
+    "image/heif": "HEIF",
+    "image/avif": "AVIF",
+    "image/jxl": "JPEG XL",
+    "image/jp2": "JPEG 2000",
+    "image/svg+xml": "SVG",
+    "image/vnd.adobe.photoshop": "PSD",
+    "image/vnd.microsoft.icon": "ICO",
+    "image/icns": "ICNS",
+    "image/x-tga": "TGA",
+    "image/vnd.zbrush.pcx": "PCX",
+    "image/qoi": "QOI",
+    "image/x-portable-anymap": "PNM",
+    "image/x-adobe-dng": "DNG",
+    "image/x-nikon-nef": "NEF",
+    "image/x-canon-cr2": "CR2",
+    "image/x-canon-cr3": "CR3",
+    "image/x-sony-arw": "ARW",
+}
+_SAME = {
+    "image/x-icon": "image/vnd.microsoft.icon",
+    "image/apng": "image/png",
+    "image/x-portable-pixmap": "image/x-portable-anymap",
+    "image/x-portable-graymap": "image/x-portable-anymap",
+    "image/x-portable-bitmap": "image/x-portable-anymap",
+}
+_OBJECT = re.compile(r"<[^>]*\bobject at 0x[0-9a-f]+>|<_io\.[^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A decoded picture and what is known of it."""
+
+    image: Image.Image
+    width: int
+    height: int
+    format: str
+    mime: str
+    frames: int = 1
+    orientation: int = 1  # as stored; the image is upright
+    facts: Mapping[str, object] = field(default_factory=dict)
+    note: str | None = None
+
+    @property
+    def animated(self) -> bool:
+        return self.frames > 1 and self.mime in ("image/gif", "image/webp", "image/png", "image/avif")
+
+
+def opened(name: str, stream: BinaryIO, limits: PictureLimits, longest: int | None = None) -> Picture:
+    """The main picture of the file, its longest side at most `longest` pixels, or at full resolution."""
+    size = _size(name, stream, limits)
+    mime = _mime(name, stream, size)
+    request = Request(stream, size, longest, limits.image_pixels, _check(name, limits))
+    found = _decoded(name, mime, request, limits)
+    mime = mime if mime in DECODERS else _SAME.get(found.mime or mime, found.mime or mime)
+    image = turned(srgb(found.image, found.profile), found.turn)
+    kind = _FORMATS.get(mime) or mime.rpartition("/")[2].removeprefix("x-").upper()
+    return Picture(image, *found.size, kind, mime, found.frames, found.orientation, found.facts, found.note)
+
+
+def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterator[tuple[int, Image.Image]]:
+    """Every page of a TIFF at full resolution, decoded one at a time; of any other file its one main picture.
+
+    Pages count from 1. One that cannot be decoded is left out, unless it is the first.
+    """
+    file = io.BytesIO(stream) if isinstance(stream, bytes) else stream
+    first = opened(name, file, limits)
+    count = first.frames if first.mime == "image/tiff" else 1
+    yield 1, first.image
+    del first
+    for number in range(1, count):
+        page = _page(name, file, number, limits)
+        if page is not None:
+            yield number + 1, page
+
+
+def _page(name: str, stream: BinaryIO, number: int, limits: PictureLimits) -> Image.Image | None:
+    try:
+        with guarded(None):
+            image = header(stream)
+            image.seek(number)
+            _check(name, limits)(image.size)
+        with guarded(limits.image_pixels):
+            found = from_pillow(image, None)
+    except (DigestError, MemoryError):
+        raise
+    except Exception as error:
+        if too_large(error):
+            raise _too_many_pixels(name, None, limits) from None
+        return None
+    return turned(srgb(found.image, found.profile), found.turn)
+
+
+def _size(name: str, stream: BinaryIO, limits: PictureLimits) -> int:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    if size == 0:
+        raise UnreadableFile(f"{name}: the file is empty; copy it again from where it came")
+    if size > limits.image_bytes:
+        raise LimitReached(
+            f"{name}: {size / MB:,.0f} MB, the limit for pictures is {limits.image_bytes / MB:,.0f} MB; "
+            "raise image_bytes to read it"
+        )
+    return size
+
+
+def _mime(name: str, stream: BinaryIO, size: int) -> str:
+    def read_at(at: int, length: int) -> bytes:
+        stream.seek(at)
+        return stream.read(length)
+
+    return identify(name, read_at(0, HEAD_BYTES), size, read_at)[1]
+
+
+def _check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]], None]:
+    def check(size: tuple[int, int]) -> None:
+        if size[0] < 1 or size[1] < 1:
+            raise ValueError("its header tells no size")
+        if size[0] * size[1] > limits.image_pixels:
+            raise _too_many_pixels(name, size, limits)
+
+    return check
+
+
+def _too_many_pixels(name: str, size: tuple[int, int] | None, limits: PictureLimits) -> LimitReached:
+    what = f"{size[0]} × {size[1]} pixels" if size else "a picture inside is larger than the header tells"
+    most = f"{limits.image_pixels / 1e6:,g} megapixels"
+    return LimitReached(f"{name}: {what}, the limit is {most}; raise image_pixels to read it, or save it smaller")
+
+
+def _decoded(name: str, mime: str, request: Request, limits: PictureLimits) -> Decoded:
+    first = _tried(name, DECODERS.get(mime, by_pillow), request, limits)
+    if isinstance(first, Decoded):
+        return first
+    others: list[BaseException] = []
+    for way in ways(mime):
+        try:
+            found = _tried(name, way, request, limits)
+        except MemoryError as error:  # a broken file promised anything; the first decoder's answer stands
+            found = error
+        if isinstance(found, Decoded):
+            return told(found, request)
+        others.append(found)
+    raise _unreadable(name, mime, request, first, others) from first
+
+
+def _tried(
+    name: str, decode: Callable[[Request], Decoded], request: Request, limits: PictureLimits
+) -> Decoded | BaseException:
+    """The picture, or why there is none. Decoders fail with every class there is; some of Rust's are no Exceptions."""
+    try:
+        return decode(request)
+    except (DigestError, MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        if too_large(error):
+            raise _too_many_pixels(name, None, limits) from None
+        return error.with_traceback(None)  # frames would keep half a picture in memory
+
+
+def _unreadable(
+    name: str, mime: str, request: Request, first: BaseException, others: list[BaseException]
+) -> DigestError:
+    kind = _FORMATS.get(mime)
+    if isinstance(first, ImportError):
+        package = _PACKAGES.get(first.name or "", first.name)
+        return EngineUnavailable(f"{name}: reading it needs {package}; run 'pip install {package}' where chyme lives")
+    if kind is None:
+        return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {WAY_OUT}")
+    why = EARLY_END if ends_early(request.stream, request.size) else _plain(first)
+    second = [words for words in dict.fromkeys(_plain(error) for error in others) if words not in (why, NO_PICTURE)]
+    tried = f" (other decoders: {', '.join(second)})" if second else ""  # after "; " comes only the way out
+    error = UnsupportedFile if isinstance(first, NotRead) else UnreadableFile
+    return error(f"{name}: cannot be read as {kind}: {why}{tried}; {WAY_OUT}")
+
+
+def _plain(error: BaseException) -> str:
+    """What a decoder said, in one short line without its innards."""
+    words = getattr(error, "strerror", None) or str(error)  # beside `strerror` stands a path
+    said = _OBJECT.sub("the file", words).strip().partition("\n")[0]
+    if "cannot identify image file" in said or "stream_options" in said:  # PyAV: it found no stream to bound
+        return NO_PICTURE
+    if "truncated" in said.lower() or "end of file" in said.lower():
+        return EARLY_END
+    if not said or isinstance(error, LookupError | TypeError):
+        return "the file is broken"
+    return said if len(said) <= FAILURE_LENGTH else said[: FAILURE_LENGTH - 1] + "…"

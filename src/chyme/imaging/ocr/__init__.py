@@ -1,0 +1,1 @@
+"""Reading words in pictures."""

@@ -1,0 +1,42 @@
+"""Choose the reader of pictures; it is loaded when first needed and kept for the next picture."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chyme.core.package_versions import versions
+from chyme.errors import EngineUnavailable
+from chyme.imaging.ocr.engine_interface import OcrEngine, OcrSettings
+
+ENGINES = ("rapidocr", "tesseract")
+
+
+def reader(settings: OcrSettings) -> OcrEngine:
+    """The reader these settings ask for, or EngineUnavailable."""
+    if settings.ocr_engine == "tesseract":
+        return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
+    if settings.ocr_engine == "rapidocr":
+        return _rapidocr(settings.ocr_threads, settings.ocr_side)
+    raise EngineUnavailable(f"ocr_engine is {settings.ocr_engine!r}; there are: {', '.join(ENGINES)}")
+
+
+def fingerprint(settings: OcrSettings) -> str:
+    """What changes the words that come out, without loading anything."""
+    if settings.ocr_engine == "tesseract":
+        return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
+    parts = versions("rapidocr", "onnxruntime")
+    return f"{settings.ocr_engine} {parts} {settings.ocr_side} {settings.ocr_doubt}"
+
+
+@cache
+def _rapidocr(threads: int, side: int) -> OcrEngine:
+    from chyme.imaging.ocr.rapidocr import RapidOcr
+
+    return RapidOcr(threads, side)
+
+
+@cache
+def _tesseract(languages: str, seconds: float, threads: int) -> OcrEngine:
+    from chyme.imaging.ocr.tesseract import Tesseract
+
+    return Tesseract(languages, seconds, threads)

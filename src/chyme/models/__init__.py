@@ -1,0 +1,1 @@
+"""Models: providers and their cost, the local model, embedding, weights."""

@@ -1,0 +1,1 @@
+"""Vectors of texts, by the embedded models or by a service."""

@@ -1,0 +1,53 @@
+"""What questions mean: the digester of a child that does nothing else, so that nobody's search waits for a file.
+
+It is in no registry: no file ever has its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chyme.digester import Digester, Source
+from chyme.errors import EngineUnavailable
+from chyme.model import Artifact, File, Output
+from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
+
+ENTRY = "chyme.models.embedding.embed_question:in_child"
+NAME, QUESTION, MODEL, VECTOR = "embed-question", "question", "model", "vector"
+
+
+class EmbedQuestion(Digester):
+    """Gives the vector as an artifact; none when the model cannot read the question. An empty one only loads it."""
+
+    name = NAME
+    label = "Question"
+    description = "What a question means."
+    reads = (QUESTION, MODEL)
+    family = "questions"
+
+    def __init__(self, embedders: Mapping[str, PassageEmbedding]) -> None:
+        self._embedders = embedders
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        question, model = (_told(source, name) for name in self.reads)
+        settings = self._embedders.get(model)
+        if settings is None:
+            raise EngineUnavailable(f"{source.file.name}: there is no embedder {model} here")
+        embedder = load_passage_embedder(settings)
+        if not question or not embedder.reads(question):
+            return [Output(self.name, None)]
+        return [Output(self.name, None, (Artifact(VECTOR, embedder.embed([question])),))]
+
+
+def _told(source: Source, name: str) -> str:
+    upstream = source.output(name)
+    return upstream.content or "" if upstream else ""
+
+
+def in_child(config: dict[str, Any]) -> dict[str, Digester]:
+    """What the child loads: `embedders` are the settings of each, by the name of its model."""
+    return {NAME: EmbedQuestion({model: PassageEmbedding(**told) for model, told in config["embedders"].items()})}

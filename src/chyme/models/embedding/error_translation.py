@@ -1,0 +1,111 @@
+"""What the faults of a service that embeds texts mean for a digest. The only place that looks at them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from chyme.errors import (
+    ContentBlocked,
+    DigestError,
+    EngineUnavailable,
+    NetworkFailed,
+    QuotaSpent,
+    RateLimited,
+    TimedOut,
+)
+from chyme.models.providers.endpoints import Endpoint
+from chyme.models.providers.health_reports import KeyRefused
+from chyme.models.providers.invalid_answer import Misfit
+from chyme.models.providers.retry_after import asked_for
+
+if TYPE_CHECKING:
+    import httpx2
+
+_BLOCKED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_BUSY = frozenset({"overloaded", "overloaded_error", "slow_down"})
+_TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|too (large|long)|input length|maximum.{0,20}tokens")
+
+
+def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError | None:
+    """Our error for one on the way there or back; None when it is nobody's out there."""
+    import httpx2
+
+    match error:
+        case DigestError():
+            return error
+        case TimeoutError() | httpx2.TimeoutException():
+            return TimedOut(
+                f"{name}: {_who(endpoint)} did not answer within {endpoint.seconds:.3g} seconds; "
+                f"{endpoint.prefix}_seconds allows more"
+            )
+        case httpx2.TransportError():
+            return NetworkFailed(f"{name}: {_who(endpoint)} cannot be reached or broke off its answer")
+        case httpx2.HTTPError() | httpx2.InvalidURL():
+            return stranger(name, endpoint)
+    return None
+
+
+def refused(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestError:
+    """Our error for an answer that is no success, without a word of theirs: they may quote the key."""
+    who, prefix, status = _who(endpoint), endpoint.prefix, answer.status_code
+    codes, wait = _codes(answer), asked_for(answer.headers)
+    if codes & _BLOCKED:
+        return ContentBlocked(f"{name}: {who} refused this text")
+    if status == 402 or (status in (400, 403, 429) and codes & _SPENT):
+        return QuotaSpent(f"{name}: the quota of {who} is spent", retry_after=wait)
+    if status == 529 or (status in (429, 503) and codes & _BUSY):
+        return QuotaSpent(f"{name}: {who} is overloaded", retry_after=wait)
+    if status == 429:
+        return RateLimited(f"{name}: {who} asks us to slow down", retry_after=wait)
+    if status in (401, 403):
+        return KeyRefused(f"{name}: {who} does not accept the key; correct {prefix}_key, then run 'chyme retry'")
+    if status in (404, 405):
+        return EngineUnavailable(
+            f"{name}: {who} does not exist (HTTP {status}); correct {prefix}_model or {prefix}_url"
+        )
+    if status == 408:
+        return TimedOut(f"{name}: {who} gave up waiting for the texts")
+    if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(answer.text.lower())):
+        return EngineUnavailable(
+            f"{name}: {who} cannot take so much at once (HTTP {status}); lower {prefix}_window, then run 'chyme retry'"
+        )
+    if status >= 500:
+        return NetworkFailed(f"{name}: {who} failed (HTTP {status})", retry_after=wait)
+    if status < 400:
+        return stranger(name, endpoint, f" (HTTP {status})")
+    return EngineUnavailable(
+        f"{name}: {who} rejects the request (HTTP {status}); {prefix}_model must be a model that embeds texts, "
+        f"and {prefix}_dimension, where it is set, one that it can give"
+    )
+
+
+def stranger(name: str, endpoint: Endpoint, status: str = "") -> EngineUnavailable:
+    """Something answers at that address, but it does not embed texts."""
+    return EngineUnavailable(
+        f"{name}: {_who(endpoint)} answers otherwise than it should{status}; "
+        f"correct {endpoint.prefix}_url (redirects are not followed)"
+    )
+
+
+def misfit(name: str, endpoint: Endpoint, what: str) -> Misfit:
+    """It answers, but not what was asked."""
+    return Misfit(f"{name}: {_who(endpoint)} {what}; another {endpoint.prefix}_model may do better")
+
+
+def _who(endpoint: Endpoint) -> str:
+    return f"the model {endpoint.model} at {endpoint.host}"
+
+
+def _codes(answer: httpx2.Response) -> set[str]:
+    """What the service calls the fault."""
+    try:
+        told = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        return set()
+    fault = told.get("error", told) if isinstance(told, dict) else None
+    if not isinstance(fault, dict):
+        return set()
+    return {value for value in (fault.get("code"), fault.get("type")) if isinstance(value, str)}

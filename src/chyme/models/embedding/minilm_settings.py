@@ -1,0 +1,39 @@
+"""How texts are embedded here. Plain values; nothing here loads a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from chyme.core.package_versions import versions
+from chyme.models.embedding.minilm_network import VERSION
+from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
+
+DIMENSION = 384
+MODEL = f"{EMBEDDING.engine} {DIMENSION} int8"  # vectors of different models cannot be compared
+EXACT = f"{EMBEDDING.engine} {DIMENSION} float32"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """Where the model is, and how much of the machine it may use."""
+
+    weights_dir: str = ""  # where fetched weights stand; empty: beside Python
+    threads: int = 1  # texts embedded at once in one child; 0: one for each core
+
+    @property
+    def model(self) -> str:
+        """The name under which vectors are kept."""
+        return MODEL
+
+    @property
+    def workers(self) -> int:
+        return self.threads or len(os.sched_getaffinity(0))
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes the vectors that come out, and whether they can: a digest wakes when weights appear."""
+        there = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
+        identity = EMBEDDING.members[0].sha256[:16]
+        return f"{MODEL} {identity} {there} weights, network {VERSION}, {versions('onnxruntime', 'tokenizers')}"

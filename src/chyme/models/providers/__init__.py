@@ -1,0 +1,1 @@
+"""Calls of language and vision models: permitted, measured, translated."""

@@ -1,0 +1,100 @@
+"""Whose protocol a model speaks: theirs, over our client. Environment, accounts and telemetry have no say in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeVar
+
+from chyme.models.providers.endpoints import ANTHROPIC, GOOGLE, OPENAI, Endpoint
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic import BaseModel
+    from pydantic_ai.models import Model
+    from pydantic_ai.output import OutputSpec
+
+Answer = TypeVar("Answer", bound="BaseModel")
+NO_KEY = "none"  # the clients insist on one; the door sends none
+OPENAI_HOST = "api.openai.com"  # others make a grammar of the schema, and do not show it to the model
+GOOGLE_VERSION = "v1"
+ANSWER_TOKENS = 8192  # Anthropic must be told; without it the client asks for a stream, which cannot be kept
+
+
+def model_at(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
+    """The model, asked through this client and in no other way."""
+    make = {GOOGLE: _google, ANTHROPIC: _anthropic}.get(endpoint.provider, _openai)
+    return make(endpoint, client)
+
+
+def asked_by(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
+    """How this model is made to fit the schema: by its own means, else by a form to fill in, else by being told."""
+    from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput
+
+    if model.profile.get("supports_json_schema_output"):
+        return NativeOutput(shape)
+    if model.profile.get("supports_tools", True):
+        return ToolOutput(shape, name="answer", description="Give the answer.")
+    return PromptedOutput(shape)
+
+
+def instructed(endpoint: Endpoint, instructions: str, shape: type[BaseModel]) -> str:
+    """The instructions, with the schema where nobody else shows it to the model.
+
+    In one text: the templates of many models take no second system message.
+    """
+    if endpoint.provider != OPENAI or endpoint.own or endpoint.host == OPENAI_HOST:
+        return instructions
+    schema = json.dumps(shape.model_json_schema(), ensure_ascii=False)
+    return f"{instructions}\n\nAnswer with one JSON object that fits this schema, and with nothing else:\n{schema}"
+
+
+def _openai(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from chyme.models.local import json_schema
+
+    theirs = AsyncOpenAI(base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None)
+    profile = json_schema.profile() if endpoint.own else None
+    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=theirs), profile=profile)
+
+
+def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+    from pydantic_ai.settings import ModelSettings
+
+    theirs = AsyncAnthropic(
+        base_url=endpoint.address,
+        api_key=NO_KEY,
+        http_client=client,
+        max_retries=0,
+        timeout=None,
+        open_telemetry=False,
+    )
+    settings = ModelSettings(max_tokens=ANSWER_TOKENS)
+    return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=theirs), settings=settings)
+
+
+def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
+    import httpx2
+    from google.genai.client import Client
+    from google.genai.types import HttpOptions
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    from chyme.models.providers.http_transport import Wall
+
+    theirs = Client(
+        vertexai=False,
+        api_key=NO_KEY,
+        http_options=HttpOptions(
+            base_url=endpoint.address,
+            api_version=GOOGLE_VERSION,
+            httpx_client=httpx2.Client(transport=Wall(), trust_env=False),
+            httpx_async_client=client,
+        ),
+    )
+    return GoogleModel(endpoint.model, provider=GoogleProvider(client=theirs))

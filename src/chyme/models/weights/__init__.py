@@ -1,0 +1,1 @@
+"""Weights of models: where they are, their formats, how they are fetched."""

@@ -1,0 +1,91 @@
+"""The folder where fetched weights stand: is it all there, and is it still what was fetched?"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from chyme.errors import EngineUnavailable
+from chyme.models.weights.catalog import Member, Weights, default_folder
+
+CHUNK = 1 << 20
+
+
+def folder_of(weights: Weights, weights_dir: str | Path = "") -> Path:
+    """Where these weights belong; an empty `weights_dir` means beside Python."""
+    return (Path(weights_dir) if weights_dir else default_folder()) / weights.capability
+
+
+def path_of(weights: Weights, weights_dir: str | Path = "") -> Path | None:
+    """Where these weights are, or None. Looks at names and sizes only."""
+    folder = folder_of(weights, weights_dir)
+    return folder if all(_sized(folder / member.filename, member.size) for member in weights.members) else None
+
+
+def intact(weights: Weights, weights_dir: str | Path = "") -> bool:
+    """Whether every file is there and has its hash."""
+    try:
+        checked(weights, weights_dir)
+    except EngineUnavailable:
+        return False
+    return True
+
+
+def checked(weights: Weights, weights_dir: str | Path = "") -> Path:
+    """The folder, once every file in it has been checked by hash, or EngineUnavailable with the way to get them."""
+    for member in weights.members:
+        found = hashlib.sha256()
+        with _opened(weights, weights_dir, member) as stream:
+            while chunk := stream.read(CHUNK):
+                found.update(chunk)
+        _expect(weights, member, found.hexdigest())
+    return folder_of(weights, weights_dir)
+
+
+def read(weights: Weights, weights_dir: str | Path = "") -> dict[str, bytes]:
+    """The files by name, checked by hash, or EngineUnavailable with the way to get them."""
+    found: dict[str, bytes] = {}
+    for member in weights.members:
+        with _opened(weights, weights_dir, member) as stream:
+            data = stream.read()
+        _expect(weights, member, hashlib.sha256(data).hexdigest())
+        found[member.filename] = data
+    return found
+
+
+@contextlib.contextmanager
+def _opened(weights: Weights, weights_dir: str | Path, member: Member) -> Iterator[BinaryIO]:
+    what = f"the weights for {weights.capability}"
+    try:
+        with (folder_of(weights, weights_dir) / member.filename).open("rb") as stream:
+            yield stream
+    except (FileNotFoundError, NotADirectoryError):
+        raise EngineUnavailable(f"{what} are not there; {_way_out(weights)}") from None
+    except OSError as error:
+        raise EngineUnavailable(
+            f"{what} cannot be read ({error.strerror}) by the user children run as; "
+            "choose a weights_dir that everybody may read"
+        ) from None
+
+
+def _expect(weights: Weights, member: Member, sha256: str) -> None:
+    if sha256 != member.sha256:
+        raise EngineUnavailable(
+            f"the weights for {weights.capability} are damaged ({member.filename} has another hash); "
+            f"{_way_out(weights)}"
+        )
+
+
+def _way_out(weights: Weights) -> str:
+    return f"run 'chyme weights {weights.capability}'"
+
+
+def _sized(path: Path, size: int) -> bool:
+    try:
+        return os.stat(path).st_size == size
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""Pictures: preview, words, objects, caption."""

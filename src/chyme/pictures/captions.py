@@ -1,0 +1,140 @@
+"""One honest sentence about a picture, composed from the things, the words and the sort of picture found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from chyme.pictures.objects import cleaned, with_article
+
+QUOTED_WORDS, QUOTED_CHARS = 8, 70
+SORTS = 5  # of things that are named; the rest are "other things"
+PAGE_WORDS = 25
+TEXT_LENGTH = 200
+_DOUBT = re.compile(r"\s*\[\?\]")
+_NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
+_MARKUP = re.compile(r"^[#>\s*|-]+|[*_`|]+", re.MULTILINE)
+_WORD = re.compile(r"\w[\w'’.-]*")
+_TELLING = re.compile(r"[^\W\d_]{2}")
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ODD_PLURALS = {"person": "people", "mouse": "mice", "man": "men", "woman": "women", "child": "children"}
+_ODD_PLURALS |= {word: word for word in ("sheep", "skis", "scissors", "people", "broccoli")}
+
+
+def as_json(text: str, engine: str, composed: bool, words: str = "", note: str | None = None) -> str:
+    """The content of image-captioning: words found are `words` when composed, `visible_text` when a model read them."""
+    told: dict[str, object] = {"text": text}
+    if not composed:
+        told["visible_text"] = words
+    told |= {"engine": engine, "composed": composed}
+    if composed and words:
+        told["words"] = words
+    if note:
+        told["note"] = note
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def words_in(text: str) -> str:
+    """The words of a recognised text on one line: without marks of doubt, notes and markup; empty if none tell."""
+    plain = _MARKUP.sub("", _NOTE.sub("", _DOUBT.sub("", text)))
+    line = cleaned(plain, TEXT_LENGTH)
+    return line if _TELLING.search(line) else ""
+
+
+def count_of(text: str) -> int:
+    """How many words a recognised text has."""
+    return len(_WORD.findall(_NOTE.sub("", _DOUBT.sub("", text))))
+
+
+def sort_of_picture(
+    words: int,
+    *,
+    photograph: bool = False,
+    drawn: bool = False,
+    paper: bool = False,
+    grey: bool = False,
+    pale: bool = False,
+    bright: bool = False,
+    dark: bool = False,
+    plain: bool = False,
+    screen: bool = False,
+    colour: str | None = None,
+    camera: bool = False,
+) -> str:
+    """What to call the picture. The flags are what is sure about it; `words` is how many were read in it."""
+    if plain:
+        return f"plain {colour} picture" if colour else "plain picture"
+    if screen:
+        return "screenshot"
+    if words >= PAGE_WORDS and pale and (paper or bright):
+        return "page of text"
+    if words >= PAGE_WORDS and paper:
+        return "page with text"
+    if paper and pale and words:
+        return "piece of text"
+    if photograph or (camera and not drawn and not paper):  # scanners write their names too
+        return f"{'dark ' if dark else ''}{'black-and-white ' if grey else ''}photograph"
+    if drawn:
+        return "drawing or diagram"
+    return f"{'dark ' if dark else ''}{'black-and-white ' if grey and not paper else ''}picture"
+
+
+def sentence(
+    sort: str, names: Sequence[str], words: str = "", colour: str | None = None, likely: Sequence[str] = ()
+) -> str:
+    """`A photograph of two people and a dog; it says “Harbour Street”.` The `likely` are told if nothing is sure."""
+    text = with_article(sort)
+    shown = listed(names) if names else f"what looks like {listed(likely)}" if likely else ""
+    if shown:
+        text += (" of " if "text" not in sort and sort != "screenshot" else " with ") + shown
+    elif not words and colour and "plain" not in sort and colour not in ("grey", "black"):
+        text += f", mostly {colour}"
+    if words:
+        text += f"; {quoted(words)}"
+    return text[0].upper() + text[1:] + ("" if text.endswith((".”", "!”", "?”")) else ".")
+
+
+def quoted(words: str) -> str:
+    """The words, or the first of them if they are many."""
+    line = words.replace("“", "").replace("”", "").replace('"', "")
+    parts = line.split(" ")
+    if len(parts) <= QUOTED_WORDS and len(line) <= QUOTED_CHARS:
+        return f"it says “{line}”"
+    beginning = " ".join(parts[:QUOTED_WORDS])
+    if len(beginning) > QUOTED_CHARS:
+        beginning = beginning[:QUOTED_CHARS].rpartition(" ")[0] or beginning[:QUOTED_CHARS]
+    return f"it begins “{beginning.rstrip('.,;:')} …”"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`two people, a dog and a bench`: each name once, with its number, in the order given."""
+    counted = list(Counter(names).items())
+    parts = [_some(name, count) for name, count in counted[:SORTS]]
+    if len(counted) > SORTS:
+        parts.append("other things")
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _some(name: str, count: int) -> str:
+    if count == 1:
+        return with_article(name)
+    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    return f"{number} {plural(name)}"
+
+
+def plural(name: str) -> str:
+    """More than one of it; only the last word changes."""
+    before, space, last = name.rpartition(" ")
+    return before + space + (_ODD_PLURALS.get(last) or _regular(last))
+
+
+def _regular(word: str) -> str:
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    if word == "knife":
+        return "knives"
+    return word + "s"

@@ -1,0 +1,60 @@
+"""Show pictures: upright, small, as JPEG, whatever they were."""
+
+from __future__ import annotations
+
+import json
+
+from chyme.core.package_versions import versions
+from chyme.digester import Digester, Source
+from chyme.imaging.decoding.limits import PictureLimits
+from chyme.model import File, Kind, Output
+
+DECODERS = ("pillow", "pillow-heif", "pillow-jxl-plugin", "resvg-py", "av", "opencv-python-headless")
+
+
+class ImagePreview(Digester):
+    """Writes `preview.jpg` and `thumbnail.jpg`, and as content what the file tells about itself, as JSON."""
+
+    name = "image-preview"
+    label = "Preview"
+    description = "The picture upright as JPEG, a thumbnail, and when, where and with what it was taken."
+    family = "pictures"
+
+    def __init__(self, limits: PictureLimits | None = None, tell_place: bool = True, seconds: float = 600.0) -> None:
+        self.limits = limits or PictureLimits()
+        self.tell_place = tell_place
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{versions(*DECODERS)} {self.limits} {self.tell_place}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.IMAGE
+
+    def time_limit(self, source: Source) -> float:
+        return self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        from chyme.imaging.decoding.reader import opened
+        from chyme.imaging.thumbnails import face
+
+        with source.open() as stream:
+            picture = opened(source.file.name, stream, self.limits, self.limits.preview)
+        told = {
+            "width": picture.width,
+            "height": picture.height,
+            "format": picture.format,
+            "mime": picture.mime,
+            "frames": picture.frames if picture.frames > 1 else None,
+            "animated": picture.animated or None,
+            "orientation": picture.orientation if picture.orientation > 1 else None,
+            **picture.facts,
+            "note": picture.note,
+        }
+        if not self.tell_place:
+            told.pop("place", None)
+        known = {name: value for name, value in told.items() if value is not None}
+        content = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        faces = face("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
+        return [Output(self.name, content, faces)]

@@ -1,0 +1,1 @@
+"""Meilisearch and Qdrant, for vaults that outgrow SQLite."""

@@ -1,0 +1,118 @@
+"""The larger engines of a vault, and what their parts are called there."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import socket
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import NamedTuple
+
+from chyme.core.store import vault_properties
+from chyme.core.store.search import engine_outbox
+from chyme.core.store.sqlite.database import Database
+from chyme.search.engines.meilisearch import Meilisearch
+from chyme.search.engines.qdrant import Qdrant
+
+_MARK = "engines_vault"
+
+# Texts come cut, folded and stemmed, and are scored again by us: all that Meilisearch does is find words.
+_SETTINGS: dict[str, object] = {
+    "rankingRules": ["words"],
+    "filterableAttributes": ["file_id", "id"],
+    "typoTolerance": {"enabled": False},
+    "proximityPrecision": "byWord",  # else the words of a phrase may stand anywhere in the text
+    "prefixSearch": "indexingTime",
+    "facetSearch": False,
+    "localizedAttributes": [{"attributePatterns": ["*"], "locales": ["eng"]}],
+    "pagination": {"maxTotalHits": 100_000},
+}
+NAME_FIELDS = ("name", "title", "tags", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class LargerEngines:
+    """Both servers. Several vaults may share them: each has a name of its own there."""
+
+    words: Meilisearch
+    meaning: Qdrant
+    vault: str
+
+    @property
+    def passages(self) -> str:
+        return f"{self.vault}_passages"
+
+    @property
+    def names(self) -> str:
+        return f"{self.vault}_names"
+
+    @property
+    def told(self) -> str:
+        """Where the words' engine keeps which state of the vault it was told last."""
+        return f"{self.vault}_told"
+
+    @property
+    def vectors(self) -> str:
+        """How all collections of this vault begin."""
+        return f"{self.vault}_v"
+
+    def collection(self, embedder_id: int) -> str:
+        return f"{self.vectors}{embedder_id}"
+
+    @property
+    def indexes(self) -> dict[str, dict[str, object]]:
+        """The indexes of words, and how each is set up."""
+        return {
+            self.passages: {**_SETTINGS, "searchableAttributes": ["tokens"]},
+            self.names: {**_SETTINGS, "searchableAttributes": list(NAME_FIELDS)},
+        }
+
+    def clear(self) -> None:
+        """Forget everything about this vault."""
+        for index in (self.told, *self.indexes):  # that first: what is half forgotten must not look whole
+            self.words.delete_index(index)
+        for collection in self.meaning.collections(self.vectors):
+            self.meaning.delete_collection(collection)
+
+    def close(self) -> None:
+        self.words.close()
+        self.meaning.close()
+
+
+class _Claim(NamedTuple):
+    """A name in the engines, and the database it belongs to."""
+
+    name: str
+    file: str
+    place: str
+
+
+def vault_name(database: Database) -> str:
+    """What the vault is called in engines that it shares with others.
+
+    The name stays when the vault is moved (the same file elsewhere) or restored (another file in its place). A copy is
+    another file elsewhere: it gets a name of its own, else the two would delete each other's entries.
+    """
+    status = database.path.stat()
+    file = f"{status.st_dev}:{status.st_ino}"
+    where = f"{socket.gethostname()}\0{database.path.resolve()}"  # other machines have such paths, too
+    place = hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
+
+    def claim(db: Connection) -> str:
+        known = _claimed(db)
+        if known is not None and (known.file == file or known.place == place):
+            name = known.name
+        else:
+            name = f"chyme_{secrets.token_hex(6)}"
+            engine_outbox.deactivate(db)  # nobody was told anything under this name
+        vault_properties.put(db, _MARK, " ".join(_Claim(name, file, place)))
+        return name
+
+    known = _claimed(database.read())
+    return known.name if known is not None and known[1:] == (file, place) else database.write(claim)
+
+
+def _claimed(db: Connection) -> _Claim | None:
+    fields = (vault_properties.value_of(db, _MARK) or "").split()
+    return _Claim(*fields) if len(fields) == len(_Claim._fields) else None

@@ -1,1 +1,0 @@
-"""Finding passages by what they mean, in the vault's own database."""

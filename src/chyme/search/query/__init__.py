@@ -1,0 +1,1 @@
+"""What was typed: its syntax, filters and spelling."""

@@ -1,0 +1,130 @@
+"""Turn the filters of a question into conditions on files, and say so where one cannot be met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from sqlite3 import Connection
+
+from chyme.core.store import people, tags
+from chyme.core.store.search import engine_result_checks, keyword_queries
+from chyme.core.store.search.keyword_queries import Condition
+from chyme.errors import UsageError
+from chyme.model import Kind
+from chyme.search.query.parser import Filter, Query, Term, date_range, expression
+from chyme.speech.people.names import called, nobody_called, numbered
+from chyme.understanding.tags.lookup import meant
+from chyme.understanding.tags.names import comparable, given
+
+_Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
+
+_KINDS = {
+    "picture": "image", "photo": "image", "images": "image", "link": "url", "links": "url", "web": "url",
+    "note": "text", "notes": "text", "documents": "document", "videos": "video", "movie": "video", "sound": "audio",
+}  # fmt: skip
+_STATES = {
+    "processing": "processing", "pending": "processing", "stale": "processing", "completed": "completed",
+    "done": "completed", "failed": "failed", "needs-classification": "needs-classification",
+}  # fmt: skip
+
+
+def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, ...]]:
+    """One condition for all filters, required phrases and excluded words; and notes for the person who asked."""
+    wanted: list[Condition] = []
+    notes: list[str] = []
+    for number, filter_ in enumerate(query.filters):
+        condition, note = _condition(db, number, filter_)
+        if condition is not None:
+            wanted.append(keyword_queries.negated(condition) if filter_.negated else condition)
+        if note:
+            notes.append(note)
+    for number, term in enumerate(_required(query.terms), 1000):
+        wanted.append(keyword_queries.has_words(number, expression([term])))
+    if query.excluded:
+        wanted.append(keyword_queries.negated(keyword_queries.has_words(2000, expression(query.excluded))))
+    return keyword_queries.all_of(wanted), tuple(notes)
+
+
+def selective(query: Query) -> bool:
+    """Whether few files are likely to meet the conditions, so that it pays to look up which before scoring."""
+    return any(not filter_.negated for filter_ in query.filters) or bool(_required(query.terms))
+
+
+def _required(terms: Sequence[Term]) -> list[Term]:
+    """Quoted phrases must stand in the file; when one is all that was asked, the match says it already."""
+    return [term for term in terms if term.phrase] if len(terms) > 1 else []
+
+
+def _condition(db: Connection, number: int, filter_: Filter) -> _Answer:
+    if filter_.field == "person":
+        return _person(db, number, filter_.value)
+    if filter_.field == "tag":
+        return _tag(db, number, filter_.value)
+    if filter_.field == "kind":
+        return _kind(db, number, filter_.value)
+    return _BY_FIELD[filter_.field](number, filter_.value)
+
+
+def _kind(db: Connection, number: int, value: str) -> _Answer:
+    """A kind, else an ending that names have; only where none has it, that is worth a word."""
+    asked = value.lower()
+    kind = _KINDS.get(asked, asked)
+    if kind in tuple(Kind):
+        return keyword_queries.has_kind(number, kind), None
+    ending = keyword_queries.has_ending(number, asked)
+    if engine_result_checks.files_that_meet(db, keyword_queries.all_of([ending]), 1):
+        return ending, None
+    return ending, f"{asked} is no kind of file; searched for names ending in .{asked}"
+
+
+def _date(number: int, value: str) -> _Answer:
+    span = date_range(value)
+    if span is None:
+        return None, f"date:{value} is no date; write date:2024, date:2024-03 or date:2023..2024"
+    return keyword_queries.dated(number, *span), None
+
+
+def _state(number: int, value: str) -> _Answer:
+    state = _STATES.get(value.lower())
+    if state is None:
+        return None, f"status:{value} is unknown; known are {', '.join(sorted(set(_STATES.values())))}"
+    note = "stale documents are found under status:processing" if value.lower() == "stale" else None
+    return keyword_queries.in_state(number, state), note
+
+
+def _person(db: Connection, number: int, value: str) -> _Answer:
+    """By number, whole name, or a word of it. Nobody of that name is heard in no file."""
+    known = people.named(db)
+    found = {person.id for person in called(value, known)}
+    asked = numbered(value)
+    if asked is not None and people.by_id(db, asked) is not None:
+        found.add(asked)
+    return keyword_queries.hears(number, sorted(found)), None if found else nobody_called(value, known)
+
+
+def _tag(db: Connection, number: int, value: str) -> _Answer:
+    """What `chyme tags show` finds: as it is written, else spelt otherwise; and by a name that it once had."""
+    try:
+        asked = given(value)
+    except UsageError:
+        return keyword_queries.has_tag(number, [value]), None
+    found = meant(asked, tags.in_use(db), tags.rules(db))
+    another = comparable(found[0]) != comparable(asked)
+    return keyword_queries.has_tag(
+        number, found
+    ), f"“{asked}” became “{found[0]}”; searched for that" if another else None
+
+
+def _named(column: str, number: int, value: str) -> _Answer:
+    term = Term(value.strip("*"), phrase=True, prefix=value.endswith("*"))
+    return keyword_queries.is_named(number, expression([term], column)), None
+
+
+_BY_FIELD: dict[str, Callable[[int, str], _Answer]] = {
+    "date": _date,
+    "status": _state,
+    "ext": lambda number, value: (keyword_queries.has_ending(number, value.lstrip(".")), None),
+    "folder": lambda number, value: (keyword_queries.in_folder(number, value), None),
+    "name": partial(_named, "name"),
+    "title": partial(_named, "title"),
+}

@@ -1,0 +1,94 @@
+"""What was probably meant by words that stand nowhere in the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from sqlite3 import Connection
+
+from chyme.core.store.search import dictionary, keyword_queries
+from chyme.search.query.parser import Term, expression, plain_word
+from chyme.search.query.spelling import correctable, lookups, nearest, surely_meant
+from chyme.text.general_words import is_common_word
+from chyme.text.stemmer import fold
+from chyme.text.stop_words import STOP_WORDS
+
+_TRIED, _FREQUENT = 12, 200
+_MUCH_MORE = 2  # times as frequent: the one of two equally near words that is taken to be meant
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """For words of a question that stand nowhere: a word that does stand somewhere."""
+
+    certain: Mapping[str, str] = field(default_factory=dict)  # to be searched instead
+    possible: Mapping[str, str] = field(default_factory=dict)  # only to be offered; beside other words hardly ever
+
+    def withheld(self) -> Corrections:
+        """All of them only offered."""
+        return Corrections({}, {**self.certain, **self.possible})
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A word of the vault that is spelt much like a typed one."""
+
+    word: str
+    errors: int
+    frequency: int
+
+
+def corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
+    """The nearest word of the vault for each word that stands nowhere, the more frequent one of equals.
+
+    A word is never replaced by a small one: that finds nothing that was meant.
+    """
+    certain: dict[str, str] = {}
+    possible: dict[str, str] = {}
+    for term in terms:
+        word = plain_word(term)
+        if word is None or term.as_typed or not correctable(word) or _stands_here(db, term, word):
+            continue
+        found = _candidates(db, word)
+        sure = [one for one in found if surely_meant(word, one.word, alone=len(terms) == 1)]
+        best = _best(sure)
+        if best and not is_common_word(word) and not _is_ambiguous(best, sure) and not _may_be_a_name(term, best.word):
+            certain[term.text] = best.word
+        elif best or (len(terms) == 1 and (best := _best(found))):
+            possible[term.text] = best.word
+    return Corrections(certain, possible)
+
+
+def _stands_here(db: Connection, term: Term, word: str) -> bool:
+    if any(keyword_queries.frequency(db, expression([term]), 1)):
+        return True
+    return term.prefix and bool(dictionary.beginning_with(db, word, 1))
+
+
+def _candidates(db: Connection, word: str) -> list[_Candidate]:
+    """Words within reach that stand somewhere, nearest first."""
+    near = nearest(word, dictionary.spelt_like(db, lookups(word)))[:_TRIED]
+    counted = [
+        _Candidate(other, errors, sum(keyword_queries.frequency(db, expression([Term(other)]), _FREQUENT)))
+        for errors, other in near
+    ]
+    return [one for one in counted if one.frequency and one.word not in STOP_WORDS]
+
+
+def _best(candidates: Sequence[_Candidate]) -> _Candidate | None:
+    return min(candidates, key=lambda one: (one.errors, -one.frequency), default=None)
+
+
+def _is_ambiguous(best: _Candidate, candidates: Sequence[_Candidate]) -> bool:
+    """Whether another word is as near and not much rarer. Words that begin with each other are forms of one."""
+    return any(
+        other.errors == best.errors
+        and other.frequency * _MUCH_MORE > best.frequency
+        and not (other.word.startswith(best.word) or best.word.startswith(other.word))
+        for other in candidates
+    )
+
+
+def _may_be_a_name(term: Term, other: str) -> bool:
+    """Whether a word with a capital differs by more than swapped letters: Martin is not Martina."""
+    return term.text[:1].isupper() and term.text[1:].islower() and sorted(fold(term.text)) != sorted(other)

@@ -1,0 +1,188 @@
+"""Understand what a person typed into the search box. Every string is a question; none is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from chyme.text.stemmer import fold
+from chyme.text.stop_words import STOP_WORDS
+from chyme.text.unspaced_scripts import RUNS, as_asked, pairs
+
+LONGEST_QUESTION, MOST_TERMS = 2000, 40
+_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts count, not only the whole
+
+FIELDS = {
+    "kind": "kind", "type": "kind", "tag": "tag", "folder": "folder", "in": "folder", "name": "name", "title": "title",
+    "date": "date", "status": "status", "ext": "ext", "person": "person",
+}  # fmt: skip
+
+_PARTS = re.compile(
+    r"""(?:(?P<not>-)|(?P<as_typed>\+))?
+        (?:(?P<field>[A-Za-z]+):(?=\S))?
+        (?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"()]+))""",
+    re.VERBOSE,
+)
+_TOKEN = re.compile(r"[^\W_]")
+_LAST_RUN = re.compile(RUNS.pattern + r"\Z")
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+_UNTYPABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word, or several that must stand together; as a prefix, its last word may go on."""
+
+    text: str
+    phrase: bool = False
+    prefix: bool = False
+    as_typed: bool = field(default=False, compare=False)  # never to be corrected
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on the file itself."""
+
+    field: str
+    value: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, understood."""
+
+    terms: tuple[Term, ...] = ()
+    excluded: tuple[Term, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    notes: tuple[str, ...] = ()
+    # What was asked, small words and all, without filters and what is excluded.
+    said: str = field(default="", compare=False)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.terms or self.excluded or self.filters)
+
+
+def parse(text: str, *, typing: bool = False) -> Query:
+    """Words, "phrases", -not, +as_typed, field:value. While somebody is typing, the last word may be unfinished."""
+    notes: list[str] = []
+    clean = _UNTYPABLE.sub(" ", text)
+    if len(clean) > LONGEST_QUESTION:
+        clean = clean[:LONGEST_QUESTION]
+        notes.append(f"only the first {LONGEST_QUESTION} characters of the question were read")
+    unfinished = typing and clean[-1:] not in (" ", '"', ")")
+    if unfinished and clean.count('"') % 2:
+        clean += '"'  # a phrase being typed; afterwards a single quote means nothing
+    terms: list[Term] = []
+    excluded: list[Term] = []
+    filters: list[Filter] = []
+    said: list[str] = []
+    not_next = last_is_term = False
+    for part in _PARTS.finditer(clean):
+        negated = bool(part["not"]) or not_next
+        not_next = last_is_term = False
+        field = FIELDS.get((part["field"] or "").lower())
+        if field:
+            value = (part["quoted"] if part["word"] is None else part["word"]).strip()
+            if _TOKEN.search(value) or (value and field not in ("name", "title")):
+                filters.append(Filter(field, value, negated))
+            continue
+        if part["word"] in ("AND", "OR", "NOT") and not part["field"]:
+            not_next = part["word"] == "NOT"
+            continue
+        term = _term(part)
+        if term is not None:
+            (excluded if negated else terms).append(term)
+            last_is_term = not negated
+            if not negated:
+                said.append(term.text)
+    if unfinished and terms and last_is_term:
+        terms[-1] = replace(terms[-1], prefix=True)
+    terms = _without_stop_words(terms)
+    if len(terms) + len(excluded) > MOST_TERMS:
+        terms, excluded = terms[:MOST_TERMS], excluded[: max(0, MOST_TERMS - len(terms))]
+        notes.append(f"only the first {MOST_TERMS} words of the question were used")
+    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(said))
+
+
+def neighbours(terms: Sequence[Term]) -> list[Term]:
+    """Words that stand side by side in the question, each pair as a phrase."""
+    plain = [None if term.phrase or term.prefix else term.text for term in terms]
+    return [Term(f"{one} {next_}", phrase=True) for one, next_ in pairwise(plain) if one and next_]
+
+
+def _term(part: re.Match[str]) -> Term | None:
+    if part["word"] is None:
+        text = f"{part['field'] or ''} {part['quoted']}".strip()
+        return Term(text, phrase=True) if _TOKEN.search(text) else None
+    text = f"{part['field']}:{part['word']}" if part["field"] else part["word"]
+    prefix = text.endswith("*")
+    text = text.strip("*")
+    return Term(text, prefix=prefix, as_typed=bool(part["as_typed"])) if _TOKEN.search(text) else None
+
+
+def _without_stop_words(terms: Sequence[Term]) -> list[Term]:
+    kept = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in STOP_WORDS]
+    return kept or list(terms)
+
+
+def expression(terms: Iterable[Term], columns: str = "") -> str:
+    """The terms in FTS5's language, any of them may match; '' when there is none. All user text stands in quotes."""
+    phrases = [phrase for term in terms for phrase in _phrases(term)]
+    joined = " OR ".join(phrases)
+    return f"{{{columns}}} : ({joined})" if columns and joined else joined
+
+
+def _phrases(term: Term) -> list[str]:
+    last = _LAST_RUN.search(term.text)
+    single = last is not None and len(pairs(last[0])) == 1  # in the index, pairs begin with it
+    whole = _quoted(as_asked(term.text), term.prefix or single)
+    if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _PHRASE_RUN:
+        return [whole]
+    return [whole, *(_quoted(pair, False) for pair in pairs(term.text)[:-1])]
+
+
+def _quoted(text: str, prefix: bool) -> str:
+    return '"' + text.replace('"', '""') + '"' + (" *" if prefix else "")
+
+
+def corrected(query: Query, instead: Mapping[str, str]) -> Query:
+    """The question with mistyped words replaced."""
+    terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
+    said = " ".join(instead.get(word, word) for word in query.said.split(" "))
+    return replace(query, terms=terms, said=said)
+
+
+def plain_word(term: Term) -> str | None:
+    """The folded word of a term that is one word, else None."""
+    word = fold(term.text)
+    return word if not term.phrase and word.isalpha() else None
+
+
+def as_typed(question: str, words: Iterable[str]) -> str:
+    """The question with a plus before these words, so that they are searched as they were typed."""
+    kept = set(words)
+    return _PARTS.sub(lambda part: f"+{part[0]}" if _is_word(part, kept) else part[0], question)
+
+
+def with_word(question: str, typed: str, other: str) -> str:
+    """The question with another word in place of a typed one."""
+    return _PARTS.sub(lambda part: other if _is_word(part, {typed}) else part[0], question)
+
+
+def _is_word(part: re.Match[str], words: Collection[str]) -> bool:
+    """Whether a part of a question is one of these words, and nothing more."""
+    return part[0].strip("*") in words
+
+
+def date_range(value: str) -> tuple[str, str] | None:
+    """`2024`, `2024-03`, `2023..2024`, `..2024-05-31`, `2024..` as text to compare ISO dates with, both inclusive."""
+    first, dots, last = value.partition("..")
+    if not dots:
+        last = first
+    if not (first or last) or not all(_DATE.fullmatch(part) for part in (first, last) if part):
+        return None
+    return first, last + "~"  # sorts after every day that begins so

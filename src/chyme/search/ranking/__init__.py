@@ -1,0 +1,1 @@
+"""Ranking and combining results."""

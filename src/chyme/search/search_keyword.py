@@ -1,0 +1,105 @@
+"""Cut everything readable about a file into passages and hand them to the keyword index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import ClassVar
+
+from chyme.digester import Digester, Source
+from chyme.model import File, Kind, Output, Passage
+from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, link_note_of, texts_of
+from chyme.text.digest_text import Readable
+from chyme.text.passages import WINDOW, cut
+from chyme.text.unspaced_scripts import segment
+
+MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
+
+# The file's own texts first: what comes later than they do leaves their passages where they are.
+_PASSAGES_FROM = (
+    "url-crawl-content",
+    "url-metadata",
+    "doc-to-markdown",
+    "image-ocr",
+    "image-preview",
+    "media-preview",
+    "speech-recognition-cleanup",
+    "speech-recognition",
+    "image-captioning",
+    "image-objects",
+    "speech-recognition-summary",
+    "url-crawl-summary",
+)
+
+
+class SearchKeyword(Digester):
+    """Every file has this: one without text is found by its name.
+
+    Name, title, tags and summary are indexed where they are set (core/store/search/file_terms.py), so that it waits for
+    none of them.
+    """
+
+    name = "search-keyword"
+    label = "Keyword search"
+    description = "The passages by which the file is found word for word."
+    reads: ClassVar[tuple[str, ...]] = _PASSAGES_FROM
+    optional_reads = ABOUT
+    reads_artifacts = False
+    family = "text"
+    quick = True
+
+    def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
+        self._text_limit = text_limit
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{WINDOW} tokens, {self._text_limit} characters"
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        return dict.fromkeys(LONG_TEXTS, self._text_limit + 1)
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        passages: list[Passage] = []
+        sources: list[str] = []
+        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        for name, text in texts.found:
+            found = _passages(name, text, len(passages))
+            if found:
+                sources.append(name)
+                passages += found
+        if not passages and not texts.notes:
+            return [Output(self.name, None)]
+        words = words_of(passage.text for passage in passages)
+        content: dict[str, object] = {
+            "indexed": bool(passages),
+            "passages": len(passages),
+            "words": len(words),
+            "sources": sources,
+        }
+        link = link_note_of(source) if source.file.kind is Kind.URL else None
+        if link is not None and link.title:
+            content["title"] = link.title
+        if texts.notes:
+            content["note"] = "; ".join(texts.notes)
+        return [
+            Output(
+                self.name,
+                json.dumps(content, ensure_ascii=False),
+                passages=tuple(passages),
+                words=tuple(sorted(words, key=lambda word: (len(word), word))[:MOST_WORDS]),
+            )
+        ]
+
+
+def _passages(name: str, text: Readable, ordinal: int) -> list[Passage]:
+    spans = cut(text.text, text.places, window=WINDOW)
+    bits = [text.text[span.start : span.end] for span in spans]
+    return [
+        Passage(name, number, bit, span, segment(bit))
+        for number, (span, bit) in enumerate(zip(spans, bits, strict=True), ordinal)
+    ]

@@ -1,0 +1,84 @@
+"""The texts by which a file is found: its own, and those that were made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chyme.digester import Source
+from chyme.files.link_files import LINK_BYTES, link_note_in
+from chyme.files.link_notes import LinkNote
+from chyme.model import Kind
+from chyme.text.decoding import read_text
+from chyme.text.digest_text import Readable, readable, writable
+from chyme.text.passages import markdown_headings
+from chyme.text.searchable_text import without_notes
+
+TEXT_LIMIT = 5_000_000  # characters of one file
+LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
+FILE = "file"  # the source of passages that stand in the file itself
+# Texts about the file, which a model may make. Nothing of the file's own text waits for them.
+ABOUT = frozenset(
+    {
+        "image-captioning",
+        "image-objects",
+        "speech-recognition-cleanup",
+        "speech-recognition-summary",
+        "url-crawl-summary",
+    }
+)
+
+_WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with what chyme says about them
+_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Each text with its source, in order, none of them longer than the room that was left; and what was left out."""
+
+    found: tuple[tuple[str, Readable], ...]
+    notes: tuple[str, ...] = ()
+
+
+def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
+    """The file's own text, where it is one, and those in the outputs of these names, up to `limit` characters."""
+    found: list[tuple[str, Readable]] = []
+    notes: list[str] = []
+    room = limit
+    for name, text in _all_texts(source, names, limit, notes):
+        cut_off = Readable(text.text[:room], text.places)
+        if len(cut_off.text) < len(text.text):
+            notes.append(f"first {limit:,} characters indexed; the limit ended in {name}")
+        room -= len(cut_off.text)
+        found.append((name, cut_off))
+    return Texts(tuple(found), tuple(notes))
+
+
+def link_note_of(source: Source) -> LinkNote | None:
+    """The address in a link file, with what somebody wrote beside it."""
+    with source.open() as stream:
+        return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))
+
+
+def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, Readable]]:
+    texts: list[tuple[str, Readable]] = []
+    if source.file.kind is Kind.TEXT:
+        decoded = read_text(source, limit)
+        text = writable(decoded.text)
+        if decoded.truncated:
+            notes.append(f"first {limit:,} bytes of the file indexed")
+        markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
+        texts.append((FILE, Readable(text, markdown_headings(text) if markdown else ())))
+    elif source.file.kind is Kind.URL:
+        note = link_note_of(source)
+        if note is not None and note.text:
+            texts.append((FILE, Readable(writable(note.text))))
+    for name in names:
+        output = source.output(name)
+        if output is None or not output.content:
+            continue
+        if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
+            continue  # the corrected transcript says the same at the same seconds
+        told = readable(output)
+        texts.append((name, replace(told, text=without_notes(told.text)) if name in _WITH_NOTES else told))
+    return texts

@@ -1,0 +1,151 @@
+"""Files like another one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from sqlite3 import Connection
+from typing import TYPE_CHECKING
+
+from chyme.core.store import digests, files
+from chyme.core.store.search import embedders, keyword_queries, vectors
+from chyme.core.store.search.embedders import Embedder
+from chyme.errors import UsageError
+from chyme.model import File, Passage
+from chyme.search.embedders.passage_hashes import SEMANTIC, embedded_passages
+from chyme.search.hits import hits_of
+from chyme.search.index import Index
+from chyme.search.nearest_passages import nearest_passages
+from chyme.search.query.parser import Query, Term, parse
+from chyme.search.ranking.fusion import Fused, near_files
+from chyme.search.ranking.matches import Match
+from chyme.search.ranking.similarity_threshold import Floors
+from chyme.search.results import Hit, SearchResult
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+
+_PROBES = 4  # single passages of the file that are compared beside the whole
+_ANY = keyword_queries.all_of(())
+_UNKNOWN = "what this file means is not known (yet)"
+_NO_TEXT = "this file has no text that could be compared"
+_BY_WORDS = "compared by its title and tags"
+_Vectors = Sequence[tuple[int, Passage, bytes]]
+
+
+def similar_files(db: Connection, index: Index, floors: Floors, path: str, page: slice) -> SearchResult:
+    """The files most like the one at this path, best first; of equal ones only the first."""
+    file = files.by_path(db, path)
+    if file is None or file.vanished_at is not None:
+        raise UsageError(_not_a_file(db, path))
+    embedder = embedders.serving(db)
+    told = vectors.of_file(db, file.id, embedder.id) if embedder else []
+    if embedder is None or not told:
+        return _by_words(db, index, file, page)
+    passages, everything = _alike(db, index, floors, embedder, file, told)
+    found = [Fused(near.file_id, near.score, near=near) for near in near_files(passages)]
+    note = index.meaning_note(embedder)
+    result = _result(db, file, found, page, everything and note is None)
+    return replace(result, notes=(note,)) if note else result
+
+
+def _not_a_file(db: Connection, path: str) -> str:
+    folder = path.rstrip("/")
+    if folder and next(files.folders(db, folder), None) is not None:
+        return f"{path}: is a folder; files are alike, so name one in it"
+    return f"{path}: there is no such file in the vault"
+
+
+def _alike(
+    db: Connection, index: Index, floors: Floors, embedder: Embedder, file: File, told: _Vectors
+) -> tuple[list[Match], bool]:
+    """Passages of other files, scored half by the whole file and half by the passage of it that is most alike."""
+    rows, whole = _mean(told)
+    floor = floors.floor(db, embedder, whole)
+    to_whole, everything = nearest_passages(index, whole, embedder, _ANY, floor)
+    best: dict[int, float] = {}
+    owners = {match.passage_id: match.file_id for match in to_whole}
+    for row in rows:
+        found, all_of_them = nearest_passages(index, row, embedder, _ANY, floor)
+        everything = everything and all_of_them
+        for match in found:
+            owners[match.passage_id] = match.file_id
+            best[match.passage_id] = max(match.score, best.get(match.passage_id, floor))
+    by_whole = {match.passage_id: match.score for match in to_whole}
+    scored = [
+        Match(id_, owner, (by_whole.get(id_, floor) + best.get(id_, floor)) / 2 if rows else by_whole[id_])
+        for id_, owner in owners.items()
+        if owner != file.id
+    ]
+    return sorted(scored, key=lambda match: (-match.score, match.passage_id)), everything
+
+
+def _mean(told: _Vectors) -> tuple[list[list[float]], list[float]]:
+    """Some passages' vectors, from all over the file (none when there is but one), and the mean of all."""
+    import numpy
+
+    rows: Floats = numpy.frombuffer(b"".join(vector for _, _, vector in told), "<f4").reshape(len(told), -1)
+    mean = rows.mean(axis=0)
+    length = float(numpy.linalg.norm(mean))
+    whole = (mean / length if length else rows[0]).tolist()
+    step = max(1, -(-len(rows) // _PROBES))
+    return (rows[::step].tolist() if len(rows) > 1 else []), whole
+
+
+def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchResult:
+    shown = keyword_queries.files(db, [file.id])[file.id]
+    note = f"{_NO_TEXT if _has_no_text(db, file) else _UNKNOWN}; {_BY_WORDS}"
+    said = parse(shown.title or file.name.rpartition(".")[0] or file.name)
+    query = Query((*(Term(term.text) for term in said.terms), *(Term(tag, phrase=True) for tag in shown.tags)))
+    if not query.terms:
+        return SearchResult((), 0, True, 0.0, {}, (note,))
+    worded = index.by_words(Query(query.terms), _ANY, page.stop + 1)
+    found = [Fused(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
+    result = _result(db, file, found, page, worded.exact, query.terms)
+    beyond = max(0, worded.total - len(worded.files))
+    return replace(result, total=result.total + beyond, notes=(note,))
+
+
+def _has_no_text(db: Connection, file: File) -> bool:
+    """Whether somebody looked for what it means and found nothing to read."""
+    digest = digests.of_file(db, file.id).get(SEMANTIC)
+    if digest is None or digest.status not in ("completed", "skipped"):
+        return False
+    return not embedded_passages(digests.content(db, file.id, SEMANTIC))
+
+
+def _result(
+    db: Connection, file: File, found: Sequence[Fused], page: slice, exact: bool, terms: Sequence[Term] = ()
+) -> SearchResult:
+    """One page of them. Files of equal content stand together as one."""
+    kept, copies = _once(db, found)
+    hits = [
+        replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if same else hit.why)
+        for hit, same in _told(db, kept[page], file, terms)
+    ]
+    return SearchResult(tuple(hits), len(kept), exact, 0.0, {})
+
+
+def _told(db: Connection, found: Sequence[Fused], file: File, terms: Sequence[Term]) -> list[tuple[Hit, bool]]:
+    """The files as hits, and whether each is a copy of the one that was asked about."""
+    same = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
+    return [(hit, hit.path in same) for hit in hits_of(db, found, terms)]
+
+
+def _once(db: Connection, found: Collection[Fused]) -> tuple[list[Fused], dict[str, tuple[str, ...]]]:
+    """The first file of every content, and the paths of the others by that of the first."""
+    first: dict[str, tuple[Fused, str]] = {}
+    others: dict[str, list[str]] = {}
+    for one in found:
+        known = files.by_id(db, one.file_id)
+        if known is None:
+            continue
+        content = known.hash or known.path
+        if content in first:
+            others.setdefault(first[content][1], []).append(known.path)
+        else:
+            first[content] = (one, known.path)
+    return [one for one, _ in first.values()], {path: tuple(paths) for path, paths in others.items()}

@@ -1,0 +1,1 @@
+"""Vectors of passages, cached beside the database."""

@@ -1,0 +1,66 @@
+"""The newest vectors, in memory until there are enough of them for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chyme.search.vectors.binary_codes import packed, words_for
+from chyme.search.vectors.segment import Piece
+
+
+class Tail:
+    """Rows are only ever added behind those that somebody may be reading."""
+
+    def __init__(self, dimension: int, room: int) -> None:
+        self._dimension = dimension
+        self._room = room  # rows to a buffer
+        self._full: list[Piece] = []
+        self._buffer = self._empty(0)
+        self._begun = self._end = 0  # which rows of the buffer are there
+
+    def __len__(self) -> int:
+        return sum(map(len, self._full)) + self._end - self._begun
+
+    @property
+    def room(self) -> int:
+        """How many rows may be added in one go."""
+        return len(self._buffer) - self._end or self._room
+
+    def add(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
+        """Add vectors with ids above all others: id, file and vector."""
+        import numpy
+
+        if self._end == len(self._buffer):
+            self._full = self.pieces()
+            self._buffer, self._begun, self._end = self._empty(self._room), 0, 0
+        part = self._buffer.between(self._end, self._end + len(rows))
+        part.ids[:] = [id_ for id_, _, _ in rows]
+        part.files[:] = [file_id for _, file_id, _ in rows]
+        vectors = numpy.frombuffer(b"".join(vector for _, _, vector in rows), "<f4")
+        part.vectors[:] = vectors.reshape(len(rows), self._dimension)
+        part.codes[:] = packed(part.vectors)
+        self._end += len(rows)
+
+    def drop(self, up_to: int) -> None:
+        """Let go of what a file holds by now."""
+        self._full = [left for piece in self._full if len(left := piece.after(up_to))]
+        self._begun = self._end - len(self._current().after(up_to))
+        if self._begun == self._end:
+            self._buffer, self._begun, self._end = self._empty(0), 0, 0
+
+    def pieces(self) -> list[Piece]:
+        """What is in here now, lowest id first."""
+        return [*self._full, self._current()] if self._begun < self._end else list(self._full)
+
+    def _current(self) -> Piece:
+        return self._buffer.between(self._begun, self._end)
+
+    def _empty(self, room: int) -> Piece:
+        import numpy
+
+        return Piece(
+            numpy.empty(room, numpy.int64),
+            numpy.empty(room, numpy.int64),
+            numpy.empty((words_for(self._dimension), room), numpy.uint64),
+            numpy.empty((room, self._dimension), numpy.float32),
+        )

@@ -1,0 +1,1 @@
+"""Recordings and videos: preview, transcript, summary, voices, people."""

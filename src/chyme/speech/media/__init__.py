@@ -1,0 +1,1 @@
+"""Audio and video files: containers, tags, posters, waveforms."""

@@ -1,0 +1,106 @@
+"""What a recording says about itself: title, artist and the like, as clean text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from chyme.text.legacy_encodings import detect_legacy
+
+# What people look for, in the order it is told; on the left the names under which it is written.
+_NAMES: dict[str, str] = {
+    "title": "title",
+    "artist": "artist",
+    "author": "artist",
+    "album": "album",
+    "album_artist": "album_artist",
+    "albumartist": "album_artist",
+    "composer": "composer",
+    "performer": "performer",
+    "conductor": "conductor",
+    "date": "date",
+    "year": "date",
+    "wm/year": "date",
+    "com.apple.quicktime.creationdate": "created",
+    "creation_time": "created",
+    "genre": "genre",
+    "track": "track",
+    "tracknumber": "track",
+    "disc": "disc",
+    "discnumber": "disc",
+    "show": "show",
+    "episode_id": "episode",
+    "season_number": "season",
+    "comment": "comment",
+    "id3v1 comment": "comment",
+    "description": "description",
+    "synopsis": "synopsis",
+    "publisher": "publisher",
+    "label": "publisher",
+    "copyright": "copyright",
+    "keywords": "keywords",
+}
+_ORDER = tuple(dict.fromkeys(_NAMES.values()))
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]+")
+_SPACES = re.compile(r"[ \t\r\f\v]+")
+_EPOCHS = ("1904-01-01", "1970-01-01")  # what a camera without a clock writes
+_PLACE = re.compile(r"([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)(?:[+-][\d.]+)?(?:CRS.*)?/?")
+_PLACES = ("com.apple.quicktime.location.iso6709", "location", "location-eng", "xyz")
+
+
+def tags_in(sources: Iterable[Mapping[str, str]], most: int) -> dict[str, str]:
+    """The telling tags under their common names; earlier sources win. No value is longer than `most`."""
+    found: dict[str, str] = {}
+    for source in sources:
+        for key, value in source.items():
+            name = _NAMES.get(key.lower())
+            if name is None or name in found:
+                continue
+            text = clean(value, most)
+            if not text or (name == "created" and text.startswith(_EPOCHS)):
+                continue
+            found[name] = text
+    return {name: found[name] for name in _ORDER if name in found}
+
+
+def place_in(sources: Iterable[Mapping[str, str]]) -> dict[str, float] | None:
+    """Where it was recorded, as phones write it (ISO 6709)."""
+    for source in sources:
+        for key, value in source.items():
+            match = _PLACE.fullmatch(value.strip()) if key.lower() in _PLACES else None
+            if match:
+                latitude, longitude = float(match[1]), float(match[2])
+                if abs(latitude) <= 90 and abs(longitude) <= 180 and (latitude or longitude):
+                    return {"latitude": latitude, "longitude": longitude}
+    return None
+
+
+def clean(value: str, most: int) -> str:
+    """Readable text: the encoding mended where that is certain, no control characters, cut at a word."""
+    text = _CONTROLS.sub(" ", _mended(value))
+    text = "\n".join(_SPACES.sub(" ", line).strip() for line in text.split("\n")).strip()
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    space = cut.rfind(" ", most * 4 // 5)
+    return (cut[:space] if space > 0 else cut).rstrip() + "…"
+
+
+def _mended(value: str) -> str:
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        # Bytes that were no UTF-8: an old tag without any word about its encoding.
+        raw = value.encode("utf-8", "surrogateescape") if _escaped(value) else value.encode("utf-8", "replace")
+        return raw.decode(detect_legacy(raw), "replace")
+    if value.isascii():
+        return value
+    for wrong in ("latin-1", "cp1252"):
+        # UTF-8 taken for Latin letters: hardly any other text survives being read back.
+        try:
+            return value.encode(wrong).decode("utf-8")
+        except UnicodeError:
+            continue
+    return value
+
+
+def _escaped(value: str) -> bool:
+    return not any("\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in value)

@@ -1,0 +1,49 @@
+"""Look and listen into audio and video."""
+
+from __future__ import annotations
+
+import json
+
+from chyme.core.package_versions import versions
+from chyme.digester import Digester, Source
+from chyme.model import File, Kind, Output
+from chyme.speech.media.limits import MediaLimits
+
+BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as getting on
+
+
+class MediaPreview(Digester):
+    """Length, streams, tags, chapters and waveform as JSON; a poster or a cover as pictures.
+
+    What could not be read is told in the JSON's `note`.
+    """
+
+    name = "media-preview"
+    label = "Media preview"
+    description = "How long it is, what it says about itself, its waveform, and a picture of it."
+    family = "media"
+
+    def __init__(self, limits: MediaLimits | None = None, seconds: float = 600.0, tell_place: bool = True) -> None:
+        self.limits = limits or MediaLimits()
+        self.tell_place = tell_place
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{versions('av', 'pillow')} {self.limits} {self.tell_place}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind in (Kind.AUDIO, Kind.VIDEO)
+
+    def time_limit(self, source: Source) -> float:
+        """`seconds` for any file, and one more for every megabyte: how long it plays is not known yet."""
+        return self.seconds + source.file.size / BYTES_A_SECOND
+
+    def digest(self, source: Source) -> list[Output]:
+        from chyme.speech.media.preview import Recording, preview
+
+        file = source.file
+        found = preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)
+        told = {name: value for name, value in found.content.items() if self.tell_place or name != "place"}
+        content = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return [Output(self.name, content, artifacts=found.artifacts)]

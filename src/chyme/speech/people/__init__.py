@@ -1,0 +1,1 @@
+"""People who are heard, and what persons decide about them."""

@@ -1,0 +1,236 @@
+"""What persons decide about the people heard in a vault. Their decisions are final, and can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.core.store import people, voices
+from chyme.core.store.people import Listed
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import UsageError
+from chyme.model import iso
+from chyme.speech.people.decision import Decision
+from chyme.speech.people.lookup import person_meant, voice_meant
+from chyme.speech.people.names import NEW, Person, cleaned_name, shown
+
+WITH_WORDS = 20  # voices that are shown with what they say: a transcript must be read for each
+
+Decide = Callable[[Connection, Decision], tuple[str, int]]  # what was decided, and whose it is to be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A person's voice in one file."""
+
+    id: int
+    path: str
+    speaker: str
+    seconds: float
+    words: str | None  # how it begins
+    start: float | None = None  # the seconds in which these are said
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A person with everything they are heard in."""
+
+    person: Listed
+    voices: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was decided, in words, and the person it was about, if they are still there."""
+
+    what: str
+    person: Listed | None = None
+
+
+class People:
+    """The people of one vault. They are given by number (`3`, `Person 3`), by name or by a word of it.
+
+    Voices are given by number, or by file and label (`talks/one.mp3:speaker-2`). Each decision is one transaction:
+    who reads finds names, digests and index in line at any time, also while another process digests.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def listed(self) -> list[Listed]:
+        """Everybody, named ones first, then by how long they speak."""
+        return people.listed(self._database.read())
+
+    def knows(self, person_id: int) -> bool:
+        """Whether there is such a person."""
+        return people.by_id(self._database.read(), person_id) is not None
+
+    def show(self, who: str) -> Shown:
+        """One person, with their voices in files that are on disk."""
+        with self._database.snapshot() as db:
+            person = person_meant(db, who)
+            said = []
+            for number, voice in enumerate(voices.of_person(db, person.id)):
+                heard = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
+                words, start, end = heard or (None, None, None)
+                said.append(Said(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
+            return Shown(people.listed(db, person.id)[0], tuple(said))
+
+    def name(self, who: str, name: str) -> Done:
+        """Give a name, or another one."""
+        given = cleaned_name(name)
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            person, holder = person_meant(db, who), people.by_name(db, given)
+            if holder is not None and holder.id != person.id:
+                raise UsageError(
+                    f"there is a {holder.name} already (person {holder.id}); if {shown(person)} is the same, "
+                    f"say: chyme people merge {holder.id} {person.id}"
+                )
+            if person.name == given:
+                raise UsageError(f"{given} is called so already")
+            decision.rename(person, given)
+            what = f"renamed {person.name} to {given}" if person.name else f"named {shown(person)} {given}"
+            return what, person.id
+
+        return self._decide(decide)
+
+    def unname(self, who: str) -> Done:
+        """Take a name away. Somebody without name and voices is nobody, and goes."""
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            person = person_meant(db, who)
+            if person.name is None:
+                raise UsageError(f"{shown(person)} has no name")
+            decision.rename(person, None)
+            return f"took the name of {person.name} away from Person {person.id}", person.id
+
+        return self._decide(decide)
+
+    def merge(self, into: str, others: Sequence[str]) -> Done:
+        """These are all one person; the first keeps its name, or takes the only one there is."""
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            person = person_meant(db, into)
+            rest = list(dict.fromkeys(person_meant(db, other) for other in others))
+            if not rest or person in rest:
+                raise UsageError(f"{shown(person)} can only be merged with somebody else")
+            names = [other.name for other in rest if other.name]
+            if person.name is None and len(names) > 1:
+                raise UsageError(f"{shown(person)} has no name yet, and there are {' and '.join(names)}; put one first")
+            for other in rest:
+                for group_id in voices.groups_of(db, other.id):
+                    decision.give(group_id, other.id, person.id)
+                if other.name:
+                    decision.rename(other, None)
+            what = f"merged {' and '.join(map(shown, rest))} into {shown(person)}"
+            if person.name is None and names:
+                decision.rename(person, names[0])
+                what += f", now called {names[0]}"
+            return what, person.id
+
+        return self._decide(decide)
+
+    def split(self, who: str, chosen: Sequence[str]) -> Done:
+        """These voices are somebody else's, all of one new person."""
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            person = person_meant(db, who)
+            found = list(dict.fromkeys(voice_meant(db, voice) for voice in chosen))
+            for voice in found:
+                if voice.person_id != person.id:
+                    told = f"voice {voice.id} ({voice.path}, {voice.speaker})"
+                    raise UsageError(f"{told} is not one of {shown(person)}'s")
+            if len(found) == voices.count_of(db, person.id):
+                raise UsageError(f"these are all voices of {shown(person)}: nothing would be left")
+            other = people.add(db, decision.now)
+            decision.take(found, other)
+            count = "a voice" if len(found) == 1 else f"{len(found)} voices"
+            return f"split {count} of {shown(person)} off as Person {other}", other
+
+        return self._decide(decide)
+
+    def move(self, voice: str, to: str) -> Done:
+        """This voice is somebody else's: of somebody known, or of a `new` person."""
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            found = voice_meant(db, voice)
+            before = people.by_id(db, found.person_id) or Person(found.person_id, None)
+            new = to.strip().casefold() == NEW
+            if new and before.name is None and voices.count_of(db, before.id) == 1:
+                raise UsageError(f"voice {found.id} is the only one of {shown(before)} already")
+            after = Person(people.add(db, decision.now), None) if new else person_meant(db, to)
+            if after == before:
+                raise UsageError(f"voice {found.id} is {shown(before)}'s already")
+            decision.take([found], after.id)
+            return f"moved voice {found.id} from {shown(before)} to {shown(after)}", after.id
+
+        return self._decide(decide)
+
+    def remove(self, who: str) -> Done:
+        """Forget somebody with a name who is heard nowhere."""
+
+        def decide(db: Connection, decision: Decision) -> tuple[str, int]:
+            person = person_meant(db, who)
+            count = voices.count_of(db, person.id)
+            if count:
+                raise UsageError(
+                    f"{shown(person)} has {count} {'voice' if count == 1 else 'voices'}, maybe in files that vanished; "
+                    "give them to others or purge the files first"
+                )
+            decision.rename(person, None)
+            return f"removed {shown(person)}", person.id
+
+        return self._decide(decide)
+
+    def undo(self) -> Done:
+        """Take the last decision back; once more: the one before it. What was heard since goes along."""
+        now = iso(self._clock())
+
+        def take_back(db: Connection) -> tuple[str, bool]:
+            change = people.last_change(db)
+            if change is None:
+                raise UsageError("there is nothing to undo")
+            people.forget_change(db, change.id)
+            decision = Decision(db, now)
+            done = decision.take_back(change.undo)
+            if done:
+                decision.tell(f"undone: {change.what}")
+            return change.what, done
+
+        what, done = self._database.write(take_back)
+        if not done:
+            raise UsageError(
+                f"“{what}” cannot be undone any more: the voices it was about are gone, or the name is another's now; "
+                "undo again for the decision before it"
+            )
+        return Done(what)
+
+    def _decide(self, decide: Decide) -> Done:
+        now = iso(self._clock())
+
+        def write(db: Connection) -> Done:
+            decision = Decision(db, now)
+            what, person_id = decide(db, decision)
+            decision.tell(what)
+            people.note(db, what, decision.undo(), now)
+            left = people.listed(db, person_id)
+            return Done(what, left[0] if left else None)
+
+        return self._database.write(write)
+
+
+def as_json(person: Listed) -> dict[str, object]:
+    """The shape that the command line and HTTP promise."""
+    return {
+        "id": person.id,
+        "name": person.name,
+        "called": shown(Person(person.id, person.name)),
+        "voices": person.voices,
+        "files": person.files,
+        "seconds": round(person.seconds, 2),
+    }

@@ -1,0 +1,1 @@
+"""Speech recognised here or by a service."""

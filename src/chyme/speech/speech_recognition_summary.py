@@ -1,0 +1,120 @@
+"""Say in short what was said in a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from chyme.digester import Calls, Digester, Source
+from chyme.model import File, Kind, Lane, Output, Transcript
+from chyme.models.local.model import turn_at
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.speech.speech_recognition_cleanup import LOCAL, transcript_of
+from chyme.speech.transcripts.cleanup_rules import RULES as TIDY_RULES
+from chyme.speech.transcripts.excerpt import excerpt
+from chyme.speech.transcripts.extractive_summary import RULES, extracted, is_short
+from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.language_model import PROMPTS, summarised
+from chyme.speech.transcripts.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, seconds_of
+from chyme.speech.transcripts.summary_checks import unfaithful
+from chyme.text.model_output import plain_line
+
+if TYPE_CHECKING:
+    from chyme.speech.transcripts.language_model_schemas import SpokenPoint, SpokenSummary
+
+PICKED = f"Picked from the transcript by rules ({LOCAL})."
+ITSELF = f"The transcript itself ({LOCAL})."
+
+
+class SpeechRecognitionSummary(Digester):
+    """Markdown: what matters most, then topics, actions and questions, with times that lead into the recording.
+
+    Written by the language model if there is one, else picked from the transcript by rules; the last line says which.
+    A transcript of a few words is its own summary, and nobody is asked about it.
+    """
+
+    name = "speech-recognition-summary"
+    label = "Transcript summary"
+    description = "What was said, in short: the takeaway, topics, actions and questions."
+    reads = ("speech-recognition",)
+    reads_artifacts = False
+    family = "text"
+    falls_back = True
+
+    def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
+        self.language = language
+        self.lane = Lane.MODEL if language else Lane.ORDINARY
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        rules = f"rules {RULES}.{TIDY_RULES}"
+        if self.language is None:
+            return rules
+        return f"{self.language.fingerprint}, prompts {PROMPTS}, {self.language.characters} characters, {rules}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind in (Kind.AUDIO, Kind.VIDEO)
+
+    def waits_for(self, file: File) -> bool:
+        return self.language is not None
+
+    def asks(self, file: File) -> str | None:
+        return "llm" if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
+    def time_limit(self, source: Source) -> float:
+        """With a model: its time, and then that of the rules, which serve when it cannot."""
+        return self.seconds + (self.language.seconds if self.language else 0.0)
+
+    def digest(self, source: Source) -> list[Output]:
+        transcript = transcript_of(source)
+        if self.language is None or transcript is None or is_short(transcript):
+            return self.without_model(source)
+        return [self._output(transcript, *_by_model(source.calls, source.file.name, transcript, self.language))]
+
+    def without_model(self, source: Source) -> list[Output]:
+        transcript = transcript_of(source)
+        if transcript is None:
+            return [Output(self.name, None)]
+        return [self._output(transcript, extracted(transcript), ITSELF if is_short(transcript) else PICKED)]
+
+    def _output(self, transcript: Transcript, summary: Summary, made: str) -> Output:
+        """`made` says how."""
+        if not summary.takeaway:
+            return Output(self.name, None)
+        content, places = as_markdown(summary, transcript.language, made)
+        return Output(self.name, content, places=places)
+
+
+def _by_model(calls: Calls, name: str, transcript: Transcript, settings: LanguageSettings) -> tuple[Summary, str]:
+    sent = excerpt(transcript.segments, settings.characters)
+
+    def wrong(answer: SpokenSummary) -> str | None:
+        points = [plain_line(point.text) for point in (*answer.topics, *answer.actions, *answer.questions)]
+        return unfaithful(plain_line(answer.takeaway), points, sent.text, transcript.language)
+
+    answer = summarised(calls, name, sent.text, transcript.language, settings, wrong)
+    summary = Summary(
+        plain_line(answer.takeaway)[:TAKEAWAY_LENGTH],
+        *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
+    )
+    part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
+    return summary, f"Written by {settings.model}{part}."
+
+
+def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:
+    speakers = {segment.speaker for segment in transcript.segments if segment.speaker is not None}
+    by_name = {told.casefold(): label for label in speakers for told in (label, in_words(label))}
+    found = (
+        Point(
+            plain_line(point.text),
+            seconds_of(point.time or "", transcript.duration),
+            by_name.get((point.speaker or "").strip().casefold()),
+        )
+        for point in points
+    )
+    return tuple(point for point in found if point.text)

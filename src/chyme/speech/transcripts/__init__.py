@@ -1,0 +1,1 @@
+"""Transcripts: cleanup, summary, subtitles."""

@@ -1,0 +1,33 @@
+"""Answers that were paid for, kept in an attempt's folder until the verdict: nobody asks twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from chyme.core.files.permissions import write_private
+
+
+class Kept:
+    """Small JSON values by key. What a kill left half-written counts as never kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, key: str) -> object | None:
+        try:
+            value: object = json.loads(self._path(key).read_text("utf-8"))
+        except (FileNotFoundError, ValueError, RecursionError):
+            return None
+        return value
+
+    def write(self, key: str, value: object) -> None:
+        path = self._path(key)
+        half = path.with_suffix(".half")
+        with write_private(half) as stream:
+            stream.write(json.dumps(value, ensure_ascii=True).encode())
+        os.replace(half, path)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.json"

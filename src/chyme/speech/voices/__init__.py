@@ -1,0 +1,1 @@
+"""Who speaks when, and what a voice sounds like."""

@@ -1,0 +1,1 @@
+"""Words, sentences, Markdown, languages and encodings."""

@@ -1,0 +1,106 @@
+"""Turn the bytes of a text file into text: encoding found, rubbish removed, lines ended alike."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from chyme.digester import Source
+from chyme.text.legacy_encodings import detect_legacy
+
+TEXT_BYTES = 5 * 1024 * 1024
+SAMPLE = 256 * 1024
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_RUBBISH = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ufffe\uffff\ud800-\udfff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text. `truncated` tells that the file goes on beyond the limit."""
+
+    text: str
+    encoding: str
+    truncated: bool = False
+
+    def note(self, limit: int = TEXT_BYTES) -> str | None:
+        """The honest sentence to show when not all of the file was read."""
+        return f"first {limit / 1_048_576:g} MB of text read" if self.truncated else None
+
+
+def decode(data: bytes, limit: int = TEXT_BYTES) -> Decoded:
+    """The text of `data`, of which at most `limit` bytes are read."""
+    truncated = len(data) > limit
+    if truncated:
+        data = data[:limit]
+    encoding, mark = encoding_of(data, cut=truncated)
+    return Decoded(clean(data[mark:].decode(encoding, "replace"), truncated), encoding, truncated)
+
+
+def read_text(source: Source, limit: int = TEXT_BYTES) -> Decoded:
+    """The text of a file of kind text, of which at most `limit` bytes are read."""
+    with source.open() as stream:
+        return decode(stream.read(limit + 1), limit)
+
+
+def encoding_of(data: bytes, *, cut: bool = False) -> tuple[str, int]:
+    """The encoding's name and the length of its mark; `cut`: the data may end inside a character."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding, len(mark)
+    wide = unmarked_utf16(data[:4096])
+    if wide:
+        return wide, 0
+    if is_utf8(data, cut=cut):
+        return ("iso2022_jp" if data.isascii() and b"\x1b$B" in data else "utf-8"), 0
+    return ("utf-8" if _mostly_utf8(data) else detect_legacy(data)), 0
+
+
+def is_utf8(data: bytes, *, cut: bool) -> bool:
+    """Whether the bytes are UTF-8; `cut` forgives a character that ends with the data."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return cut and error.start >= len(data) - 3 and error.reason == "unexpected end of data"
+    return True
+
+
+def unmarked_utf16(head: bytes) -> str | None:
+    """UTF-16 without a mark, told by the zero bytes that Latin letters have in it."""
+    pairs = len(head) // 2
+    if pairs < 4:
+        return None
+    for offset, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros = head[offset::2].count(0)
+        if zeros > pairs * 0.7 and head[1 - offset :: 2].count(0) < pairs * 0.05:
+            return encoding
+    return None
+
+
+def clean(text: str, truncated: bool = False) -> str:
+    """Without control characters and colour codes, every line ended by a newline alone."""
+    if truncated and text.endswith("\ufffd"):
+        text = text.rstrip("\ufffd")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "\x0c" in text:
+        text = text.replace("\x0c", "\n")
+    return _RUBBISH.sub("", text)
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether a few broken bytes stand in a text that is otherwise UTF-8: other encodings hardly ever look like it."""
+    text = data[:SAMPLE].decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    return len(_BEYOND_ASCII.findall(text)) - broken > 10 * broken

@@ -1,0 +1,135 @@
+"""The words of a markdown text without their markup, and what sort of block they stand in."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from chyme.speech.transcripts.correction_checks import written
+from chyme.speech.transcripts.extractive_summary import joined
+
+_LONGEST = 4000  # characters of one block; a longer paragraph becomes several
+_MOSTLY = 0.5  # the share of a block's letters in links from which on it leads elsewhere and says nothing itself
+
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6}(?:\s+|$)")
+_RULE = re.compile(r"(?:[-*_=]\s?){3,}")
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+_QUOTE = re.compile(r"(?:>\s?)+")
+_DEFINITION = re.compile(r"\[[^\[\]]{1,200}\]:\s")
+_ROW_EDGE = re.compile(r"[|:\-+=\s]+")
+
+# Every repeat is bounded, so that a page of brackets costs no more than a page of letters.
+_TARGET = r"\([^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,500})?(?:\s[^()]{0,300})?\)"
+_PICTURE = re.compile(rf"!\[[^\[\]]{{0,500}}\](?:{_TARGET}|\[[^\[\]]{{0,100}}\])")
+_LINK = re.compile(rf"\[([^\[\]]{{0,500}})\](?:{_TARGET}|\[[^\[\]]{{0,100}}\])")
+_BARE = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
+_TAG = re.compile(r"</?[A-Za-z!][^<>]{0,500}>")
+_FOOTNOTE = re.compile(r"\[\^?\d{1,3}\]|\[\^[^\[\]\s]{1,30}\]")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SET_ASIDE = re.compile("[\ue021-\ue07e]")
+_STRONG = re.compile(r"\*{2,3}|__|~~|`{1,3}")
+_EMPHASIS = re.compile(r"(?<![\w*])[*_](?=\S)|(?<=\S)[*_](?![\w*])")
+_NO_WORD = re.compile(r"[A-Za-z0-9+/=_%.:;,&?#~-]{120,}")  # data in place of a picture
+_STOPS = re.compile(r"([.!?…]{3})[.!?…]+")
+
+
+class Sort(Enum):
+    """What a block is."""
+
+    HEADING = auto()
+    PARAGRAPH = auto()
+    ITEM = auto()
+    ASIDE = auto()  # a row of a table, a line of code
+    MENU = auto()  # links and little else
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of text on one line, without markup."""
+
+    sort: Sort
+    text: str
+
+
+def blocks_of(markdown: str) -> list[Block]:
+    """The blocks in order; none is empty."""
+    return [block for block in _read(markdown.split("\n")) if block.text]
+
+
+def _read(lines: Sequence[str]) -> Iterator[Block]:
+    fence = ""
+    sort = Sort.PARAGRAPH
+    held: list[str] = []
+
+    def put_down() -> Iterator[Block]:
+        nonlocal sort
+        yield from _blocks(sort, joined(held))
+        held.clear()
+        sort = Sort.PARAGRAPH
+
+    for line in lines:
+        stripped = _QUOTE.sub("", line.strip(), count=1) if line.lstrip()[:1] == ">" else line.strip()
+        mark = _FENCE.match(stripped)
+        if fence:
+            fence = "" if mark and stripped == mark[0] and stripped.startswith(fence) else fence
+            yield Block(Sort.ASIDE, "" if mark else written(stripped[:_LONGEST]))
+        elif mark:
+            yield from put_down()
+            fence = mark[0]
+        elif not stripped or _DEFINITION.match(stripped):
+            yield from put_down()
+        elif _HEADING.match(stripped):
+            yield from put_down()
+            yield from _blocks(Sort.HEADING, _HEADING.sub("", stripped, count=1).rstrip("# "))
+        elif _RULE.fullmatch(stripped[:200]):
+            if len(held) == 1 and stripped[0] in "=-" and sort is Sort.PARAGRAPH:
+                sort = Sort.HEADING  # underlined
+            yield from put_down()
+        elif stripped[0] == "|" or stripped.count(" | ") > 1:
+            yield from put_down()
+            cells = "" if _ROW_EDGE.fullmatch(stripped[:_LONGEST]) else stripped.strip("|").replace("|", " ")
+            yield from (Block(Sort.ASIDE, block.text) for block in _blocks(Sort.ASIDE, cells))
+        elif _ITEM.match(stripped):
+            yield from put_down()
+            sort = Sort.ITEM
+            held.append(_ITEM.sub("", stripped, count=1))
+        elif not held and line.startswith(("    ", "\t")):
+            yield Block(Sort.ASIDE, written(stripped[:_LONGEST]))
+        else:
+            held.append(stripped)
+    yield from put_down()
+
+
+def _blocks(sort: Sort, text: str) -> Iterator[Block]:
+    start = 0
+    while start < len(text):
+        stop = min(start + _LONGEST, len(text))
+        if stop < len(text):
+            blank = text.rfind(" ", start + _LONGEST // 2, stop)
+            stop = blank if blank > 0 else stop
+        plain, linked = _plain(text[start:stop])
+        yield Block(Sort.MENU if plain and linked > _MOSTLY * len(plain) and sort is not Sort.HEADING else sort, plain)
+        start = stop
+
+
+def _plain(text: str) -> tuple[str, int]:
+    """The text as a reader sees it, and how many of its characters are links."""
+    linked = 0
+
+    def label(link: re.Match[str]) -> str:
+        nonlocal linked
+        linked += len(link[1])
+        return link[1]
+
+    text = _ESCAPED.sub(lambda found: chr(0xE000 + ord(found[1])), text)
+    text = _LINK.sub(label, _PICTURE.sub("", text))
+    for unwanted in (_BARE, _TAG, _NO_WORD):
+        text = unwanted.sub(" ", text)
+    for unwanted in (_FOOTNOTE, _STRONG, _EMPHASIS):
+        text = unwanted.sub("", text)
+    text = html.unescape(_SET_ASIDE.sub(lambda found: chr(ord(found[0]) - 0xE000), text))
+    return written(_STOPS.sub(r"\1", text)), linked

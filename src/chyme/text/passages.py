@@ -1,0 +1,230 @@
+"""Cut a text into passages, each with the place it stands at."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from chyme.core.bounding_boxes import around
+from chyme.model import Place
+from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
+
+WINDOW = 200
+OVERLAP = 0.15
+
+# How good a boundary is; a passage ends at the best one in the last part of its window.
+_HARD, _SPACE, _SENTENCE, _PARAGRAPH, _HEADING, _PAGE = range(6)
+_LOOK_BACK = 0.5  # the part of the window in which a better boundary is worth a shorter passage
+CHARACTERS_PER_TOKEN = 10  # at most, in an estimate: one long line of digits is not one token
+_LONGEST_HEADING = 200
+_SHORTEST_PIECE, _LONGEST_PIECE = 24, 4000  # a million one-letter lines are not a million pieces
+
+# Every repeat is bounded, so that five million full stops cost no more than five million letters.
+_ENDS = re.compile(r"(?P<paragraph>\n[ \t\r]{0,80}\n\s*)|\n|[.!?…]{1,4}[\"'”’)\]]{0,4}[ \t]{1,80}(?=\S)|[。！？]{1,4}")
+_WEAK_ENDS = re.compile(r"[\s,;|]")
+_WORD = re.compile(r"\w")
+_WORDS = re.compile(r"[^\W_]+")
+_MARKDOWN = re.compile(r"^(?P<fence>```|~~~)|^#{1,6}[ \t]+(?P<heading>\S[^\n]{0,500})", re.MULTILINE)
+
+
+def estimate(text: str) -> int:
+    """About how many tokens a text has, counted cheaply: words, and each letter of scripts without spaces."""
+    words = len(_WORDS.findall(text))
+    if IDEOGRAPH.search(text):
+        words += sum(len(run) - 1 for run in RUNS.findall(text))
+    return max(words, len(text) // CHARACTERS_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is never cut again, and how good a place to stop its end is."""
+
+    start: int
+    end: int
+    tokens: int
+    level: int
+
+
+def cut(
+    text: str,
+    places: Sequence[Place] = (),
+    *,
+    window: int = WINDOW,
+    overlap: float = OVERLAP,
+    count_tokens: Callable[[str], int] = estimate,
+) -> list[Place]:
+    """The spans of the passages, in order, each with page, heading, seconds and box. No span crosses a page."""
+    atlas = _Atlas(places)
+    spans: list[Place] = []
+    for first, last in _pages(text, places):
+        pieces = list(_pieces(text, (first, last), atlas.headings, window, count_tokens))
+        for start, end in _pack(pieces, window, int(window * overlap)):
+            trimmed = _trim(text, start, end)
+            if trimmed is not None:
+                spans.append(atlas.place(*trimmed))
+    return spans
+
+
+def markdown_headings(text: str) -> tuple[Place, ...]:
+    """The `#` headings of a markdown text as places; lines in fenced code are none."""
+    found: list[Place] = []
+    fenced = False
+    for match in _MARKDOWN.finditer(text):
+        if match["fence"]:
+            fenced = not fenced
+        elif not fenced:
+            heading = match["heading"].rstrip(" \t\r#")[:_LONGEST_HEADING] or match["heading"].strip()
+            found.append(Place(match.start(), match.end(), heading=heading))
+    return tuple(found)
+
+
+def _pages(text: str, places: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    starts = sorted({place.start for place in places if place.page is not None and 0 < place.start < len(text)})
+    yield from pairwise([0, *starts, len(text)])
+
+
+def _pieces(
+    text: str, page: tuple[int, int], headings: Sequence[int], window: int, count: Callable[[str], int]
+) -> Iterator[_Piece]:
+    """Sentences and lines; where these are longer than a part of the window, bits of them."""
+    largest = max(window // 4, 1)
+    for start, end, level in _boundaries(text, *page, headings):
+        size = end - start
+        tokens = count(text[start:end]) if size <= _LONGEST_PIECE else largest * size
+        if tokens <= largest:
+            yield _Piece(start, end, tokens, level)
+        else:
+            yield from _bits(text, (start, end), level, largest, count)
+
+
+def _boundaries(text: str, first: int, last: int, headings: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    start = first
+    for stop in (*headings[bisect_right(headings, first) : bisect_right(headings, last - 1)], last):
+        while (found := _ENDS.search(text, start + _SHORTEST_PIECE, stop)) is not None and found.end() < stop:
+            yield start, found.end(), _PARAGRAPH if found["paragraph"] else _SENTENCE
+            start = found.end()
+        if start < stop:
+            yield start, stop, _HEADING if stop < last else _PAGE
+            start = stop
+
+
+def _bits(text: str, span: tuple[int, int], level: int, largest: int, count: Callable[[str], int]) -> Iterator[_Piece]:
+    """A long sentence or line in steps: at white space where there is some near, else hard."""
+    start, end = span
+    step = largest * 4
+    while start < end:
+        stop = min(start + step, end)
+        rank = level
+        if stop < end:
+            stop, rank = _soften(text, start, stop)
+        tokens = count(text[start:stop])
+        if tokens > largest and stop - start > 1:
+            step = max((stop - start) // 2, 1)
+            continue
+        yield _Piece(start, stop, tokens, rank)
+        if tokens * 2 < largest:
+            step = min(step * 2, _LONGEST_PIECE)
+        start = stop
+
+
+def _soften(text: str, start: int, stop: int) -> tuple[int, int]:
+    for at in range(stop, max(start, stop - 64), -1):
+        if _WEAK_ENDS.match(text, at - 1):
+            return at, _SPACE
+    return stop, _HARD
+
+
+def _pack(pieces: Sequence[_Piece], window: int, shared: int) -> Iterator[tuple[int, int]]:
+    """Spans of pieces: as many as fit, ending at the best boundary near the end, overlapping a little."""
+    at = 0
+    fresh = 0  # the first piece no span has shown yet
+    while fresh < len(pieces):
+        filled, stop = 0, at
+        while stop < len(pieces) and (stop <= fresh or filled + pieces[stop].tokens <= window):
+            filled += pieces[stop].tokens
+            stop += 1
+        if stop < len(pieces):
+            stop = _best_stop(pieces, fresh, stop, filled, window)
+        yield pieces[at].start, pieces[stop - 1].end
+        fresh = stop
+        at = _step_back(pieces, at, stop, shared) if stop < len(pieces) else stop
+
+
+def _best_stop(pieces: Sequence[_Piece], fresh: int, stop: int, filled: int, window: int) -> int:
+    best = stop
+    least = window * (1 - _LOOK_BACK)
+    for end in range(stop, fresh, -1):
+        if filled < least:
+            break
+        if pieces[end - 1].level > pieces[best - 1].level:
+            best = end
+        filled -= pieces[end - 1].tokens
+    return best
+
+
+def _step_back(pieces: Sequence[_Piece], at: int, stop: int, shared: int) -> int:
+    """Where the next passage begins: a little before the end of this one, but never before a heading."""
+    back, tokens = stop, 0
+    while back - 1 > at and pieces[back - 1].level < _HEADING and tokens + pieces[back - 1].tokens <= shared:
+        back -= 1
+        tokens += pieces[back].tokens
+    return back
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return (start, end) if _WORD.search(text, start, end) else None
+
+
+class _Atlas:
+    """Finds what stands at a span in time that grows with the answer, not with the text."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        ordered = sorted(places, key=lambda place: (place.start, place.end))
+        self._pages = [place for place in ordered if place.page is not None]
+        self._headings = [place for place in ordered if place.heading is not None]
+        self._spans = [place for place in ordered if place.seconds is not None or place.box is not None]
+        self._page_starts = [place.start for place in self._pages]
+        self.headings = [place.start for place in self._headings]
+        self._span_ends: list[int] = []
+        furthest = 0
+        for place in self._spans:
+            furthest = max(furthest, place.end)
+            self._span_ends.append(furthest)
+
+    def place(self, start: int, end: int) -> Place:
+        page = self._last(self._pages, self._page_starts, start)
+        heading = self._last(self._headings, self.headings, start)
+        covering = self._covering(start, end)
+        timed = [place for place in covering if place.seconds is not None]
+        ends = [until for place in timed if (until := place.until) is not None]
+        return Place(
+            start,
+            end,
+            page=page.page if page else None,
+            heading=heading.heading if heading else None,
+            seconds=timed[0].seconds if timed else None,
+            until=max(ends) if ends else None,
+            speaker=timed[0].speaker if timed else None,
+            box=around([place.box for place in covering if place.box is not None]),
+        )
+
+    @staticmethod
+    def _last(places: Sequence[Place], starts: Sequence[int], at: int) -> Place | None:
+        found = bisect_right(starts, at)
+        return places[found - 1] if found else None
+
+    def _covering(self, start: int, end: int) -> list[Place]:
+        found: list[Place] = []
+        for place in self._spans[bisect_right(self._span_ends, start) :]:
+            if place.start >= end:
+                break
+            if place.end > start:
+                found.append(place)
+        return found

@@ -1,0 +1,1 @@
+"""What a file is about: title, summary, date, tags, name."""

@@ -1,0 +1,1 @@
+"""Title, summary, date, language and tags, by rules and by models."""

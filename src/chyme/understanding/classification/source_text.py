@@ -1,0 +1,221 @@
+"""What there is to classify a file by: its running text in plain words, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from chyme.speech.transcripts.summary import without_mark
+from chyme.text.markdown_blocks import Block, blocks_of
+
+FILE = "file"  # the name of the file's own text
+TEXTS = (
+    *("url-crawl-content", "doc-to-markdown", FILE, "speech-recognition-cleanup", "speech-recognition", "image-ocr"),
+    *("url-metadata", "speech-recognition-summary", "media-preview", "image-preview"),
+)
+_RUNNING = TEXTS[:6]  # of which the first that has any is the text
+_SPEECH = ("speech-recognition-cleanup", "speech-recognition")
+MOST = 100_000  # characters looked at; a longer text is sampled from its whole length
+_HEAD, _SAMPLES = 0.4, 12  # the share its beginning has of them, and from how many places the rest is
+_LINE = 4_000  # characters of one line
+_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.{0,16000}?\n(?:\1|\.\.\.)[ \t]*\n", re.DOTALL)
+_TIMING = re.compile(r"^(?:WEBVTT.*|\d{1,6}|[\d:.,]{5,20} --> .*)$\n?", re.MULTILINE)  # of subtitles
+_NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
+_DOUBT = re.compile(r"\s*\[\?\]")
+_MAIL_FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ")
+
+Json = dict[str, object]
+
+
+class Stated(Protocol):
+    """What a document says of itself; empty where it says nothing."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def author(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def generator(self) -> str: ...
+    @property
+    def keywords(self) -> tuple[str, ...]: ...
+    @property
+    def created(self) -> str | None: ...
+    @property
+    def modified(self) -> str | None: ...
+    @property
+    def language(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The same, wherever it was read from."""
+
+    title: str = ""
+    author: str = ""
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    language: str | None = None
+    site: str = ""  # of a web page
+    where: str = "properties"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A file's text, bounded, and its blocks in plain words."""
+
+    where: str  # the output it was read from; empty when there is no text
+    text: str
+    blocks: Sequence[Block]
+    said: Said
+    summary: str = ""  # of a recording, as it was summarised
+    whole: str = ""  # the text as it stands, all of it: only for counting
+
+    @property
+    def spoken(self) -> bool:
+        return self.where in _SPEECH
+
+
+def material(texts: Mapping[str, str], properties: Stated | None = None, most: int = MOST) -> Material:
+    """What the outputs of a file give; content that is not in its promised shape gives nothing."""
+    where = next((name for name in _RUNNING if texts.get(name, "").strip()), "")
+    text = running_text(where, texts.get(where, ""), most)
+    summary = without_mark(texts.get("speech-recognition-summary", "")[:50_000])
+    said = _said(texts, properties)
+    if where == "doc-to-markdown" and not said.title:
+        said = replace(said, title=_subject(texts[where]))
+    return Material(where, text, blocks_of(text), said, summary, texts.get(where, ""))
+
+
+def running_text(where: str, content: str, most: int = MOST) -> str:
+    """The text of one output, without our notes, and sampled where it is long."""
+    if where in _SPEECH:
+        told = read_json(content)
+        rows = told.get("segments")
+        lines = [text_in(row, "text") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        return sampled("\n".join(lines) or text_in(told, "text"), most)
+    if where == FILE and content[:1] == "{" and '"cells"' in content[:1000]:
+        content = _notebook(content) or content
+    elif where == FILE and "-->" in content[:1000]:
+        content = _TIMING.sub("", content[: 20 * most])
+    text = _MATTER.sub("", content, count=1) if where == FILE and content[:3] in ("---", "+++") else content
+    text = sampled(text, most)
+    if where != FILE:
+        text = _NOTE.sub("", text)
+    if where == "image-ocr" or "[?]" in text:
+        text = _DOUBT.sub("", text)
+    if where == "image-ocr":
+        text = text.replace(" | ", "  ")  # words of one line that stand far apart
+    return without_header(text) if where == "doc-to-markdown" else text
+
+
+def _notebook(content: str) -> str:
+    """What a notebook's author wrote between the code, and the code, as markdown."""
+    cells = read_json(content).get("cells")
+    parts: list[str] = []
+    for cell in cells if isinstance(cells, list) else ():
+        source = cell.get("source") if isinstance(cell, dict) else None
+        lines = source if isinstance(source, list) else [source]
+        text = "".join(line for line in lines if isinstance(line, str))
+        parts.append(f"```\n{text}\n```" if cell.get("cell_type") == "code" else text)
+    return "\n\n".join(parts)
+
+
+def without_header(text: str) -> str:
+    """An e-mail's text without the fields above it: they are told elsewhere."""
+    if not _MAIL_FIELD.match(text):
+        return text
+    lines = text.split("\n", 12)
+    count = next((at for at, line in enumerate(lines) if not _MAIL_FIELD.match(line)), len(lines))
+    return "\n".join(lines[count:])
+
+
+def _subject(text: str) -> str:
+    """What an e-mail's fields above its text say it is about."""
+    for line in text[:10_000].split("\n", 12)[:12]:
+        field = _MAIL_FIELD.match(line)
+        if field is None:
+            break
+        if field[1] == "Subject":
+            return " ".join(line[field.end() :].split())
+    return ""
+
+
+def sampled(text: str, most: int) -> str:
+    """The text, or its beginning and places spread over all of it; no line is longer than anybody reads."""
+    if len(text) > most:
+        head = int(most * _HEAD)
+        each = (most - head) // _SAMPLES
+        step = (len(text) - head) // _SAMPLES
+        parts = [_whole_lines(text, 0, head)]
+        parts += [_whole_lines(text, head + at * step, each) for at in range(_SAMPLES)]
+        text = "\n\n".join(parts)
+    if "\n" in text and len(text) < _LINE:
+        return text
+    return "\n".join(line if len(line) <= _LINE * 10 else line[: _LINE * 10] for line in text.split("\n"))
+
+
+def _whole_lines(text: str, start: int, length: int) -> str:
+    part = text[start : start + length]
+    if start:
+        at = part.find("\n", 0, length // 4)
+        part = part[at + 1 :] if at >= 0 else part
+    at = part.rfind("\n", length - length // 4)
+    return part[:at] if at >= 0 else part
+
+
+def read_json(content: str | None) -> Json:
+    """An object, empty when there is none."""
+    try:
+        told = json.loads(content or "")
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def text_in(told: Json, name: str) -> str:
+    """A text under this name, on one line; empty when there is none."""
+    value = told.get(name)
+    return " ".join(value[:10_000].split()) if isinstance(value, str) else ""
+
+
+def _said(texts: Mapping[str, str], properties: Stated | None) -> Said:
+    page = read_json(texts.get("url-metadata"))
+    if page:
+        return Said(
+            text_in(page, "title"),
+            text_in(page, "author"),
+            text_in(page, "description"),
+            words_in(page, "keywords"),
+            text_in(page, "language") or None,
+            text_in(page, "site_name"),
+            "url-metadata",
+        )
+    tags = read_json(texts.get("media-preview")).get("tags")
+    if isinstance(tags, dict):
+        return Said(
+            text_in(tags, "title"),
+            text_in(tags, "artist"),
+            text_in(tags, "description") or text_in(tags, "synopsis") or text_in(tags, "comment"),
+            words_in(tags, "genre") + words_in(tags, "keywords"),
+            where="media-preview",
+        )
+    if properties is None:
+        return Said()
+    return Said(
+        properties.title, properties.author, properties.description, properties.keywords, properties.language or None
+    )
+
+
+def words_in(told: Json, name: str) -> tuple[str, ...]:
+    """A list of words, or words with commas between them."""
+    value = told.get(name)
+    if isinstance(value, list):
+        return tuple(word for word in value[:50] if isinstance(word, str))
+    return tuple(re.split(r"\s*[,;]\s*", value[:2_000])) if isinstance(value, str) and value.strip() else ()

@@ -1,0 +1,202 @@
+"""Say what a document is: title, summary, date, language and tags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chyme.digester import Digester, Source
+from chyme.documents.properties.reader import PROPERTIES, properties_of
+from chyme.errors import UnreadableFile
+from chyme.model import File, Kind, Lane, Output
+from chyme.models.local.model import turn_at
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.search.searchable_texts import link_note_of
+from chyme.speech.recognition.piece_index import put, trusting_nobody
+from chyme.text import language_detection as languages
+from chyme.text.decoding import read_text
+from chyme.understanding.classification import document_rules
+from chyme.understanding.classification.data_descriptions import is_data
+from chyme.understanding.classification.model_answer_checks import CHECKS, Asked, Check, Told, merged
+from chyme.understanding.classification.model_input import FILE, SPOKEN, SUMMARIES, ToAsk, read_back, to_ask, to_json
+from chyme.understanding.classification.model_prompt import PROMPTS, classified_document
+from chyme.understanding.classification.result import Classification, as_json
+from chyme.understanding.dates.document_date import RULES as DATE_RULES
+
+if TYPE_CHECKING:
+    from chyme.understanding.classification.model_schema import Classified
+
+KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
+LOOKED_AT = 5_000_000  # characters of a text
+PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # from the preparation to the attempt
+SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+METADATA = "url-metadata"
+_LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
+
+
+class ClassifyDocument(Digester):
+    """Asks the language model if there is one, else answers by rules; `engine` in the JSON says who did.
+
+    Of what a model says only that is kept which holds against the text: see classification/model_answer_checks.py.
+    """
+
+    name = "classify-document"
+    label = "Document classification"
+    description = (
+        "Title, one-sentence summary, date, language and tags, each with how sure it is and what it was read from."
+    )
+    reads = (METADATA, "media-preview", *_LONG_TEXTS, *SPOKEN, *SUMMARIES)
+    reads_artifacts = False
+    family = "text"
+    uses_name = True
+    prepares = True
+    falls_back = True
+
+    def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
+        self.language = language
+        self.seconds = seconds
+        self.lane = Lane.MODEL if language else Lane.ORDINARY
+
+    @property
+    def fingerprint(self) -> str:
+        rules = f"rules {document_rules.RULES}.{DATE_RULES}.{PROPERTIES}, {languages.fingerprint()}"
+        if self.language is None:
+            return rules
+        asked = f"{self.language.fingerprint}, prompts {PROMPTS}.{CHECKS}, {self.language.characters} characters"
+        return f"{asked}, {rules}"
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        return dict.fromkeys(_LONG_TEXTS, LOOKED_AT)
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind in KINDS
+
+    def waits_for(self, file: File) -> bool:
+        return self.language is not None
+
+    def asks(self, file: File) -> str | None:
+        return self.language.endpoint.prefix if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
+    def time_limit(self, source: Source) -> float:
+        return self.seconds if self.language is None else max(self.seconds, self.language.seconds + SLACK_SECONDS)
+
+    def prepare(self, source: Source) -> None:
+        """Leave what the rules say, and what the model will be asked."""
+        texts = _texts(source)
+        characters = self.language.characters if self.language else 0
+        put(source.scratch / PREPARED, to_json(to_ask(texts, _by_rules(source, texts), characters)))
+
+    def digest(self, source: Source) -> list[Output]:
+        if self.language is None:
+            return [self._output(_by_rules(source, _texts(source)))]
+        prepared = left_in(source.scratch)
+        if prepared is None:
+            raise UnreadableFile(f"{source.file.name}: what was to be asked of the model cannot be read; run it again")
+        if not prepared.text.strip():
+            return [self._output(prepared.rules)]
+        return [self._output(_by_model(source, prepared, self.language))]
+
+    def without_model(self, source: Source) -> list[Output]:
+        prepared = left_in(source.scratch)
+        return [self._output(prepared.rules if prepared else _by_rules(source, _texts(source)))]
+
+    def _output(self, found: Classification) -> Output:
+        return Output(self.name, content_of(found))
+
+
+def content_of(found: Classification) -> str | None:
+    """None when nothing at all is known."""
+    known = found.title or found.summary or found.date or found.language or found.tags
+    return as_json(found) if known else None
+
+
+def left_in(scratch: Path) -> ToAsk | None:
+    """What the preparation left; None when there is nothing of that shape. A child wrote it: nobody trusts it."""
+    try:
+        with trusting_nobody(scratch / PREPARED, PREPARED_BYTES) as stream:
+            return read_back(stream.read())
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def told_by(answer: Classified) -> Told:
+    """A model's answer as the checks take it."""
+    return Told(
+        answer.title,
+        answer.title_text,
+        answer.summary,
+        answer.date,
+        answer.date_text,
+        answer.language,
+        tuple(answer.tags),
+        answer.confidence.model_dump(),
+    )
+
+
+def last_seen(file: File) -> date:
+    """The day the file was there as it is: no date in it is of later, but for what it plans."""
+    changed = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=file.stamp.mtime_ns // 1000)
+    noted = file.updated_at or file.created_at
+    return max(changed.date(), date.fromisoformat(noted[:10])) if noted else changed.date()
+
+
+def _by_model(source: Source, prepared: ToAsk, settings: LanguageSettings) -> Classification:
+    file = source.file
+    telling = not is_data(file.mime)
+    asked = Asked(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, telling)
+    check = Check(asked)
+    answer = classified_document(
+        source.calls,
+        file.name,
+        prepared.sent,
+        asked.language,
+        settings,
+        lambda given: check(told_by(given)),
+    )
+    return merged(told_by(answer), asked, settings.model, prepared.note)
+
+
+def _texts(source: Source) -> dict[str, str]:
+    """What there is to read, by the output it is from."""
+    texts = {
+        name: output.content for name in ClassifyDocument.reads if (output := source.output(name)) and output.content
+    }
+    if source.file.kind is Kind.TEXT:
+        texts[FILE] = read_text(source, LOOKED_AT).text
+    elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: what was written beside it
+        note = link_note_of(source)
+        if note is not None and note.text:
+            texts[METADATA] = json.dumps({"title": note.title, "description": note.remark}, ensure_ascii=False)
+    return texts
+
+
+def _by_rules(source: Source, texts: Mapping[str, str]) -> Classification:
+    file, stated = source.file, properties_of(source)
+    language, sure = languages.language_of(document_rules.plain_text(texts))
+    dates = document_rules.dates_of(
+        texts,
+        stated,
+        kind=file.kind,
+        mime=file.mime,
+        name=file.name,
+        language=language or stated.language,
+        today=last_seen(file),
+    )
+    return document_rules.classified(
+        texts,
+        stated,
+        kind=file.kind,
+        mime=file.mime,
+        name=file.name,
+        language=language,
+        language_confidence=sure,
+        dates=dates,
+    )

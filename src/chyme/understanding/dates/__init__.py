@@ -1,0 +1,1 @@
+"""How the date of a document is found and chosen."""

@@ -1,0 +1,1 @@
+"""Tags: proposed, reused, decided upon by persons."""

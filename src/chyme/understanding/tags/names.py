@@ -1,0 +1,156 @@
+"""How tags are written, what is too little to be one, and which of them are the same."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from chyme.errors import UsageError
+from chyme.text.function_words import function_words
+from chyme.text.spelling_variants import comparable
+from chyme.text.stop_words import STOP_WORDS
+from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
+from chyme.understanding.classification.result import MOST_TAGS
+
+TAGS = "tags"  # the output that brings them
+TAG_EMBEDDINGS = "tag-embeddings"  # the output that brings what they mean
+LONGEST, MOST_WORDS = 50, 4
+MOST_TOLD = 5
+
+_LOOKED_AT = 500  # characters: what is longer is no tag, whatever it says
+_LONGEST_RUN = 16  # letters of a script without spaces
+_MOST_DIGITS = 6  # more make a number of something, not a subject
+_BETWEEN = re.compile(r"[,;|\n•·]+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKUP = re.compile(r"[<>{}\\=`\ufffd]|\]\(|:\S*:|/.*/|\*\*")
+_ADDRESS = re.compile(
+    r"://|^www\.|\S@\S|^[\w.-]+\.(?:com|org|edu|gov|info|biz|io|de|uk|fr|eu|ch|at|it|es|nl|us|jp|cn)(?:/|$)"
+)
+_FILE_NAME = re.compile(r"\.(?:pdf|docx?|xlsx?|pptx?|odt|txt|md|html?|csv|json|jpe?g|png|gif|heic|mp[34]|zip)$")
+_KEPT_END = re.compile(r"(?:^| )[a-z]#$|[a-z]\+\+$|^[a-z]\+$")  # C#, C++, A+
+_HASH = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f-]{8,}")
+_MONTHS = """
+january february march april may june july august september october november december jan feb mar apr jun jul aug sep
+sept oct nov dec januar februar märz april mai juni juli oktober dezember janvier février avril juin juillet août
+septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre januari februari maart mei augustus
+janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
+"""
+_DAYS = """
+monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend
+sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo
+"""
+_CALENDAR = frozenset(f"{_MONTHS} {_DAYS} today tomorrow yesterday".split())
+_OF_A_DATE = re.compile(r"\d+(?:st|nd|rd|th|\.)?|q[1-4]|h[12]|de|of|am|pm")
+_ANYTHING = """
+content contents document documents etc file files misc miscellaneous n/a nil null undefined unknown untitled none
+other others tag tags tbd text texts todo various unbekannt sonstiges dokument datei autre divers otro varios
+"""
+_EMPTY = frozenset(_ANYTHING.split())
+
+__all__ = ["TAGS", "TAG_EMBEDDINGS", "comparable", "distinct", "given", "normalised", "unknown"]
+
+
+def normalised(text: str) -> str | None:
+    """The tag as it is kept: lower-case, a few words; None for what says nothing about a file, or is no tag at all."""
+    tag = None if "<" in text else _written(text)
+    if tag is None or _MARKUP.search(tag) or _ADDRESS.search(tag) or _FILE_NAME.search(tag):
+        return None
+    return None if _says_nothing(tag) else tag
+
+
+def given(text: str) -> str:
+    """A tag that a person typed, as it is kept. They may have their reasons for one that a machine must not give."""
+    tag = _written(text)
+    if tag is None or not any(letter.isalnum() for letter in tag):
+        raise UsageError(
+            f"{text[:LONGEST]!r} is no tag: it takes a letter or digit, and at most {MOST_WORDS} words "
+            f"or {LONGEST} characters, without commas"
+        )
+    return tag
+
+
+def distinct(texts: Iterable[str], most: int = MOST_TAGS) -> list[str]:
+    """The tags in these texts, in order, each once; what has commas is several."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for piece in _BETWEEN.split(text[:_LOOKED_AT]):
+            tag = normalised(piece)
+            if tag is not None:
+                found.setdefault(comparable(tag), tag)
+        if len(found) >= most:
+            break
+    return list(found.values())[:most]
+
+
+def unknown(asked: str, known: Sequence[str]) -> str:
+    """Says that there is no such tag, and which may have been meant."""
+    near = difflib.get_close_matches(asked, known, MOST_TOLD, 0.6) if len(asked) <= LONGEST else []
+    near += [name for name in known if asked and asked in name and name not in near][: MOST_TOLD - len(near)]
+    if near:
+        listed = near[0] if len(near) == 1 else f"{', '.join(near[:-1])} or {near[-1]}"
+        return f"there is no tag “{asked[:LONGEST]}”; is it {listed}?"
+    return f"there is no tag “{asked[:LONGEST]}”; 'chyme tags' lists them"
+
+
+def _written(text: str) -> str | None:
+    """Lower case, one blank between words, no punctuation around it; None where that is not one tag."""
+    if len(text) > _LOOKED_AT:
+        return None
+    text = html.unescape(text).strip()
+    if text.startswith("#"):
+        text = _HUMP.sub(" ", text.lstrip("#"))
+    plain = "".join(map(_visible, unicodedata.normalize("NFKC", text)))
+    tag = _trimmed(unicodedata.normalize("NFKC", " ".join(plain.replace("_", " ").lower().split())))
+    if not tag or len(tag) > LONGEST or _BETWEEN.search(tag):
+        return None
+    runs = RUNS.findall(tag)
+    words = len(RUNS.sub(" ", tag).split()) + len(runs)
+    return None if words > MOST_WORDS or max(map(len, runs), default=0) > _LONGEST_RUN else tag
+
+
+@cache
+def _visible(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if category in ("Cc", "Zl", "Zp"):
+        return " "
+    return "" if category in ("Cf", "Cs", "Co", "Cn") and letter != "\u200c" else letter
+
+
+def _trimmed(tag: str) -> str:
+    start, end = 0, len(tag)
+    while start < end and not _belongs(tag[start]) and not tag.startswith(".net", start):
+        start += 1
+    while end > start and not _belongs(tag[end - 1]) and not _KEPT_END.search(tag[start:end]):
+        end -= 1
+    return tag[start:end]
+
+
+def _belongs(letter: str) -> bool:
+    """Letters, digits, and the marks and pictures people write with them."""
+    return letter.isalnum() or unicodedata.category(letter) in ("Mn", "Mc", "So")
+
+
+def _says_nothing(tag: str) -> bool:
+    letters = [letter for letter in tag if letter.isalpha()]
+    lone = len(letters) < 2 and not IDEOGRAPH.search(tag) and not _KEPT_END.search(tag)
+    if lone and not (letters and any(letter.isdigit() for letter in tag)):
+        return True  # but 5g, 3d and c64 are something
+    words = tag.split()
+    if sum(letter.isdigit() for letter in tag) > _MOST_DIGITS or any(_HASH.fullmatch(word) for word in words):
+        return True
+    parts = [part for word in words for part in re.split(r"[-/.,]", word) if part]
+    if all(part in _CALENDAR or _OF_A_DATE.fullmatch(part) for part in parts):
+        return True
+    return tag in _EMPTY or all(word in _small_words(len(words) > 1) for word in words)
+
+
+@cache
+def _small_words(several: bool) -> frozenset[str]:
+    """Words that say nothing; by itself, a small word of one language may say something in another (`die`, `son`)."""
+    more = [function_words(language) for language in ("de", "fr", "es", "it", "nl", "pt") if several]
+    return function_words("en").union(STOP_WORDS, *more)

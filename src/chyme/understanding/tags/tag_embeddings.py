@@ -1,0 +1,62 @@
+"""Say what a file's tags mean, so that other files' tags can be joined to them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from chyme.digester import Digester, Source
+from chyme.errors import EngineUnavailable
+from chyme.model import File, Kind, Output, Upstream
+from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.understanding.tags.vectors import AS, vectors_of
+
+SECONDS = 30.0
+MOST = 100  # tags of one file that are looked at; a person may have given it many
+
+
+class TagEmbeddings(Digester):
+    """Hands a vector for each tag to whoever keeps the vault's tags. Nobody waits for it, and it fails nothing else."""
+
+    name = "tag-embeddings"
+    label = "Meaning of tags"
+    description = "What the tags mean, by which tags of other files are found to be the same."
+    reads = ("tags",)
+    reads_artifacts = False
+    family = "embedding"
+    reusable = False
+    counts = False
+
+    def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
+        self.embedding = embedding or EmbeddingSettings()
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.embedding.fingerprint}, {AS!r}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is not Kind.OTHER
+
+    def time_limit(self, source: Source) -> float:
+        return SECONDS
+
+    def digest(self, source: Source) -> list[Output]:
+        tags = _tags(source.output("tags"))
+        if not tags:
+            return [Output(self.name, None)]
+        try:
+            vectors = vectors_of(tags, self.embedding)
+        except EngineUnavailable as error:
+            raise EngineUnavailable(f"{source.file.name}: {error}") from error
+        told: dict[str, Any] = {"tags": len(vectors), "model": self.embedding.model, "dimension": DIMENSION}
+        if unread := len(tags) - len(vectors):
+            told["note"] = f"{unread} in a script or language that the model cannot read"
+        return [Output(self.name, json.dumps(told, ensure_ascii=False), tag_vectors=vectors)]
+
+
+def _tags(output: Upstream | None) -> list[str]:
+    """The tags of the file, each once; none when it has none, or nobody looked."""
+    told = json.loads(output.content) if output and output.content else {}
+    found = told.get("tags") if isinstance(told, dict) else None
+    named = (tag.strip() for tag in found or () if isinstance(tag, str))
+    return list(dict.fromkeys(tag for tag in named if tag))[:MOST]

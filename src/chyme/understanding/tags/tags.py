@@ -1,0 +1,86 @@
+"""Propose tags for a file. Those of the vault are preferred to new ones when the verdict is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from chyme.digester import Digester, Source
+from chyme.model import File, Kind, Output
+from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.text.decoding import read_text
+from chyme.understanding.classification.result import Classification, from_json
+from chyme.understanding.tags.digest import as_json
+from chyme.understanding.tags.names import TAGS
+from chyme.understanding.tags.proposals import RULES, proposed
+from chyme.understanding.tags.vectors import embed_tags
+
+LOOKED_AT = 500_000  # characters of a text: a book's worth
+_CLASSIFIERS = ("classify-document", "classify-image")
+_TEXTS = (
+    "url-crawl-content",
+    "doc-to-markdown",
+    "image-ocr",
+    "image-captioning",
+    "image-objects",
+    "speech-recognition",
+    "speech-recognition-summary",
+    "url-crawl-summary",
+)
+
+
+class Tags(Digester):
+    """Up to ten tags, with what they mean where the embedder is there; without it only equal ones are known again."""
+
+    name = TAGS
+    label = "Tags"
+    description = "What the file is about, in a few words that other files share."
+    reads: ClassVar[tuple[str, ...]] = (*_TEXTS, *_CLASSIFIERS)
+    reads_artifacts = False
+    family = "embedding"
+    reusable = False
+
+    def __init__(self, embedding: EmbeddingSettings | None = None, seconds: float = 120.0) -> None:
+        self.embedding = embedding or EmbeddingSettings()
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        return f"rules {RULES}"
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        return dict.fromkeys(("url-crawl-content", "doc-to-markdown", "image-ocr"), LOOKED_AT)
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is not Kind.OTHER
+
+    def time_limit(self, source: Source) -> float:
+        return self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        tagged = proposed(_classified(source), _texts(source))
+        if tagged is None:
+            return [Output(self.name, None)]
+        meanings = embed_tags(tagged.proposed, self.embedding)
+        return [Output(self.name, as_json(tagged), tag_vectors=meanings.vectors)]
+
+
+def _classified(source: Source) -> Classification | None:
+    for name in _CLASSIFIERS:
+        output = source.output(name)
+        if output is not None and output.content:
+            try:
+                return from_json(output.content)
+            except (ValueError, TypeError, RecursionError):
+                continue
+    return None
+
+
+def _texts(source: Source) -> dict[str, str]:
+    texts = {"file": read_text(source, LOOKED_AT).text} if source.file.kind is Kind.TEXT else {}
+    for name in _TEXTS:
+        output = source.output(name)
+        if output is not None and output.content:
+            texts[name] = output.content
+    return texts

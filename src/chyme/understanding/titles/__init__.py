@@ -1,0 +1,1 @@
+"""How the title of a document is found and chosen."""

@@ -1,0 +1,96 @@
+"""Titles that nobody gave: what programs and templates write where a title should stand."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from chyme.text.unspaced_scripts import IDEOGRAPH
+
+_JUNK = frozenset(
+    line.strip()
+    for line in """
+    untitled · untitled document · untitled presentation · untitled spreadsheet · untitled page · untitled note
+    no title · title · the title · document title · page title · my document title · main title · title slide · header
+    heading · headline · subtitle · document · documents · doc · doc1 · new document · new document 1 · text document
+    presentation · powerpoint presentation · microsoft powerpoint presentation · slide · slides · slide 1 · folie 1
+    powerpoint-präsentation · präsentation · présentation powerpoint · presentazione standard di powerpoint
+    presentación de powerpoint · презентация powerpoint · powerpoint プレゼンテーション · powerpoint 演示文稿
+    book · book1 · workbook · sheet · sheet1 · spreadsheet · mappe1 · tabelle1 · classeur1 · feuille1 · libro1 · hoja1
+    unbenannt · unbenanntes dokument · ohne titel · dokument · dokument1 · sans titre · sans nom · document sans titre
+    sin título · documento · documento1 · documento sin título · senza titolo · senza nome · sem título · naamloos
+    无标题 · 無題 · 無標題 · 幻灯片 1 · без названия · документ · documento sem título
+    scan · scanned document · scanned image · image · print · printout · fax · file · new file · pdf · pdf document
+    template · form · report template · layout 1 · normal · blank · empty · test · testing · sample · example · demo
+    home · homepage · home page · index · welcome · startseite · accueil · inicio · main · default · page · page 1
+    click to edit master title style · click to add title · click to edit title · insert title here · your title here
+    type the document title · type here · lorem ipsum · subject · no subject · (no subject) · kein betreff · none · null
+    undefined · n/a · nan · unknown · unknown title · track 1 · audio track · new recording · voice memo · recording
+    table of contents · contents · inhalt · inhaltsverzeichnis · sommaire · índice · indice · 目录 · 目次 · abstract
+    introduction · einleitung · zusammenfassung · summary · preface · vorwort · acknowledgements · references · appendix
+    overview · agenda · attachments · attachment · anlage · anlagen · note · notes · figure 1 · table 1 · front page
+    copyright · all rights reserved · confidential · vertraulich · draft · entwurf · original · copy · kopie · redacted
+    log in · login · sign in · error · not found · page not found · access denied · just a moment... · about:blank
+    main menu · menu · navigation · search · toggle the table of contents · skip to content
+    readme · todo · changelog · license · description · names · name · definition · list · table · figure · chart
+    """.replace("\n", " · ").split("·")
+)
+_PROGRAMS = re.compile(
+    r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
+    re.IGNORECASE,
+)
+_EXTENSION = re.compile(
+    r"\.(?:docx?|docm|dotx?|xlsx?|xlsm|pptx?|ppsx?|pdf|odt|ods|odp|rtf|txt|html?|xml|md|indd|qxd|qxp|tex|dvi|ps|eps|ai"
+    r"|cdr|pub|pages|key|numbers|wpd|fm|jpe?g|png|tiff?|gif|csv|tmp|dot|dwg|mp3|wav|m4a|mp4|mov|epub|eml|msg|svg|asp|"
+    r"php|py|js|c|h)$",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"^(?:slide|folie|page|seite|sheet|tabelle|document|dokument|presentation|book|chapter|kapitel|section|untitled|"
+    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|diapositiva|feuil|hoja)[\s_-]*"
+    r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
+    re.IGNORECASE,
+)
+_HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
+_BLANKS_LEFT = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
+_ADDRESS = re.compile(r"^(?:https?://|www\.|file:|[a-z]:\\|/)\S*$", re.IGNORECASE)
+_MASHED = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def unprefixed(title: str) -> str:
+    """Without the name of a program in front of a file's name: `Microsoft Word - Contract.doc` is `Contract.doc`."""
+    return _PROGRAMS.sub("", title, count=1).strip() if _PROGRAMS.match(title) else title
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two titles are the same to somebody who looks past case, spaces and signs."""
+    if len(one) > 2 * len(other) + 20 or len(other) > 2 * len(one) + 20:
+        return False
+    ours = spelt(one)
+    return bool(ours) and ours == spelt(other)
+
+
+def spelt(text: str) -> str:
+    """Letters and digits alone, in lower case: by this titles are compared."""
+    folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
+    return "".join(letter for letter in folded if letter.isalnum())
+
+
+def is_file_name(title: str) -> bool:
+    """Whether it is how a file is called, not what it is about."""
+    return _EXTENSION.search(title) is not None or _MASHED.match(title) is not None
+
+
+def is_junk(title: str, generator: str = "") -> bool:
+    """Whether a title tells nothing: a program's, a template's, a placeholder, numbers or letters at random."""
+    line = " ".join(title.split())
+    plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
+    if len(plain) < 2 or plain in _JUNK or same_words(plain, generator):
+        return True
+    letters = len(_LETTER.findall(line))
+    if letters < 3 and not IDEOGRAPH.search(line):
+        return True
+    if letters < 0.4 * len(line.replace(" ", "")):
+        return True
+    return any(sign.search(line) for sign in (_NUMBERED, _HEX, _BLANKS_LEFT, _ADDRESS))

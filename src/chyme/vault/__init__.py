@@ -1,0 +1,1 @@
+"""The vault's files: registry, renaming, trash, private files."""

@@ -1,0 +1,229 @@
+"""How files come, change, move and go, each in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from sqlite3 import Connection
+
+from chyme.core.files.moves import BY_A_PERSON, DISPLACED, TRASHED, Move, displaced, trashed
+from chyme.core.pipeline import output_updates, transitions
+from chyme.core.pipeline.document_state import captured_address, told_title
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import (
+    artifacts,
+    digest_queue,
+    digests,
+    document_descriptions,
+    documents,
+    events,
+    files,
+    leases,
+    text_places,
+)
+from chyme.core.store.search import dictionary, file_terms, passages, vectors
+from chyme.core.store.sqlite.database import Database
+from chyme.model import File, Seen, iso
+from chyme.speech.people import voice_assignment
+from chyme.understanding.tags import assignment
+
+FACTS = "url-metadata"  # says where a captured page came from
+
+
+class Intake:
+    """The door through which the scan tells what it found."""
+
+    def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._rules = rules
+        self._clock = clock
+        self.noticed: Callable[[], None] = lambda: None  # somebody may want to begin at once
+
+    def take_in(self, found: Sequence[Seen | Move]) -> None:
+        """New files, new content or new stamps at known paths, and files that are elsewhere now; in this order."""
+        now = iso(self._clock())
+
+        def take_all(db: Connection) -> None:
+            for each in found:
+                if isinstance(each, Move):
+                    self._move(db, each, now)
+                else:
+                    self._arrive(db, each, now)
+
+        self._database.write(take_all)
+        self.noticed()
+
+    def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
+        known = files.by_path(db, seen.path)
+        if known is None:
+            file = _file(files.insert(db, seen, now), seen)
+            documents.register(db, file.id, now)
+            file_terms.write(db, file, None, (), None)
+        elif (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
+            files.update_stamp(db, known.id, seen.stamp, now)
+            if known.vanished_at is not None:
+                digest_queue.hold(db, known.id, False)
+                output_updates.project(db, self._rules, known, digests.of_file(db, known.id), now)
+                events.tell(db, now, "file", known.id, known.path, None, "returned")
+            return
+        elif self._is_of_same_page(db, known, seen):
+            file = self._rewrite_link(db, known, seen, now)
+        else:
+            files.update_content(db, known.id, seen, now)
+            file = _file(known.id, seen, known.generation + 1)
+            self._forget_digests(db, known)
+            assignment.forgotten(db, file.id)
+            documents.forget_findings(db, file.id, now)
+            file_terms.write(db, file, None, (), None)
+            document_descriptions.describe(db, file.id, now)
+        transitions.register(db, self._rules, file, now)
+        rows = digests.of_file(db, file.id)
+        if known is not None:
+            voice_assignment.changed(db, file, rows)
+        output_updates.project(db, self._rules, file, rows, now)
+        events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
+
+    def _is_of_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
+        """Whether a link leads to the page that was captured for it, whatever else is written beside it now."""
+        if seen.link is None or (known.kind, known.mime) != (seen.kind, seen.mime):
+            return False
+        if not self._rules.has_capture(FACTS, digests.of_file(db, known.id)):
+            return False
+        return captured_address(digests.content(db, known.id, FACTS)) == seen.link
+
+    def _rewrite_link(self, db: Connection, known: File, seen: Seen, now: str) -> File:
+        """What was captured stays, for it may not be had again; all else is made anew, and serves until then."""
+        files.update_content(db, known.id, seen, now)
+        file = _file(known.id, seen, known.generation + 1)
+        captured = self._rules.captured_whole(digests.of_file(db, file.id))
+        digest_queue.hold(db, file.id, False)
+        transitions.reset(
+            db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now
+        )
+        if documents.find_title(db, file.id, told_title(digests.content(db, file.id, FACTS))):
+            document_descriptions.describe(db, file.id, now)
+        return file
+
+    def _forget_digests(self, db: Connection, file: File) -> None:
+        for name in digests.of_file(db, file.id):
+            artifacts.remove(db, file.path, name)
+            passages.remove(db, file.id, name)
+            text_places.remove(db, file.id, name)
+        vectors.remove(db, file.id)
+        digests.forget_kind(db, file.id)
+
+    def _move(self, db: Connection, move: Move, now: str) -> None:
+        """A file that is elsewhere now keeps everything."""
+        file, seen = files.by_id(db, move.file_id), move.seen
+        if file is None:
+            return
+        holder = files.by_path(db, seen.path)
+        if holder is not None and holder.id != file.id:
+            self._rename(db, holder, displaced(holder), holder.escaped, now)
+            self._hide(db, holder, now)  # until it turns up elsewhere: two files may have exchanged their names
+        self._rename(db, file, seen.path, seen.escaped, now)
+        files.update_stamp(db, file.id, seen.stamp, now)
+        digest_queue.hold(db, file.id, False)
+        moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
+        if moved is not None and document is not None:
+            file_terms.write(db, moved, document.title, document.tags, document.summary)
+            if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
+                output_updates.project(db, self._rules, moved, digests.of_file(db, moved.id), now)
+        was_at = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
+        events.tell(db, now, "file", file.id, seen.path, None, "moved", was_at)
+
+    def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
+        files.move(db, file.id, path, escaped, now)
+        artifacts.move(db, file.path, path)
+        digests.move(db, file.id, artifacts.path_hash(file.path), artifacts.path_hash(path))
+
+    def _hide(self, db: Connection, file: File, now: str, why: str | None = None) -> bool:
+        hidden = files.vanish(db, file.id, now)
+        if hidden:
+            digest_queue.hold(db, file.id, True)
+            events.tell(db, now, "file", file.id, file.path, None, "vanished", why)
+        return hidden
+
+    def vanish(self, lost: Sequence[File]) -> int:
+        """Hide files that are not there any more. Returns how many were hidden.
+
+        One that another process has found elsewhere since is left alone.
+        """
+        now = iso(self._clock())
+
+        def vanish_all(db: Connection) -> int:
+            count = 0
+            for file in lost:
+                present = files.by_id(db, file.id)
+                if present is not None and (present.path, present.stamp) == (file.path, file.stamp):
+                    count += self._hide(db, present, now)
+            return count
+
+        return self._database.write(vanish_all)
+
+    def set_aside(self, file: File) -> bool:
+        """Hide a file that a person takes away, and free its path: whoever comes there is another file.
+
+        It is recognised wherever it turns up again, and not purged while it is in the trash. False when it is
+        elsewhere by now.
+        """
+        now = iso(self._clock())
+
+        def put_away(db: Connection) -> bool:
+            present = files.by_id(db, file.id)
+            if present is None or present.path != file.path:
+                return False
+            self._rename(db, present, trashed(present), present.escaped, now)
+            self._hide(db, present, now, BY_A_PERSON)
+            return True
+
+        return self._database.write(put_away)
+
+    def purge(self, file: File) -> bool:
+        """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""
+        words = dictionary.words_only_here(self._database.read(), file.id)
+        now = iso(self._clock())
+
+        def purge_one(db: Connection) -> bool:
+            present = files.by_id(db, file.id)
+            if present is None or present.vanished_at is None or leases.owner_of(db, file.id) is not None:
+                return False
+            self._purge(db, present)
+            dictionary.forget(db, words)
+            events.tell(db, now, "vault", detail="purged a vanished file")
+            return True
+
+        return self._database.write(purge_one)
+
+    def _purge(self, db: Connection, file: File) -> None:
+        for name in digests.of_file(db, file.id):
+            passages.remove(db, file.id, name)
+        voice_assignment.purge(db, file)
+        assignment.forgotten(db, file.id)
+        passages.remove_names(db, file.id)
+        artifacts.remove(db, file.path)
+        events.forget_file(db, file.id)
+        files.delete(db, file.id)
+
+    def complete_rows(self) -> int:
+        """Give files the rows of digesters that were added since. Returns how many files."""
+        total = last = 0
+        while missing := digests.files_missing(self._database.read(), self._rules.outputs, last):
+            now = iso(self._clock())
+
+            def add_rows(db: Connection, ids: Sequence[int] = tuple(missing), now: str = now) -> None:
+                for file_id in ids:
+                    file = files.by_id(db, file_id)
+                    if file is not None:
+                        transitions.register(db, self._rules, file, now)
+                        digest_queue.hold(db, file.id, file.vanished_at is not None)
+                        output_updates.project(db, self._rules, file, digests.of_file(db, file.id), now)
+
+            self._database.write(add_rows)
+            total += len(missing)
+            last = missing[-1]
+        return total
+
+
+def _file(file_id: int, seen: Seen, generation: int = 1) -> File:
+    return File(file_id, seen.path, seen.name, seen.kind, seen.mime, seen.stamp, seen.hash, generation, seen.escaped)

@@ -1,0 +1,138 @@
+"""Change the name of a file of the vault on disk: in its folder, as it was known, and in nobody's place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import unicodedata
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from chyme.application.app import App
+from chyme.core.files.moves import Move
+from chyme.core.files.vault_folder import spell, stamp_of, unspell
+from chyme.errors import UsageError
+from chyme.files.machine_names import without_extension
+from chyme.model import File, Seen
+from chyme.understanding.slug_format import numbered
+from chyme.vault.safe_rename import rename_in
+
+_MOST_TRIES = 100
+
+
+class NotRenamed(UsageError):
+    """The file keeps its name. The message goes behind its path: why, and what helps."""
+
+
+class FreeNames:
+    """Which names are taken in the folders of the vault, in capitals or not: disks differ in what they tell apart."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._taken: dict[str, set[str]] = {}  # folder → names in one spelling
+
+    def take(self, file: File, wanted: str) -> str:
+        """The name, or the next one with a number that nobody has; it is taken from now on."""
+        taken = self._in(_folder(_raw(file)))
+        extension = wanted[len(without_extension(wanted)) :]
+        for number in count(1):
+            name = numbered(wanted, number, extension)
+            if _alike(name) not in taken:
+                taken.add(_alike(name))
+                return name
+        raise AssertionError("there is always another number")
+
+    def _in(self, folder: str) -> set[str]:
+        if folder not in self._taken:
+            try:
+                with self._app.vault.opened_folder(folder) as handle:
+                    self._taken[folder] = set(map(_alike, os.listdir(handle)))
+            except OSError:
+                self._taken[folder] = set()  # whoever renames is told why that cannot be
+        return self._taken[folder]
+
+
+def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) -> Move:
+    """Where the file is from now on. `another` gives the next name to try when somebody was quicker.
+
+    Raises NotRenamed, and then nothing has changed.
+    """
+    raw = _raw(file)
+    try:
+        with app.vault.opened_folder(_folder(raw)) as handle:
+            _refuse_changed(app, file, raw)
+            for _ in range(_MOST_TRIES):
+                if app.scanner.passes_over(beside(raw, name)):
+                    raise NotRenamed(f"chyme would pass over it as {name} (.chymeignore)")
+                _refuse_uncovering(app, file, name)
+                try:
+                    rename_in(handle, _name(raw), name)
+                except FileExistsError:
+                    name = another()
+                    continue
+                return _moved(app, file, beside(raw, name))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise NotRenamed(f"cannot be renamed ({reason}); see who may write in its folder") from error
+    raise NotRenamed("every name is taken as soon as it is chosen; try again")
+
+
+def sync_folders(app: App, moves: Iterable[Move]) -> None:
+    """What was renamed must be so after a power cut too, before anybody writes it down."""
+    for folder in {_folder(unspell(move.seen.path)) for move in moves}:
+        with contextlib.suppress(OSError), app.vault.opened_folder(folder) as handle:
+            os.fsync(handle)
+
+
+def path_beside(file: File, name: str) -> str:
+    """The path of a file of this name in the same folder."""
+    return spell(beside(_raw(file), name))[0]
+
+
+def beside(raw: str, name: str) -> str:
+    folder = _folder(raw)
+    return f"{folder}/{name}" if folder else name
+
+
+def name_on_disk(path: str) -> str:
+    """The last part of a path, as the disk spells it."""
+    return _name(unspell(path))
+
+
+def _refuse_changed(app: App, file: File, raw: str) -> None:
+    status = app.vault.status(raw)
+    if status is None:
+        raise NotRenamed("is not where it was; 'chyme digest' finds it again")
+    if stamp_of(status) != file.stamp:
+        raise NotRenamed("has changed since it was digested; 'chyme digest' looks at it again")
+
+
+def _refuse_uncovering(app: App, file: File, name: str) -> None:
+    """No file stops being private because it is called otherwise: it would be sent to a model."""
+    if app.private.problem is not None:
+        raise NotRenamed(f"keeps its name for now: {app.private.problem}")
+    if app.private(file.path) and not app.private(path_beside(file, name)):
+        raise NotRenamed(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
+
+
+def _moved(app: App, file: File, raw: str) -> Move:
+    path, escaped = spell(raw)
+    status = app.vault.status(raw)
+    stamp = stamp_of(status) if status is not None else file.stamp
+    return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
+
+
+def _raw(file: File) -> str:
+    return unspell(file.path) if file.escaped else file.path
+
+
+def _folder(raw: str) -> str:
+    return raw.rpartition("/")[0]
+
+
+def _name(raw: str) -> str:
+    return raw.rpartition("/")[2]
+
+
+def _alike(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,1 @@
+"""New files: uploads, links, notes."""

@@ -1,0 +1,44 @@
+"""Put a note into the vault: a text file, never in place of another."""
+
+from __future__ import annotations
+
+from chyme.application.app import App
+from chyme.core.files.vault_folder import spell
+from chyme.errors import UsageError, VaultError
+from chyme.understanding.slug_format import numbered
+from chyme.vault.intake.new_files import folder_parts, held_open, is_taken, write_new
+from chyme.vault.intake.upload_names import note_name
+
+ENDING = ".md"
+MOST_NUMBERS = 10_000
+
+
+def add_note(app: App, text: str, title: str = "", folder: str = "") -> str:
+    """The path of the new file. A title that does not head the text already is put above it."""
+    if not text.strip() and not title.strip():
+        raise UsageError("the note is empty; write something")
+    heading = " ".join(title.split())
+    body = text if not heading or _begins(text, heading) else f"# {heading}\n\n{text}".rstrip() + "\n"
+    wanted = note_name(title, text) + ENDING
+    parts = folder_parts(app, folder)
+    try:
+        with held_open(app, parts) as handle:
+            for number in range(1, MOST_NUMBERS):
+                name = numbered(wanted, number, ENDING)
+                raw = "/".join([*parts, name])
+                if app.scanner.passes_over(raw):
+                    raise UsageError(
+                        f"{raw}: chyme passes over such files (.chymeignore); choose another title or folder"
+                    )
+                if not is_taken(handle, name) and write_new(handle, name, body.encode("utf-8", "replace")):
+                    app.look_soon([raw])
+                    return spell(raw)[0]
+    except OSError as error:
+        where = "/".join(parts) or app.vault.root.name
+        raise VaultError(f"{where}: no note can be written there ({error.strerror})") from error
+    raise UsageError(f"{wanted}: too many notes are called so; choose another title")
+
+
+def _begins(text: str, heading: str) -> bool:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return " ".join(first.lstrip("# ").split()) == heading

@@ -1,0 +1,44 @@
+"""Forgets vanished files without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chyme.core.store import files, vault_properties
+from chyme.core.store.search import dictionary, passages
+from chyme.core.store.sqlite.database import Database
+from chyme.errors import UsageError
+from chyme.vault.file_registry import Intake
+
+PURGE_WAITS = "purge-waits"
+
+
+def purge_vanished(
+    database: Database,
+    intake: Intake,
+    before: str,
+    confirmed: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Forget the files that vanished at or before this moment. Returns how many.
+
+    After a suspicious scan nothing is purged until a person confirms it.
+    """
+    waits = vault_properties.value_of(database.read(), PURGE_WAITS)
+    if waits and not confirmed:
+        raise UsageError(waits)
+    found = files.vanished_before(database.read(), before)
+    count = 0
+    for number, file in enumerate(found):
+        count += intake.purge(file)
+        if progress is not None:
+            progress(number + 1, len(found))
+    if count:
+        leftover = dictionary.words_nowhere(database.read())
+        database.write(lambda db: dictionary.forget(db, leftover))
+        while database.write(passages.sweep):
+            pass
+        database.checkpoint()
+    if confirmed:
+        database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))
+    return count

@@ -1,0 +1,225 @@
+"""Give files friendly names when somebody accepts them, and take them back. Nothing is ever written over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from chyme.application.app import App
+from chyme.core.clock import now
+from chyme.core.files.moves import Move
+from chyme.core.pipeline.document_state import CLASSIFIERS
+from chyme.core.store import digests, documents, edits, file_requests, files, renames
+from chyme.errors import UsageError
+from chyme.files.machine_names import is_machine_made
+from chyme.model import File, Wish, iso
+from chyme.understanding.classification.result import from_json
+from chyme.understanding.edit_rules import DATE, TITLE
+from chyme.understanding.slug import Slug, proposed, sure_date
+from chyme.vault.file_renaming import FreeNames, NotRenamed, name_on_disk, path_beside, rename_on_disk, sync_folders
+
+_AT_ONCE = 100  # files renamed between two transactions
+PERSON, TEXT = "a person", "its text"  # who says what the file is, where no digester does
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A file whose name says nothing, and one that does."""
+
+    path: str
+    becomes: str
+    title: str
+    said_by: str  # the digester whose title it is; else PERSON or TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A file that has another name now; or has not, and why."""
+
+    path: str  # before
+    becomes: str
+    problem: str | None = None  # goes behind the path
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One file, the name it should have, and the one it can have; `note` is its row in the table of renames."""
+
+    file: File
+    wanted: str
+    name: str
+    note: int
+
+
+class Renaming:
+    """Disk first, then database: a crash in between is a move like any other to the next scan, which keeps everything.
+
+    What is about to be done is noted before, so that it can be taken back even then. `take_in` is told where the files
+    are now.
+    """
+
+    def __init__(self, app: App, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
+        self._app = app
+        self._take_in = take_in or app.intake.take_in
+
+    def proposals(self, paths: Sequence[str] = ()) -> list[Proposal]:
+        """What these files and those in these folders could be called; no path means all files."""
+        names = FreeNames(self._app)
+        return [
+            Proposal(file.path, path_beside(file, names.take(file, wanted)), title, said_by)
+            for file, wanted, title, said_by in self._proposed(paths)
+        ]
+
+    def accept(self, paths: Sequence[str] = ()) -> list[Renamed]:
+        """Rename the files for which there is a proposal; everything known about them goes along."""
+        at = iso(now())
+        wanted = [(file, name) for file, name, _, _ in self._proposed(paths)]
+        names = FreeNames(self._app)
+        done: list[Renamed] = []
+        for first in range(0, len(wanted), _AT_ONCE):
+            steps = self._noted(wanted[first : first + _AT_ONCE], names, at)
+            renamed, kept = self._rename(steps, names, self._correct)
+            self._forget([step.note for step, _ in kept])
+            done += renamed + _problems(kept)
+        return done
+
+    def undo(self, paths: Sequence[str] = ()) -> list[Renamed]:
+        """Give files the name back that they had: those of the last acceptance, or the last name of each of these."""
+        db = self._app.database.read()
+        if paths:
+            noted = [rename for file in self._app.files_below(paths) for rename in renames.of_file(db, file.id)[:1]]
+        else:
+            noted = renames.last_batch(db)
+        if not noted:
+            raise UsageError("no name was accepted that could be taken back")
+        names = FreeNames(self._app)
+        return [
+            done
+            for first in range(0, len(noted), _AT_ONCE)
+            for done in self._take_back(noted[first : first + _AT_ONCE], names)
+        ]
+
+    def _take_back(self, noted: Sequence[renames.Rename], names: FreeNames) -> list[Renamed]:
+        steps: list[_Step] = []
+        over: list[int] = []  # nothing can be done about these any more
+        lost: list[Renamed] = []
+        for rename in noted:
+            file, wanted = files.by_id(self._app.database.read(), rename.file_id), name_on_disk(rename.was)
+            here = name_on_disk(file.path) if file is not None and file.vanished_at is None else None
+            if file is not None and here == name_on_disk(rename.becomes):
+                steps.append(_Step(file, wanted, names.take(file, wanted), rename.id))
+                continue
+            over.append(rename.id)
+            if file is None or here is None:
+                lost.append(Renamed(rename.becomes, rename.was, "is not there any more"))
+            elif here != wanted:  # else it never came to it: whoever noted it was stopped
+                problem = f"is called {file.name} by now; rename it by hand, and 'chyme digest' follows"
+                lost.append(Renamed(rename.becomes, rename.was, problem))
+        renamed, kept = self._rename(steps, names, lambda _step, _name: None)
+        still = {step.note for step, _ in kept}
+        self._forget([*over, *(step.note for step in steps if step.note not in still)])
+        self._propose_again([step.file.id for step in steps if step.note not in still])
+        return renamed + _problems(kept) + lost
+
+    def _proposed(self, paths: Sequence[str]) -> Iterator[tuple[File, str, str, str]]:
+        """File, the name it should have, the title behind that, and who said so."""
+        db = self._app.database.read()
+        if paths:
+            self._app.files_below(paths)  # says so when there is no such file
+        found = {one.file_id: one for path in paths or ("",) for one in renames.candidates(db, path)}
+        for one in found.values():
+            file = files.by_id(db, one.file_id)
+            if file is None or not is_machine_made(file.name):
+                continue  # a proposal for a name that was changed since
+            told = _edited(db, file) if one.edited else _told(one.slug)
+            if told is not None:
+                yield file, *told
+
+    def _noted(self, wanted: Sequence[tuple[File, str]], names: FreeNames, at: str) -> list[_Step]:
+        chosen = [(file, name, names.take(file, name)) for file, name in wanted]
+
+        def note(db: Connection) -> list[_Step]:
+            renames.keep_few(db)
+            return [
+                _Step(file, name, free, renames.add(db, at, file.id, file.path, path_beside(file, free)))
+                for file, name, free in chosen
+            ]
+
+        return self._app.database.write(note)
+
+    def _rename(
+        self, steps: Sequence[_Step], names: FreeNames, on_other: Callable[[_Step, str], None]
+    ) -> tuple[list[Renamed], list[tuple[_Step, str]]]:
+        """On disk one after the other, then in the database all at once. Returns those that kept their name apart."""
+        moves: list[Move] = []
+        done: list[Renamed] = []
+        kept: list[tuple[_Step, str]] = []
+        try:
+            for step in steps:
+
+                def another(step: _Step = step) -> str:
+                    name = names.take(step.file, step.wanted)
+                    on_other(step, name)
+                    return name
+
+                try:
+                    move = rename_on_disk(self._app, step.file, step.name, another)
+                except NotRenamed as error:
+                    kept.append((step, str(error)))
+                    continue
+                moves.append(move)
+                done.append(Renamed(step.file.path, move.seen.path))
+        finally:  # somebody may press Ctrl-C; what is done is done
+            if moves:
+                sync_folders(self._app, moves)
+                self._take_in(moves)
+        return done, kept
+
+    def _correct(self, step: _Step, name: str) -> None:
+        """The note must tell the name that the file will have."""
+        becomes = path_beside(step.file, name)
+        self._app.database.write(lambda db: renames.correct(db, step.note, becomes))
+
+    def _forget(self, notes: Sequence[int]) -> None:
+        if notes:
+            self._app.database.write(lambda db: renames.forget(db, notes))
+
+    def _propose_again(self, file_ids: Sequence[int]) -> None:
+        """A file whose proposal was given up meanwhile, because its name was a good one, shall have one again."""
+        at = iso(now())
+
+        def wish(db: Connection) -> None:
+            for file_id in file_ids:
+                if Slug.name in digests.of_file(db, file_id) and digests.content(db, file_id, Slug.name) is None:
+                    file_requests.add(db, file_id, Wish(True, (Slug.name,)), at)
+
+        if file_ids:
+            self._app.database.write(wish)
+
+
+def _problems(kept: Sequence[tuple[_Step, str]]) -> list[Renamed]:
+    return [Renamed(step.file.path, path_beside(step.file, step.wanted), problem) for step, problem in kept]
+
+
+def _told(content: str | None) -> tuple[str, str, str] | None:
+    """The proposal of the digester."""
+    told = json.loads(content) if content else {}
+    return (told["slug"], told["title"], told["from"]) if told else None
+
+
+def _edited(db: Connection, file: File) -> tuple[str, str, str] | None:
+    """What a person says a document is wins over what a digester proposes."""
+    document = documents.of_file(db, file.id)
+    if document is None or document.title is None:
+        return None
+    edited = edits.of_file(db, file.id)
+    said = {name: content for name in sorted(CLASSIFIERS) if (content := digests.content(db, file.id, name))}
+    found = {name: from_json(content) for name, content in said.items()}
+    date = document.date if DATE in edited else next((sure_date(one) for one in found.values()), None)
+    name = proposed(file.name, document.title, date)
+    if name is None:
+        return None
+    whose = PERSON if TITLE in edited else next((by for by, one in found.items() if one.title == document.title), TEXT)
+    return name, document.title, whose

@@ -1,0 +1,1 @@
+"""Watching the vault's folder: events, scans, moves."""

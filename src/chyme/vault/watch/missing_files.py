@@ -1,0 +1,66 @@
+"""Hide files that are no longer where they were, and notice when suspiciously many are not."""
+
+from __future__ import annotations
+
+import logging
+import stat
+from collections.abc import Iterable
+
+from chyme.core.files.vault_folder import Vault, unspell
+from chyme.core.store import files, vault_properties
+from chyme.core.store.sqlite.database import Database
+from chyme.model import File
+from chyme.vault.file_registry import Intake
+from chyme.vault.purge import PURGE_WAITS
+from chyme.vault.watch.ignore_rules import Ignore
+from chyme.vault.watch.pending_files import Landing, Report
+
+log = logging.getLogger(__name__)
+
+SUSPICIOUS_SHARE = 0.2
+SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
+
+
+class Vanishing:
+    """To be asked when all moves of a round are known."""
+
+    def __init__(self, vault: Vault, database: Database, intake: Intake, landing: Landing) -> None:
+        self._vault = vault
+        self._database = database
+        self._intake = intake
+        self._landing = landing
+
+    def hide(self, gone: Iterable[int], ignore: Ignore) -> int:
+        """Hide those of these files that are still gone. Returns how many were hidden."""
+        db = self._database.read()
+        candidates = (files.by_id(db, file_id) for file_id in dict.fromkeys(gone))
+        missing = [file for file in candidates if file and file.vanished_at is None and not self._visible(file, ignore)]
+        lost = [file for file in missing if not self._landing.may_have_moved(file)]
+        if not lost:
+            return 0
+        self._vault.refuse_unreadable()
+        present, _ = files.counts(db)
+        hidden = self._intake.vanish(lost)
+        if len(lost) > SUSPICIOUS_SHARE * present and (len(lost) >= SUSPICIOUS_COUNT or len(lost) == present):
+            reason = f"{len(lost)} of {present} files vanished at once; nothing is purged before 'chyme purge --yes'"
+            log.warning(reason)
+            self._database.write(lambda db: vault_properties.put(db, PURGE_WAITS, reason))
+        return hidden
+
+    def calm_down(self, report: Report) -> None:
+        """When the files are back that had vanished at once, purging need not wait for a person any more."""
+        db = self._database.read()
+        present, vanished = files.counts(db)
+        if report.returned and vanished <= SUSPICIOUS_SHARE * present and vault_properties.value_of(db, PURGE_WAITS):
+            self._database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))
+
+    def _visible(self, file: File, ignore: Ignore) -> bool:
+        """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
+        raw = unspell(file.path) if file.escaped else file.path
+        if ignore.hides(raw, False):
+            return False
+        try:
+            status = self._vault.status(raw)
+        except OSError:
+            return True
+        return status is not None and stat.S_ISREG(status.st_mode)

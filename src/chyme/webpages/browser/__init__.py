@@ -1,0 +1,1 @@
+"""Chromium, for pages that need scripts."""

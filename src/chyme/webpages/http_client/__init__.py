@@ -1,0 +1,1 @@
+"""Fetching pages: requests, redirects, robots.txt, limits."""

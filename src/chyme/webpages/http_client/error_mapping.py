@@ -1,0 +1,48 @@
+"""What it means for a digest when a server, the network or the HTTP client gives up."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpcore2
+
+from chyme.errors import DigestError, LimitReached, NetworkFailed, TimedOut, UnreadableFile
+from chyme.webpages.http_client.connections import Overtime
+from chyme.webpages.http_client.decompression import Unpackable
+from chyme.webpages.http_client.responses import MB, TooLarge
+
+
+@contextmanager
+def explained(host: str, most: int, seconds: float) -> Iterator[None]:
+    """Inside, whatever goes wrong with this host is raised as a DigestError that says so."""
+    try:
+        yield
+    except TooLarge as error:
+        message = f"what {host} sends is larger than {most / MB:g} MB; raise web_page_bytes to fetch it"
+        raise LimitReached(message) from error
+    except Overtime as error:
+        message = f"{host} was not done within {seconds:g} s; raise web_seconds to wait longer"
+        raise TimedOut(message) from error
+    except Unpackable as error:
+        raise UnreadableFile(f"what {host} sends is {error}") from error
+    except ssl.SSLCertVerificationError as error:
+        cause = error.verify_message.rstrip(".") or "it could not be verified"
+        raise UnreadableFile(f"the certificate of {host} is not to be trusted: {cause}") from error
+    except httpcore2.TimeoutException as error:
+        raise NetworkFailed(f"{host} does not answer") from error
+    except httpcore2.NetworkError as error:
+        raise NetworkFailed(f"the connection to {host} failed: {str(error)[:200] or 'it broke'}") from error
+    except httpcore2.ProtocolError as error:
+        raise NetworkFailed(f"{host} does not answer in proper HTTP, or not to the end") from error
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Inside, errors do not yet name the file they are about; outside they do."""
+    try:
+        yield
+    except DigestError as error:
+        error.args = (f"{name}: {error}",)
+        raise

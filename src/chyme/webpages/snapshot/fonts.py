@@ -1,0 +1,75 @@
+"""Fonts of a style sheet: one source of each, and only where the page has letters for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from chyme.webpages.snapshot.css_urls import NONE, Hole, address_of, hole_for, quiet
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a page holds, so that nothing is fetched for rules that match nothing in it."""
+
+    names: frozenset[str] = frozenset()  # its classes and ids
+    letters: frozenset[int] = frozenset()  # code points of its text
+
+
+class Face:
+    """Marks a @font-face rule by the token that must be filled for it to be of any use."""
+
+    __slots__ = ("rule", "token")
+
+    def __init__(self, rule: Any, token: Any) -> None:
+        self.rule = rule
+        self.token = token
+
+
+def face_of(node: Any, declarations: list[Any], holes: list[Hole], seen: Seen | None) -> list[Any]:
+    """The rule with the one source that is worth fetching; nothing when the page has no letter for it."""
+    source = None
+    for declaration in declarations:
+        if declaration.lower_name == "unicode-range" and seen is not None and not _in_range(declaration, seen):
+            return []
+        if declaration.lower_name == "src":
+            source = _best_source(declaration) or source
+    if source is None:
+        return []
+    token = hole_for(source, holes, NONE, font=True)
+    for declaration in declarations:
+        declaration.value = [token] if declaration.lower_name == "src" else quiet(declaration.value, [])
+    node.prelude = []
+    node.content = [part for declaration in declarations for part in (declaration, _semicolon())]
+    return [Face(node, token)]
+
+
+def _best_source(declaration: Any) -> str | None:
+    """The first address of a WOFF2 font, else of a WOFF font."""
+    found: dict[str, str] = {}
+    address = ""
+    for token in [*declaration.value, None]:
+        if token is None or token == ",":
+            ending = address.partition("?")[0].partition("#")[0].lower()
+            for kind in ("woff2", "woff"):
+                if ending.endswith(f".{kind}") or (address[:5].lower() == "data:" and kind in address[:60]):
+                    found.setdefault(kind, address)
+            address = ""
+        elif (written := address_of(token)) is not None:
+            address = written
+        elif token.type == "function" and token.lower_name == "format" and address:
+            told = "".join(str(part.value) for part in token.arguments if part.type in ("string", "ident")).lower()
+            if told in ("woff2", "woff"):
+                found.setdefault(told, address)
+    return found.get("woff2") or found.get("woff")
+
+
+def _in_range(declaration: Any, seen: Seen) -> bool:
+    ranges = [(token.start, token.end) for token in declaration.value if token.type == "unicode-range"]
+    return not ranges or any(first <= letter <= last for letter in seen.letters for first, last in ranges)
+
+
+def _semicolon() -> Any:
+    from tinycss2.ast import LiteralToken  # type: ignore[import-untyped]
+
+    return LiteralToken(0, 0, ";")

@@ -1,0 +1,54 @@
+"""Icons that a page takes out of a drawing elsewhere (<use href="icons.svg#leaf">), drawn in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from chyme.webpages.snapshot.allowlist import ANYWHERE, DRAWING, DRAWN
+from chyme.webpages.snapshot.html_sanitiser import reaches_out
+
+_PLACED = ("class", "id", "x", "y", "width", "height", "transform", "fill")
+_NOT_COPIED = frozenset({"id", "class", "style", "href", "src"})
+
+
+def icons(drawing: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
+    """The parts of a harmless drawing with these ids, as elements of a page."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    names = set(wanted)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    found: dict[str, Element] = {}
+    for element in etree.fromstring(drawing, parser).iter():
+        name = element.get("id") if isinstance(element.tag, str) else None
+        if name in names and name not in found:
+            found[name] = _copied(element)
+    return found
+
+
+def draw(use: Element, icon: Element) -> None:
+    """Put the icon where it is used."""
+    use.attrib = {name: use.attrib[name] for name in _PLACED if name in use.attrib}
+    use.tag = "g"
+    if icon.tag in ("symbol", "svg"):
+        use.tag = "svg"
+        use.attrib |= {name: icon.attrib[name] for name in ("viewBox", "preserveAspectRatio") if name in icon.attrib}
+        use[:] = list(icon)
+    else:
+        use[:] = [icon]
+
+
+def _copied(element: Any) -> Element:
+    local = element.tag.rpartition("}")[2]
+    copy = Element(local)
+    for name, value in element.attrib.items():
+        if name in (ANYWHERE | DRAWING) - _NOT_COPIED and not reaches_out(value):
+            copy.set(name, value)
+    copy.text = element.text
+    for child in element:
+        if isinstance(child.tag, str) and child.tag.rpartition("}")[2] in DRAWN - {"use", "image"}:
+            inner = _copied(child)
+            inner.tail = child.tail
+            copy.append(inner)
+    return copy

@@ -1,0 +1,220 @@
+"""Show the page behind a link."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chyme.core.package_versions import versions
+from chyme.digester import Digester, Source
+from chyme.documents.conversion.results import ConversionLimits
+from chyme.documents.pages.limits import PageLimits
+from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
+from chyme.files.kind_detection import HEAD_BYTES, identify
+from chyme.files.link_files import LINK_BYTES, as_asked, link_in, without_secret
+from chyme.imaging.decoding.limits import PictureLimits
+from chyme.model import THUMBNAIL, Artifact, File, Kind, Lane, Output
+from chyme.webpages.browser.executable import WAY_OUT, browser_marker, browser_program
+from chyme.webpages.browser.settings import BrowserSettings
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from chyme.webpages.browser.rendered_page import Visited
+
+SCREENSHOT = "screenshot.jpg"
+SNAPSHOT = "page.html"  # what url-crawl keeps of a page; of a file behind a link it keeps the file itself
+QUALITY = 80
+LONGEST_PAUSE = 3600.0
+
+
+class UrlCrawlScreenshot(Digester):
+    """Pictures the page as Chromium shows it; of a document or picture behind a link it draws the first page.
+
+    The content tells where the page is, how large the picture is, and which hosts the page wanted and did not get.
+    """
+
+    name = "url-crawl-screenshot"
+    label = "Picture of the page"
+    description = "What the page behind the link looks like."
+    reads = ("url-metadata", "url-crawl-html")
+    family = "web"
+    lane = Lane.AWAY
+    goes_out = True
+    captures = True
+
+    def __init__(
+        self,
+        browser: BrowserSettings | None = None,
+        pages: PageLimits | None = None,
+        pictures: PictureLimits | None = None,
+        conversion: ConversionLimits | None = None,
+        seconds: float = 75.0,
+        crawl: bool = True,
+    ) -> None:
+        self.browser = browser or BrowserSettings()
+        self.pages = pages or PageLimits()
+        self.pictures = pictures or PictureLimits()
+        self.conversion = conversion or ConversionLimits()
+        self.seconds = seconds
+        self.crawl = crawl
+
+    @property
+    def fingerprint(self) -> str:
+        found = self.browser
+        crawl = "crawls" if self.crawl else "does not crawl"
+        look = f"{crawl} {found.width}x{found.height} {found.longest} {found.quality} {self.pages.thumbnail}"
+        return f"{browser_marker(found.program)} {look} {versions('pypdfium2', 'pillow')} {self.pages.page_pixels}"
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.URL
+
+    def time_limit(self, source: Source) -> float:
+        """The page's time, and what Chromium takes to start and the picture to be scaled."""
+        return self.browser.seconds + self.seconds
+
+    def digest(self, source: Source) -> list[Output]:
+        facts = _facts(source)
+        url = _address(source, facts)
+        found = source.output("url-crawl-html")
+        files = [] if found is None else [(name, data) for name, data in found.artifacts.items() if name != SNAPSHOT]
+        return [self._of_file(source, url, facts.get("title"), *files[0]) if files else self._of_page(source, url)]
+
+    def _of_page(self, source: Source, url: str) -> Output:
+        name = source.file.name
+        if not self.crawl:
+            raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
+        if browser_program(self.browser.program) is None:
+            raise EngineUnavailable(f"{name}: no Chromium found; {WAY_OUT} and the picture is taken")
+        from chyme.webpages.browser.browser import browser
+
+        visited = browser(self.browser).visit(url, source, name, shot=True)
+        source.progress(0.9)
+        check_answer(source, visited)
+        if visited.screenshot is None:
+            return Output(self.name, None)
+        content = {
+            "url": without_secret(visited.url),
+            "title": visited.title,
+            "width": visited.width,
+            "height": visited.height,
+            "engine": visited.engine,
+            "refused": list(visited.refused),
+        }
+        if visited.notes:
+            content["note"] = "; ".join(visited.notes)
+        small = _thumbnail(visited.screenshot, self.pages.thumbnail)
+        return Output(self.name, _json(content), (Artifact(SCREENSHOT, visited.screenshot), Artifact(THUMBNAIL, small)))
+
+    def _of_file(self, source: Source, url: str, title: object, name: str, data: bytes) -> Output:
+        """A document or picture behind a link needs no browser."""
+        from chyme.imaging.thumbnails import face
+
+        drawn = self._drawn(source, name, data)
+        if drawn is None:
+            return Output(self.name, None)
+        image, engine, note = drawn
+        large, small = face(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
+        width, height = _size(large.data)
+        content = {
+            "url": without_secret(url),
+            "title": title if isinstance(title, str) else name,
+            "width": width,
+            "height": height,
+            "engine": engine,
+            "refused": [],
+        }
+        if note:
+            content["note"] = note
+        return Output(self.name, _json(content), (large, small))
+
+    def _drawn(self, source: Source, name: str, data: bytes) -> tuple[Image.Image, str, str | None] | None:
+        """The first page or the picture, how it was drawn, and a note; None for what cannot be seen."""
+        kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
+        told = f"{source.file.name}: {name}"
+        if kind is Kind.IMAGE:
+            from chyme.imaging.decoding.reader import opened
+
+            picture = opened(told, io.BytesIO(data), self.pictures, self.pictures.preview)
+            return picture.image, f"picture {picture.format}", picture.note
+        if kind is Kind.DOCUMENT:
+            from chyme.documents.pages.first_page import first_page
+
+            page = first_page(told, data, mime, self.pages, self.conversion, source.progress)
+            return page.image, page.rendered, page.note
+        if kind is Kind.TEXT:
+            from chyme.documents.pages.text_page import text_page
+            from chyme.text.decoding import decode
+
+            image, note = text_page(decode(data, len(data)).text, self.pages)
+            return image, "text", note
+        return None
+
+
+def _facts(source: Source) -> dict[str, object]:
+    """What the crawl found out about the page."""
+    metadata = source.output("url-metadata")
+    try:
+        told = json.loads(metadata.content) if metadata and metadata.content else None
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _address(source: Source, facts: Mapping[str, object]) -> str:
+    """Where the crawl found the page in the end, with the password and the part behind # that the link names."""
+    url = facts.get("url")
+    if not isinstance(url, str) or not url:
+        raise UpstreamMissing(
+            f"{source.file.name}: the page could not be fetched; see what became of url-crawl-content"
+        )
+    return _as_linked(url, source)
+
+
+def _as_linked(url: str, source: Source) -> str:
+    with source.open() as stream:
+        link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
+    return as_asked(link or "", url)
+
+
+def check_answer(source: Source, visited: Visited) -> None:
+    """Raise for an answer that is not the page: the browser was turned away."""
+    if visited.status < 400:
+        return
+    name = source.file.name
+    host = urlsplit(visited.url).hostname or ""
+    told = (visited.retry_after or "").strip()
+    pause = min(float(told[:9]), LONGEST_PAUSE) if told.isascii() and told.isdecimal() else None
+    if visited.status == 429 or (visited.status == 503 and pause):
+        if pause:
+            source.hold(host, pause)
+        raise RateLimited(f"{name}: {host} asks to come later ({visited.status})", retry_after=pause)
+    if visited.status >= 500:
+        raise NetworkFailed(f"{name}: {host} is in trouble and answers {visited.status}")
+    raise UnreadableFile(f"{name}: {host} does not show the page to Chromium and answers {visited.status}")
+
+
+def _thumbnail(jpeg: bytes, longest: int) -> bytes:
+    """The top of the page, at most as high as it is wide."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(jpeg)) as image:
+        top = image.convert("RGB").crop((0, 0, image.width, min(image.height, image.width)))
+    top.thumbnail((longest, longest), Image.Resampling.LANCZOS, reducing_gap=3.0)
+    out = io.BytesIO()
+    top.save(out, "JPEG", quality=QUALITY, optimize=True)
+    return out.getvalue()
+
+
+def _size(jpeg: bytes) -> tuple[int, int]:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(jpeg)) as image:
+        return image.size
+
+
+def _json(content: dict[str, object]) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,119 @@
+"""Say in short what a web page says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from chyme.digester import Calls, Digester, Source
+from chyme.errors import UpstreamMissing
+from chyme.model import File, Kind, Lane, Output
+from chyme.models.local.model import turn_at
+from chyme.models.providers.endpoints import LanguageSettings
+from chyme.speech.speech_recognition_cleanup import LOCAL
+from chyme.text.excerpts import stretches
+from chyme.text.markdown_blocks import blocks_of
+from chyme.text.model_output import plain_line
+from chyme.text.page_summary import ENOUGH, RULES, in_markdown, picked, spoken_in, text_of, unfit
+from chyme.webpages.summary_prompt import PROMPTS, points_of
+
+if TYPE_CHECKING:
+    from chyme.webpages.summary_schema import PagePoints
+
+CONTENT = "url-crawl-content"
+LOOKED_AT = 500_000  # characters: a book's worth; whoever writes more says there what it is about
+PICKED = f"Picked from the page by rules ({LOCAL})."
+ITSELF = f"The page itself ({LOCAL})."
+_GAP = "[a part of the page is left out here]"
+_LINE = 2000  # characters of a line that is sent
+
+
+class UrlCrawlSummary(Digester):
+    """Markdown: three to five points, then how they were made.
+
+    Written by the language model if there is one, else picked from the page's sentences by rules; the last line says
+    which. A page of a few sentences is its own summary, and nobody is asked about it.
+    """
+
+    name = "url-crawl-summary"
+    label = "Page summary"
+    description = "What the page says, in three to five points."
+    reads = (CONTENT,)
+    reads_artifacts = False
+    family = "text"
+    falls_back = True
+
+    def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
+        self.language = language
+        self.lane = Lane.MODEL if language else Lane.ORDINARY
+        self.seconds = seconds
+
+    @property
+    def fingerprint(self) -> str:
+        rules = f"rules {RULES}"
+        if self.language is None:
+            return rules
+        return f"{self.language.fingerprint}, prompts {PROMPTS}, {self.language.characters} characters, {rules}"
+
+    @property
+    def reads_at_most(self) -> Mapping[str, int]:
+        return {CONTENT: LOOKED_AT}
+
+    def can_digest(self, file: File) -> bool:
+        return file.kind is Kind.URL
+
+    def waits_for(self, file: File) -> bool:
+        return self.language is not None
+
+    def asks(self, file: File) -> str | None:
+        return "llm" if self.language else None
+
+    def turn(self, file: File) -> AbstractContextManager[object]:
+        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+
+    def time_limit(self, source: Source) -> float:
+        """With a model: its time, and then that of the rules, which serve when it cannot."""
+        return self.seconds + (self.language.seconds if self.language else 0.0)
+
+    def digest(self, source: Source) -> list[Output]:
+        return [self._output(source, self.language)]
+
+    def without_model(self, source: Source) -> list[Output]:
+        return [self._output(source, None)]
+
+    def _output(self, source: Source, language: LanguageSettings | None) -> Output:
+        page = source.output(CONTENT)
+        if page is None:
+            raise UpstreamMissing(f"{source.file.name}: the page was not read; see what became of {CONTENT}")
+        points, made = _points(source, (page.content or "")[:LOOKED_AT], language)
+        return Output(self.name, in_markdown(points, made) if points else None)
+
+
+def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tuple[Sequence[str], str]:
+    """The points, and how they were made."""
+    blocks = blocks_of(markdown)
+    lines = text_of(blocks)
+    if sum(map(len, lines)) < ENOUGH:
+        return (), ITSELF
+    language = spoken_in(lines)
+    by_rules = picked(blocks, language)
+    if by_rules.whole:
+        return by_rules.points, ITSELF
+    if model is None:
+        return by_rules.points, PICKED
+    return _by_model(source.calls, source.file.name, lines, language, model)
+
+
+def _by_model(
+    calls: Calls, name: str, lines: Sequence[str], language: str | None, settings: LanguageSettings
+) -> tuple[Sequence[str], str]:
+    pieces = [line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE)]
+    sent = stretches(pieces, settings.characters, _GAP)
+
+    def wrong(answer: PagePoints) -> str | None:
+        return unfit([plain_line(point) for point in answer.points], sent.text, language)
+
+    answer = points_of(calls, name, sent.text, language, settings, wrong)
+    part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
+    return [plain_line(point) for point in answer.points], f"Written by {settings.model}{part}."
