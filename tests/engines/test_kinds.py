@@ -110,7 +110,7 @@ def test_media_and_archives_are_known_by_their_first_bytes(name: str, data: byte
 @pytest.mark.parametrize(
     ("name", "text", "kind", "mime"),
     [
-        ("application.py", "page = '<html><body>hi</body></html>'\n", Kind.TEXT, "text/x-python"),
+        ("app.py", "page = '<html><body>hi</body></html>'\n", Kind.TEXT, "text/x-python"),
         ("note.md", "<html> is a tag\n", Kind.TEXT, "text/markdown"),
         ("talk.txt", "The file begins with %PDF-1.4, they say.\n", Kind.TEXT, "text/plain"),
         ("plain.html", "no markup in here\n", Kind.TEXT, "text/plain"),
