@@ -28,6 +28,7 @@ class House:
     server: Server
     base: str
     problems: list[str] = field(default_factory=list)
+    dropped: set[str] = field(default_factory=set)
 
     @property
     def vault(self) -> Path:
@@ -39,10 +40,11 @@ class House:
 
     def drop(self, name: str, content: str | bytes) -> Path:
         """Put a file into the folder, as a person would."""
+        self.dropped.add(name)
         return self.chyme.drop(name, content)
 
     def settled(self, seconds: float = 120.0) -> None:
-        """Wait until nothing is left to do."""
+        """Wait until what was dropped is noticed and nothing is left to do."""
         still = 0
 
         def done() -> bool:
@@ -53,7 +55,17 @@ class House:
             still = still + 1 if idle else 0
             return still >= 3
 
+        wait_until(lambda: all(map(self._is_noticed, self.dropped)))
         wait_until(done, seconds)
+
+    def _is_noticed(self, name: str) -> bool:
+        """Also of a file that was moved or deleted since."""
+        try:
+            found = (self.vault / name).stat()
+        except FileNotFoundError:
+            return True
+        rows = self.chyme.rows("SELECT size, mtime_ns FROM files WHERE path = ?", name)
+        return rows == [(found.st_size, found.st_mtime_ns)]
 
     def document(self, path: str) -> dict[str, Any]:
         """What is known of a document."""
