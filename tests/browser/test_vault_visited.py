@@ -65,12 +65,12 @@ def test_what_is_added_shows_how_far_it_is_and_is_there_without_a_reload(house: 
     new = page.locator(card("gulls.md"))
     expect(new).to_be_visible()
     expect(page.get_by_text("1 file added.")).to_be_visible()
-    expect(page.locator(card("gulls.md") + "[data-state=completed]")).to_be_visible(timeout=60_000)
+    expect(page.locator(card("gulls.md") + "[data-state=completed]")).to_be_visible()
     expect(new.locator(".tile-title")).to_have_text("Gulls of the pier")
     expect(page.locator("#results [data-path]").first).to_have_attribute("data-path", "gulls.md")
-    expect(page.locator("#status")).to_have_attribute("data-mood", "done", timeout=60_000)
+    expect(page.locator("#status")).to_have_attribute("data-mood", "done")
     (house.vault / "gulls.md").unlink()
-    expect(new).to_have_count(0, timeout=60_000)  # and goes as it came
+    expect(new).to_have_count(0)  # and goes as it came
     assert same_page(page)
 
 
@@ -85,7 +85,7 @@ def test_files_are_dropped_anywhere_into_the_folder_that_is_shown(house: House, 
     expect(page.get_by_text("Drop to add to contracts")).to_be_visible()
     page.evaluate(drag, "drop")
     expect(page.locator("#drop")).to_be_hidden()
-    expect(page.locator(card("contracts/boat shed.txt"))).to_be_visible(timeout=30_000)
+    expect(page.locator(card("contracts/boat shed.txt"))).to_be_visible()
     assert (house.vault / "contracts/boat shed.txt").read_text() == "The boat shed is let to nobody."
 
 
@@ -99,12 +99,12 @@ def test_links_and_notes_are_added_by_pasting(house: House, page: Page) -> None:
     expect(page.locator("#add-url")).to_have_value("https://harbour.example/tides")
     page.get_by_role("button", name="Add link").click()
     expect(page.get_by_text("Link added.")).to_be_visible()
-    expect(page.locator('#results [data-path^="letters/"][data-path$=".url"]')).to_be_visible(timeout=30_000)
+    expect(page.locator('#results [data-path^="letters/"][data-path$=".url"]')).to_be_visible()
     page.evaluate(paste, "Remember the lantern oil.\nTwo cans.")
     expect(page.locator("#add-text")).to_have_value("Remember the lantern oil.\nTwo cans.")
     page.get_by_role("button", name="Add note").click()
     expect(page.get_by_text("Note added.")).to_be_visible()
-    expect(page.locator('#results [data-path*="antern"]')).to_be_visible(timeout=30_000)
+    expect(page.locator('#results [data-path*="antern"]')).to_be_visible()
     assert list((house.vault / "letters").glob("*antern*"))
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(house: House, page: Page) -> 
     page.set_input_files("#add-input", {"name": "film.mp4", "mimeType": "video/mp4", "buffer": bytes(2_000_001)})
     expect(page.locator(".upload-why")).to_have_text("It is larger than 2.0 MB, the most that is taken (upload_bytes).")
     page.set_input_files("#add-input", {"name": "small.txt", "mimeType": "text/plain", "buffer": b"It fits."})
-    expect(page.locator(card("small.txt"))).to_be_visible(timeout=30_000)
+    expect(page.locator(card("small.txt"))).to_be_visible()
 
 
 def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, page: Page) -> None:
@@ -297,7 +297,7 @@ def test_everything_can_be_done_from_the_keyboard(house: House, page: Page) -> N
     expect(page.locator(card("parts/part 02.dat"))).to_have_count(0)
     assert not (house.vault / "parts/part 02.dat").exists()
     page.get_by_role("button", name="Undo").press("Enter")
-    expect(page.locator(card("parts/part 02.dat"))).to_be_visible(timeout=30_000)
+    expect(page.locator(card("parts/part 02.dat"))).to_be_visible()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help and keys")).to_contain_text("Select the file")
     page.keyboard.press("Escape")
@@ -346,11 +346,11 @@ def test_counts_follow_what_comes_and_goes(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=counted")
     house.drop("counted/below/one.md", "The first of them.")
     texts = page.locator(".kinds").get_by_role("link", name=re.compile("Texts"))
-    expect(page.locator(card("counted/below/one.md"))).to_be_visible(timeout=30_000)
+    expect(page.locator(card("counted/below/one.md"))).to_be_visible()
     expect(texts.locator(".count")).to_have_text("1")
     expect(page.locator(".facet", has_text="Folders").locator(".count")).to_have_text("1")
     house.drop("counted/below/two.md", "The second of them.")
-    expect(texts.locator(".count")).to_have_text("2", timeout=30_000)
+    expect(texts.locator(".count")).to_have_text("2")
     expect(page.locator(".vault-total")).to_have_text(re.compile(r"2\s+files"))
     house.settled()
     expect(page.locator(".facet", has_text="State")).to_contain_text(re.compile(r"Ready\s*2"))
@@ -473,11 +473,11 @@ def test_what_was_found_changes_with_the_files(house: House, page: Page) -> None
     expect(hit.locator(".snippet").first).not_to_contain_text("#")
     expect(hit.locator("mark").first).to_have_text("quorfs")
     house.drop("found/more.md", "# More\n\nQuorfs again.\n")
-    expect(page.get_by_role("button", name="1 new – show")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="1 new – show")).to_be_visible()
     page.get_by_role("button", name="1 new – show").click()
     expect(page.locator(card("found/more.md"))).to_be_visible()
     (house.vault / "found/oil.md").unlink()
-    expect(hit).to_have_count(0, timeout=60_000)
+    expect(hit).to_have_count(0)
 
 
 @pytest.mark.parametrize("address", ["/", "/?q=lighthouse", "/?q=zzxqy+kwyjibo", "/?view=table"])

@@ -58,10 +58,10 @@
 
   /** The same for whoever missed the event. */
   function settled() {
-    const state = page.querySelector("[data-state]").dataset.state;
+    const { state, why } = page.querySelector("[data-state]").dataset;
     if (!retried) return;
     if (/^(processing|stale)$/.test(state)) retried.begun = true;
-    else if (retried.begun) outcome(state);
+    else if (retried.begun) outcome(state, why);
   }
 
   async function keepLinks(button) {
