@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from running_chyme import RunningChyme
 from scripted_letter import GOOD, LETTER
 from visiting import House, check_a11y, served
+from waiting import AMPLE
 
 from chyme.core.pipeline.document_state import STALE_SECONDS
 from chyme.model import iso
@@ -21,7 +22,7 @@ from chyme.model import iso
 ARTICLE = "<html><head><title>The mill</title></head><body><article><h1>The mill</h1>{}</article></body></html>".format(
     "<p>The old mill by the river grinds flour again, after forty years in which its wheel stood still.</p>" * 4
 )
-LONG = 60_000  # milliseconds until something is digested on a busy machine
+LONG = AMPLE * 1000  # milliseconds until something is digested on a busy machine
 
 
 def card(page: Page, path: str) -> Locator:

@@ -11,6 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from plugin_package import install
 from running_chyme import RunningChyme
 from visiting import House, check_a11y, served
+from waiting import AMPLE
 
 LOOM = """
 class Loom(Digester):
@@ -27,7 +28,7 @@ class Loom(Digester):
             time.sleep(0.1)
         return [Output(self.name, "woven")]
 """
-LONG = 60_000  # milliseconds until something is digested on a busy machine
+LONG = AMPLE * 1000  # milliseconds until something is digested on a busy machine
 
 
 def furnish(chyme: RunningChyme) -> None:
