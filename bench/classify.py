@@ -22,7 +22,7 @@ from chyme.errors import DigestError
 from chyme.model import Kind
 from chyme.text.decoding import read_text
 from chyme.text.language_detection import language_of
-from chyme.understanding.classification.document_rules import FILE, classified, dates_of, plain_text
+from chyme.understanding.classification.document_rules import FILE, classify_document_by_rules, dates_of, plain_text
 from chyme.understanding.classification.result import Classification
 
 FOLDERS = ("pdf", "docx", "xlsx", "pptx", "epub", "odt", "rtf", "html", "eml", "text", "csv", "json")
@@ -113,7 +113,7 @@ def _classified(source: DiskSource, texts: dict[str, str]) -> Classification:
     dates = dates_of(
         texts, properties, kind=file.kind, mime=file.mime, name=file.name, language=language, today=date.today()
     )
-    return classified(
+    return classify_document_by_rules(
         texts,
         properties,
         kind=file.kind,

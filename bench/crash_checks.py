@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from chyme.understanding.tags.names import comparable
+from chyme.understanding.tags.names import comparison_key
 
 Row = tuple[object, ...]
 
@@ -51,9 +51,11 @@ def in_one_spelling(ours: dict[Row, Row], theirs: dict[Row, Row]) -> dict[Row, R
 def _but_for_spelling(row: Row) -> Row:
     status, content, _hash, error = row
     told = json.loads(str(content)) if content else {}
-    tags = [comparable(tag) for tag in told.get("tags", ())]
+    tags = [comparison_key(tag) for tag in told.get("tags", ())]
     reused = {
-        tag: comparable(used) for tag, used in told.get("reused", {}).items() if comparable(used) != comparable(tag)
+        tag: comparison_key(used)
+        for tag, used in told.get("reused", {}).items()
+        if comparison_key(used) != comparison_key(tag)
     }
     return (status, {**told, "tags": tags, "reused": reused}, error)
 

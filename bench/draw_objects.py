@@ -9,9 +9,9 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from chyme.imaging.thumbnails import face
+from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.pictures.object_detector import DetectorSettings, detect
-from chyme.pictures.objects import detected, kept
+from chyme.pictures.objects import object_from_detector, select_objects
 
 ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic", ".heif", ".bmp", ".tif", ".tiff"}
 
@@ -27,12 +27,14 @@ def main() -> None:
 def draw(path: Path, to: Path) -> None:
     """One picture with its boxes, and a line about it on standard output."""
     with Image.open(path) as opened:
-        preview = face("preview.jpg", ImageOps.exif_transpose(opened))[0].data
+        preview = make_preview_and_thumbnail("preview.jpg", ImageOps.exif_transpose(opened))[0].data
         picture = ImageOps.exif_transpose(opened).convert("RGB")
     began = time.perf_counter()
     seen = detect(path.name, preview, DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""), object_confidence=0.3))
     took = time.perf_counter() - began
-    found = kept(thing for thing in (detected(o.name, o.category, o.confidence, o.edges) for o in seen) if thing)
+    found = select_objects(
+        thing for thing in (object_from_detector(o.name, o.category, o.confidence, o.edges) for o in seen) if thing
+    )
     pen, font = ImageDraw.Draw(picture), ImageFont.load_default(max(14, picture.width // 50))
     for thing in found:
         left, top, right, bottom = thing.box or (0.0, 0.0, 1.0, 1.0)

@@ -22,9 +22,9 @@ from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passa
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of
 from chyme.understanding.tags.lexical_differences import may_be_one
-from chyme.understanding.tags.names import comparable
-from chyme.understanding.tags.similarity import RESCORED, SAME_MEANING, code_of, likeness_of, nearest
-from chyme.understanding.tags.vectors import AS, vectors_of
+from chyme.understanding.tags.names import comparison_key
+from chyme.understanding.tags.similarity import RESCORE_COUNT, SAME_MEANING, likeness_of, nearest, sign_bits
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 Matrix = NDArray[numpy.float64]
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -104,7 +104,7 @@ def _tell_packaged(
 
 def _tell_short(ours: MiniLm, tell: Tell) -> None:
     """What texts gain that share a run because they have as many tokens."""
-    tags = [AS.format(tag) for tag in sorted({tag for pair in (*ONE, *TWO) for tag in pair})[:200]]
+    tags = [EMBEDDING_TEMPLATE.format(tag) for tag in sorted({tag for pair in (*ONE, *TWO) for tag in pair})[:200]]
     speeds = _in_turn({"together": ours.rows, "alone": lambda texts: [ours.rows([text]) for text in texts]}, tags)
     how = f"{len(tags)} tags in a sentence; {speeds['together']:.0f} a second"
     tell(Figure("short texts together against alone", speeds["together"] / speeds["alone"], "x", how, at_least=1.2))
@@ -162,12 +162,12 @@ def _tell_codes(vectors: dict[str, tuple[float, ...]], tell: Tell) -> None:
     crowd = list(itertools.islice((tag for tag in (*words, *made) if tag and tag not in vectors), CROWD - len(vectors)))
     everybody = {**vectors, **{known.tag: known.vector for known in vectors_of(crowd, EmbeddingSettings())}}
     ids = {tag: number for number, tag in enumerate(everybody)}
-    codes = [(ids[tag], code_of(vector)) for tag, vector in everybody.items()]
+    codes = [(ids[tag], sign_bits(vector)) for tag, vector in everybody.items()]
     close = [pair for pair in ONE if _likeness(pair, vectors) >= SAME_MEANING]
-    kept = sum(ids[other] in nearest(code_of(vectors[one]), codes) for one, other in close)
+    kept = sum(ids[other] in nearest(sign_bits(vectors[one]), codes) for one, other in close)
     tell(
         Figure(
-            f"near tags among the best {RESCORED} by signs",
+            f"near tags among the best {RESCORE_COUNT} by signs",
             100 * kept / len(close),
             "%",
             f"{len(close)} pairs among {len(codes)} tags",
@@ -178,7 +178,9 @@ def _tell_codes(vectors: dict[str, tuple[float, ...]], tell: Tell) -> None:
 
 def _joined(pair: tuple[str, str], vectors: dict[str, tuple[float, ...]], enough: float) -> bool:
     one, other = pair
-    return comparable(one) == comparable(other) or (_likeness(pair, vectors) >= enough and may_be_one(one, other))
+    return comparison_key(one) == comparison_key(other) or (
+        _likeness(pair, vectors) >= enough and may_be_one(one, other)
+    )
 
 
 def _likeness(pair: Sequence[str], vectors: dict[str, tuple[float, ...]]) -> float:

@@ -31,14 +31,14 @@ from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.pusher import Pusher
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
 from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
 from chyme.search.sqlite_index import SqliteIndex
-from chyme.text.passages import cut
+from chyme.text.passages import cut_passages
 from chyme.text.unspaced_scripts import segment
 
 PER_FILE, BATCH, DEPTH, DIMENSION = 5, 200, 10, 384
@@ -68,7 +68,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
 @contextmanager
 def _told(folder: Path, words: str, meaning: str, key: str, fill: Callable[[Database], int]) -> Iterator[_Vault]:
     database = Database(folder)
-    engines = LargerEngines(Meilisearch(words, key), Qdrant(meaning, key), vault_name(database))
+    engines = VaultEngines(Meilisearch(words, key), Qdrant(meaning, key), vault_name(database))
     try:
         count = fill(database)
         began = time.perf_counter()
@@ -139,7 +139,7 @@ def _tell_speed(sizes: Sizes, folder: Path, words: str, meaning: str, key: str, 
         for name, index in (("SQLite", vault.local), ("Meilisearch", vault.remote)):
             spent = [_seconds(partial(vault.names, index, question)) for question in questions]
             tell(_figure(f"words, {name}", spent, sizes))
-        embedder = embedders.known(vault.database.read())[0]
+        embedder = embedders.list_all(vault.database.read())[0]
         where, _ = conditions_of(vault.database.read(), parse(""))
         asked = [_vector(chance) for _ in range(sizes.queries)]
         spent = [_seconds(partial(vault.remote.by_meaning, one, embedder, where, 100)) for one in asked]
@@ -158,7 +158,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _pieces(text: str) -> list[str]:
-    return [text[piece.start : piece.end] for piece in cut(text)]
+    return [text[piece.start : piece.end] for piece in cut_passages(text)]
 
 
 def _filling(

@@ -14,7 +14,7 @@ from chyme.core.clock import now
 from chyme.core.store import documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp, iso
-from chyme.search.file_list import SORTS, Filters, Library
+from chyme.search.file_list import SORTS, FileList, Filters
 
 FILES = 100_000
 BATCH = 1_000
@@ -48,7 +48,7 @@ def measure(_sizes: Sizes, folder: Path, tell: Tell) -> None:
         database.checkpoint()
         size = (folder / "vault.db").stat().st_size
         remark(f"filled in {time.process_time() - began:.0f} s CPU, {size / 1e6:.0f} MB")
-        library = Library(database, now)
+        library = FileList(database, now)
         _measure_orders(library, database, tell)
         for name, filters in FILTERS.items():
             spent = _spent(lambda: library.shelf(filters, sort="title", limit=PAGE))  # noqa: B023
@@ -60,7 +60,7 @@ def measure(_sizes: Sizes, folder: Path, tell: Tell) -> None:
         database.close()
 
 
-def _measure_orders(library: Library, database: Database, tell: Tell) -> None:
+def _measure_orders(library: FileList, database: Database, tell: Tell) -> None:
     first, deep = [], []
     for sort in SORTS:
         for descending in (True, False):
@@ -120,6 +120,6 @@ def _filling(chance: random.Random, first: int) -> Callable[[Connection], None]:
             tags = sorted(set(chance.choices(TAGS, OFTEN, k=5)))
             documents.describe(db, file_id, title, "word " * 40, date, "en", tags)
             state = "completed" if chance.random() < 0.9 else chance.choice(["failed", "processing"])
-            documents.stand(db, file_id, state, None, False, at)
+            documents.set_state(db, file_id, state, None, False, at)
 
     return fill

@@ -11,11 +11,11 @@ from bench.vaults import CORPUS
 from chyme.digester import Calls
 from chyme.errors import DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
-from chyme.models.local.model import LocalModel, LocalSettings, close_all, shared
+from chyme.models.local.model import LocalModel, LocalSettings, close_all, get_shared_model
 from chyme.models.providers.endpoints import LOCAL, LanguageSettings
-from chyme.models.providers.prompt_delimiters import marked
+from chyme.models.providers.prompt_delimiters import delimit_data
 from chyme.models.providers.structured_request import ask
-from chyme.understanding.classification.model_schema import Classified
+from chyme.understanding.classification.model_schema import ClassificationAnswer
 
 CHARACTERS = 6000  # about 1500 tokens
 DOCUMENTS = 20
@@ -59,7 +59,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
 
 
 def _measured(settings: LocalSettings, tell: Tell) -> None:
-    name, model = settings.weights.engine, shared(settings)
+    name, model = settings.weights.engine, get_shared_model(settings)
     began = time.perf_counter()
     with model.turn("start"):
         tell(Figure(f"{name}: start", time.perf_counter() - began, "s", "weights checked by hash and mapped"))
@@ -69,7 +69,14 @@ def _measured(settings: LocalSettings, tell: Tell) -> None:
         text = path.read_text("utf-8", "replace")[:CHARACTERS]
         began, asked = time.perf_counter(), asked + 1
         try:
-            told = ask(endpoint, calls, path.name, TOLD, marked("Describe this document.", None, text), Classified)
+            told = ask(
+                endpoint,
+                calls,
+                path.name,
+                TOLD,
+                delimit_data("Describe this document.", None, text),
+                ClassificationAnswer,
+            )
         except DigestError as error:
             remark(f"{path.name:<50.50} {type(error).__name__}: {error}")
             continue

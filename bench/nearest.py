@@ -26,12 +26,12 @@ from chyme.core.store.search.keyword_queries import all_of, has_kind
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
-from chyme.models.embedding.minilm import load
+from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.search.vectors import nearest_neighbours
-from chyme.search.vectors.binary_codes import packed
+from chyme.search.vectors.binary_codes import pack_signs
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.search.vectors.segment import Piece
 
 Floats = NDArray[numpy.float32]
@@ -51,7 +51,7 @@ from chyme.core.store.search import embedders
 from chyme.core.store.sqlite.database import connect
 folder = pathlib.Path(sys.argv[1])
 db = connect(folder / "vault.db")
-embedder = embedders.serving(db)
+embedder = embedders.get_serving(db)
 told = [private_bytes(os.getpid())]
 import numpy
 told.append(private_bytes(os.getpid()))
@@ -77,7 +77,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
 def _tell_recall(tell: Tell) -> None:
     """Whether signs lose what is near, on Cranfield and our own documentation as the embedder reads them."""
     try:
-        embedder = load(EmbeddingSettings())
+        embedder = load_minilm(EmbeddingSettings())
     except EngineUnavailable as error:
         warn(f"{error}; skipped")
         return
@@ -91,7 +91,7 @@ def _tell_recall(tell: Tell) -> None:
     known = numpy.array(embedder.embed(cut), numpy.float32)
     asked = numpy.array(embedder.embed(questions), numpy.float32)
     numbers = numpy.arange(len(known))
-    pieces = [Piece(numbers, numbers, packed(known), known)]
+    pieces = [Piece(numbers, numbers, pack_signs(known), known)]
     for wanted in (10, WANTED):
         kept = [
             len(
@@ -155,7 +155,7 @@ def _tell_searches(
     spent = time.process_time()
     again.refresh(embedder)
     tell(Figure("opening the cache, CPU", 1000 * (time.process_time() - spent), "ms", "as the next process does"))
-    meaning = SqliteMeaning(database.read, cache)
+    meaning = SqliteSemanticIndex(database.read, cache)
     anything, rare = all_of(()), has_kind(0, Kind.IMAGE)
     cases: list[tuple[str, Callable[[list[float]], object], float | None]] = [
         ("nothing new", lambda _: cache.refresh(embedder), 0.1),

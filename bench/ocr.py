@@ -16,7 +16,7 @@ from bench.vaults import CORPUS
 from chyme.digester import StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.imaging.ocr.engine_interface import OcrEngine, OcrSettings
-from chyme.imaging.ocr.engines import reader
+from chyme.imaging.ocr.engines import load_engine
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Kind, Stamp, Upstream
 
@@ -47,7 +47,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     CER: the fewest letters to insert, delete or replace until the text is the truth, as a part of the truth's length;
     any white space counts as one space. It punishes a wrong order as much as wrong letters.
     """
-    engine, plain = reader(OcrSettings()), _rapidocr()
+    engine, plain = load_engine(OcrSettings()), _rapidocr()
     names = [path.name for path in sorted(PAGES.iterdir()) if path.suffix in (".png", ".jpg")]
     _timed(lambda: _ours(engine, PAGES / names[0]))  # the models are loaded before anything is measured
     _timed(lambda: plain(str(PAGES / names[0])))

@@ -67,7 +67,7 @@ def _fill(vault: Path, notes: Notes, each: int) -> None:
     dice = numpy.random.default_rng(7)
     try:
         known = files.below(database.read(), "")
-        embedder = embedders.serving(database.read())
+        embedder = embedders.get_serving(database.read())
         assert embedder is not None, "no embedder serves: are its weights there?"
         for first in range(0, len(known), BATCH):
             rows = []

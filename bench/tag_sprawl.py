@@ -23,7 +23,7 @@ from chyme.core.store.sqlite.database import Database
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector, Upstream, iso
 from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
-from chyme.speech.people.voice_matching import unit
+from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.classify_document import ClassifyDocument
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.tags import Tags
@@ -129,7 +129,7 @@ def _giving(name: str, output: Output) -> Callable[[Connection], tuple[str | Non
         file = files.by_id(db, file_id)
         assert file is not None
         began = time.thread_time()
-        content = assignment.content_of(db, file, output, moment)
+        content = assignment.assign_tags(db, file, output, moment)
         return content, 1000 * (time.thread_time() - began)
 
     return give
@@ -172,4 +172,4 @@ def _word(made: random.Random) -> str:
 
 
 def _meaning(tag: str, made: random.Random) -> TagVector:
-    return TagVector(tag, "made up", unit(made.gauss(0, 1) for _ in range(DIMENSION)))
+    return TagVector(tag, "made up", normalise(made.gauss(0, 1) for _ in range(DIMENSION)))

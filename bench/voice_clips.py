@@ -19,7 +19,7 @@ from bench.diarization import read_rttm
 from bench.vaults import CORPUS
 from bench.voice_rivals import taken_out
 from chyme.model import Turn
-from chyme.speech.recognition.voice_activity import Activity
+from chyme.speech.recognition.voice_activity import SpeechDetector
 
 Samples = NDArray[numpy.float32]
 RATE = 16_000
@@ -65,7 +65,7 @@ def decoded(source: Path | IO[bytes]) -> Samples:
 
 def speech(samples: Samples) -> tuple[tuple[float, float], ...]:
     """Where somebody speaks."""
-    activity = Activity()
+    activity = SpeechDetector()
     return tuple((span.start, span.end) for span in [*activity.hear(samples), *activity.finish()])
 
 

@@ -29,7 +29,7 @@ from bench.voice_clips import (
 from bench.voice_rivals import RESEMBLYZER, VOICEFILTER, Resemblyzer, VoiceFilter, taken_out
 from chyme.errors import EngineUnavailable
 from chyme.model import Turn
-from chyme.speech.voices.diarization import Rules, tell_apart, voices_of
+from chyme.speech.voices.diarization import Rules, separate_speakers, voices_of
 from chyme.speech.voices.encoder import LENGTH, Encoder, load
 from chyme.speech.voices.window import Window
 
@@ -104,13 +104,13 @@ def _show(figure: Figure) -> None:
 
 
 def _tell_two(name: str, windows: Sequence[Window], truth: Sequence[Turn], rules: Rules, tell: Tell) -> None:
-    turns = tell_apart(windows, rules)
+    turns = separate_speakers(windows, rules)
     whole, calm = errors(truth, turns), errors(truth, turns, COLLAR)
     parts = f"missed {whole.missed:.2f} s, false {whole.false_alarm:.2f} s, confused {whole.confused:.2f} s"
     tell(Figure("error on two_speakers.wav", whole.rate, "", f"{parts}, of {whole.spoken:.2f} s", at_most=0.2))
     found = len({turn.speaker for turn in turns})
     tell(Figure("same, with a collar of 0.25 s", calm.rate, "", f"{found} speakers found", at_most=0.05))
-    swept = [(one, tell_apart(windows, replace(rules, alike=one))) for one in SWEEP]
+    swept = [(one, separate_speakers(windows, replace(rules, alike=one))) for one in SWEEP]
     good = [one for one, made in swept if len({turn.speaker for turn in made}) == 2]
     best = min((errors(truth, made, COLLAR).rate, one) for one, made in swept)
     remark(f"of {SWEEP[0]} to {SWEEP[-1]} as threshold, two speakers are found at: {good or 'none'}")
@@ -174,7 +174,7 @@ def _tell_conversations(model: Encoder, council: Sequence[Clip], rules: Rules, t
         clips = [clip for clip in council if clip.file == meetings[number % len(meetings)]]
         chosen = [clips[(number + step) % len(clips)] for step in range(number % 4 + 1)]
         sound, truth = conversation(chosen, 25.0 * (len(chosen) + 1), number)
-        turns = tell_apart(model.windows(sound, 0.0, speech(sound)), rules)
+        turns = separate_speakers(model.windows(sound, 0.0, speech(sound)), rules)
         rates.append(errors(truth, turns, COLLAR).rate)
         right += len({turn.speaker for turn in turns}) == len(chosen)
     told = f"{CONVERSATIONS} made of one meeting each, 1 to 4 speakers, collar of 0.25 s"
@@ -189,7 +189,7 @@ def _tell_monologues(model: Encoder, council: Sequence[Clip], rules: Rules, tell
         one = 0
         for clip in clips:
             sound = clip.samples if loudness is None else with_music(clip.samples, loudness)
-            turns = tell_apart(model.windows(sound, 0.0, speech(sound)), rules)
+            turns = separate_speakers(model.windows(sound, 0.0, speech(sound)), rules)
             one += len({turn.speaker for turn in turns}) == 1
         told = "alone" if loudness is None else f"music at {loudness:.0f} dB from the middle on"
         tell(Figure("monologues that stay one", one / len(clips), "", f"{len(clips)}; {told}", at_least=0.9))
@@ -203,10 +203,10 @@ def _tell_many(tell: Tell) -> None:
     vectors /= numpy.linalg.norm(vectors, axis=1, keepdims=True)
     windows = [Window(0.75 * at, 0.75 * at + 1.5, tuple(row.tolist())) for at, row in enumerate(vectors)]
     spent = time.process_time()
-    found = len({turn.speaker for turn in tell_apart(windows)})
+    found = len({turn.speaker for turn in separate_speakers(windows)})
     spent = time.process_time() - spent
     tracemalloc.start()
-    tell_apart(windows)
+    separate_speakers(windows)
     most = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     tell(Figure("turns of 13,000 windows", spent, "s", f"six speakers, {found} found", at_most=10))

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 import pytest
 
-from chyme.application.server_vaults import open_house
+from chyme.application.server_vaults import open_server_vaults
 from chyme.application.settings import Settings
 from chyme.digesters import built_in
 from chyme.doors.cli.main import main
-from chyme.doors.http.server_api import house_api
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.server_api import create_server_api
+from chyme.doors.http.vault_api import create_vault_api
 
 PROJECT = Path(__file__).parents[1]
 DOCS = PROJECT / "docs"
@@ -68,9 +68,9 @@ def test_every_option_of_every_command_is_explained() -> None:
 
 
 def test_every_route_has_its_section(tmp_path: Path) -> None:
-    with open_house([tmp_path]) as house:
+    with open_server_vaults([tmp_path]) as house:
         (app,) = house.vaults.values()
-        faces = (create(app), house_api(house))
+        faces = (create_vault_api(app), create_server_api(house))
         paths = [item for face in faces for item in face.openapi()["paths"].items()]
     routes = {f"{method.upper()} {path}" for path, methods in paths for method in methods}
     assert told("http_api.md", r"^## `((?:GET|POST|PATCH|PUT|DELETE) [^`?]+)") == routes

@@ -18,7 +18,7 @@ import pytest
 from chyme.application.app import App, open_app
 from chyme.errors import UsageError, VaultError
 from chyme.files.link_files import link_in
-from chyme.vault.intake.links import Added, add_links
+from chyme.vault.intake.links import LinkResult, add_links
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"
@@ -45,7 +45,7 @@ def settle(app: App) -> None:
 
 
 def test_a_link_becomes_a_file_that_opens_at_a_double_click(app: App) -> None:
-    assert add_links(app, [PAGE]) == [Added(PAGE, NAME, created=True)]
+    assert add_links(app, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
     file = app.vault.root / NAME
     assert file.read_bytes() == f"[InternetShortcut]\r\nURL={PAGE}\r\n".encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
@@ -69,7 +69,7 @@ def test_nothing_is_ever_written_over(app: App) -> None:
 
 
 def test_the_same_address_is_not_added_twice(app: App) -> None:
-    again = [Added(PAGE, NAME, created=False)]
+    again = [LinkResult(PAGE, NAME, created=False)]
     (first,) = add_links(app, [PAGE, "HTTPS://EXAMPLE.org:443/how-to-digest"])
     assert first.created
     assert add_links(app, [PAGE]) == again  # not taken in yet
@@ -96,11 +96,11 @@ def test_a_link_that_is_gone_can_be_added_again(app: App) -> None:
     assert add_links(app, [PAGE])[0].path == "example.org – how to digest 2.url"
     for path in app.vault.root.glob("*.url"):
         path.unlink()
-    assert add_links(app, [PAGE]) == [Added(PAGE, NAME, created=True)]
+    assert add_links(app, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
 
 
 def test_the_same_link_from_many_sides_at_once_is_one_file(app: App) -> None:
-    found: list[Added] = []
+    found: list[LinkResult] = []
     many = [threading.Thread(target=lambda: found.extend(add_links(app, [PAGE]))) for _ in range(8)]
     for one in many:
         one.start()

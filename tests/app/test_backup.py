@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 from described_vault import classify, file_at, put
 
-from chyme.accounts.authentication import Doors
+from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.application.app import App, open_app
 from chyme.application.backup.archive import manifest_of
-from chyme.application.backup.creation import BackedUp, back_up
-from chyme.application.backup.restore import Restored, restore_vault
+from chyme.application.backup.creation import BackupResult, back_up
+from chyme.application.backup.restore import RestoreResult, restore_vault
 from chyme.application.backup.verification import check
 from chyme.application.settings import Settings
 from chyme.core.clock import now
@@ -64,7 +64,7 @@ def restored(
     with_settings: bool = False,
     with_server: bool = False,
     replace: bool = False,
-) -> Restored:
+) -> RestoreResult:
     return restore_vault(
         *(archive, into),
         with_settings=with_settings,
@@ -398,7 +398,7 @@ def test_settings_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, t
 
 
 def accounts(server: Path, *names: str) -> list[str]:
-    with closing(Doors(server, now)) as doors:
+    with closing(Authenticator(server, now)) as doors:
         for name in names:
             doors.keys.add(name, Right.READ, None, None, None)
         return [one.name for one in doors.keys.listed()]
@@ -436,7 +436,7 @@ def test_nothing_is_restored_while_a_server_has_the_accounts_open(
     made = back_up(app, shelf)
     other = tmp_path / "other server"
     accounts(other, "tablet")
-    with closing(Doors(other, now)) as doors:
+    with closing(Authenticator(other, now)) as doors:
         assert [one.name for one in doors.keys.listed()] == ["tablet"]
         with pytest.raises(VaultError, match="open in another chyme process"):
             restored(made.archive, tmp_path / "new", other, with_server=True, replace=True)
@@ -660,7 +660,7 @@ def test_leftovers_of_a_killed_backup_are_swept(app: App, shelf: Path) -> None:
     dead.mkdir()
     (dead / "lock").touch()
     (dead / "archive").write_bytes(b"half")
-    made: BackedUp = back_up(app, shelf)
+    made: BackupResult = back_up(app, shelf)
     assert [one.name for one in shelf.iterdir()] == [made.archive.name]
 
 

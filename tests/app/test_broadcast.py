@@ -44,7 +44,7 @@ class Vault:
     def tell(self, *paths: str, detail: str | None = None) -> None:
         def write(db: sqlite3.Connection) -> None:
             for path in paths:
-                events.tell(db, NOW, "file", None, path, None, "new", detail)
+                events.record(db, NOW, "file", None, path, None, "new", detail)
 
         self.database.write(write)
 
@@ -206,7 +206,7 @@ def test_commits_of_other_processes_are_noticed(vault: Vault) -> None:
         listener = vault.broadcast.listen()
         await heard_until(listener, lambda stream: b"status" in stream)
         with closing(sqlite3.connect(vault.database.path, isolation_level=None)) as other:
-            events.tell(other, NOW, "file", None, "theirs.txt", None, "new")
+            events.record(other, NOW, "file", None, "theirs.txt", None, "new")
         assert paths_in(await heard_until(listener, paths_in)) == ["theirs.txt"]
 
     in_loop(work)
@@ -396,5 +396,5 @@ def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
 
 
 def test_details_are_cut_to_a_length_that_a_stream_bears() -> None:
-    told = broadcasting.event_of((1, NOW, "digest", "a", "tags", "failed", "x" * 100_000))
+    told = broadcasting.format_event((1, NOW, "digest", "a", "tags", "failed", "x" * 100_000))
     assert len(told) < 2000

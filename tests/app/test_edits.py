@@ -14,7 +14,7 @@ from chyme.core.pipeline.transitions import apply_wish
 from chyme.core.store import edits, tags
 from chyme.errors import UsageError
 from chyme.model import File, Wish, iso
-from chyme.understanding.edit_rules import Described, Wanted
+from chyme.understanding.edit_rules import Description, EditRequest
 from chyme.understanding.edits import as_json
 
 
@@ -32,7 +32,7 @@ def letter(app: App) -> File:
     return file
 
 
-def document(app: App, path: str = "letter.txt") -> Described:
+def document(app: App, path: str = "letter.txt") -> Description:
     return app.edits.shown(path).document
 
 
@@ -41,11 +41,13 @@ def found_by(app: App, words: str) -> list[str]:
 
 
 def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:
-    done = app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": "2025"}, add=["Zebra"], remove=["dog"]))
+    done = app.edits.change(
+        "letter.txt", EditRequest({"title": "Greetings", "date": "2025"}, add=["Zebra"], remove=["dog"])
+    )
     assert done.what == (
         "letter.txt: set the title to “Greetings”, set the date to “2025”, tagged “zebra”, untagged “dog”"
     )
-    assert document(app) == Described("Greetings", None, "2025", None, ("letter", "zebra"))
+    assert document(app) == Description("Greetings", None, "2025", None, ("letter", "zebra"))
     assert app.documents.show("letter.txt")["document"]["title"] == "Greetings"
     assert found_by(app, "greetings") == found_by(app, "zebra") == found_by(app, "tag:zebra") == ["letter.txt"]
     assert found_by(app, "tag:dog") == []
@@ -60,15 +62,15 @@ def test_the_machines_word_is_still_there(app: App, letter: File) -> None:
 
 
 def test_it_stays_when_the_machine_says_something_else(app: App, letter: File) -> None:
-    app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": None}, add=["zebra"], remove=["dog"]))
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings", "date": None}, add=["zebra"], remove=["dog"]))
     classify(app, letter, "Another title", "2020", "dog", "invoice")
-    assert document(app) == Described("Greetings", None, None, None, ("invoice", "zebra"))
+    assert document(app) == Description("Greetings", None, None, None, ("invoice", "zebra"))
     complete(app, letter, "classify-document", None)
     assert document(app).title == "Greetings"
 
 
 def test_it_stays_through_a_reset(app: App, letter: File) -> None:
-    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
     app.database.write(lambda db: apply_wish(db, app.rules, letter.id, Wish(True), iso(now())))
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
     classify(app, letter, "A letter again", None, "dog")
@@ -83,7 +85,7 @@ def test_it_goes_along_with_a_file_that_moves(app: App, letter: File) -> None:
 
 
 def test_it_goes_when_the_file_is_purged(app: App, letter: File) -> None:
-    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
     (app.vault.root / "letter.txt").unlink()
     app.scan()
     app.purge(everything=True, confirmed=True)
@@ -95,21 +97,21 @@ def test_a_person_may_say_that_there_is_none_and_take_it_back(app: App, letter: 
     app.edits.set_title("letter.txt", None)
     app.edits.set_date("letter.txt", None)
     app.edits.set_tags("letter.txt", [])
-    assert document(app) == Described()
+    assert document(app) == Description()
     for field in ("title", "date", "tags"):
         app.edits.clear("letter.txt", field)
-    assert document(app) == Described("A letter", None, "2026-04-03", None, ("letter", "dog"))
+    assert document(app) == Description("A letter", None, "2026-04-03", None, ("letter", "dog"))
     assert app.edits.shown("letter.txt").edits == {}
 
 
 def test_changes_are_undone_one_after_the_other(app: App, letter: File) -> None:
     app.edits.set_title("letter.txt", None)
-    app.edits.change("letter.txt", Wanted({"title": "Greetings", "date": "2025"}, add=["zebra"]))
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings", "date": "2025"}, add=["zebra"]))
     app.edits.clear("letter.txt", "title")
     assert app.edits.undo().what == "letter.txt: cleared the title"
     assert (document(app).title, document(app).date) == ("Greetings", "2025")
     app.edits.undo("letter.txt")
-    assert document(app) == Described(None, None, "2026-04-03", None, ("letter", "dog"))
+    assert document(app) == Description(None, None, "2026-04-03", None, ("letter", "dog"))
     app.edits.undo()
     assert document(app).title == "A letter"
     with pytest.raises(UsageError, match="nothing was set that could be undone"):
@@ -178,7 +180,7 @@ def test_a_tag_that_was_renamed_is_taken_away_by_any_of_its_names(app: App) -> N
     assert app.edits.shown("letter.txt").edits == {"tags": {"added": [], "removed": ["post"]}}
     put(app, "other.txt")
     with pytest.raises(UsageError, match="cannot be added and taken away at once"):
-        app.edits.change("other.txt", Wanted(add=["letter"], remove=["mail"]))
+        app.edits.change("other.txt", EditRequest(add=["letter"], remove=["mail"]))
 
 
 @pytest.mark.usefixtures("renamed")
@@ -215,20 +217,20 @@ def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        (Wanted(), "nothing to change was said"),
-        (Wanted({"title": " "}), "title needs something"),
-        (Wanted({"date": "yesterday"}), "is no date"),
-        (Wanted({"summary": "x"}), "'summary' cannot be set; there are title, date, tags"),
-        (Wanted({"title": "x"}, clear=["title"]), "cannot be set and cleared at once"),
-        (Wanted(add=["x"], clear=["tags"]), "cannot be set and cleared at once"),
-        (Wanted(add=["zebra"], remove=["zebras"]), "cannot be added and taken away at once"),
-        (Wanted(remove=["cat"]), "letter.txt: has no tag “cat”"),
-        (Wanted(add=["???"]), "is no tag"),
-        (Wanted(tags=[f"tag {number}" for number in range(200)]), "more than 100 tags"),
-        (Wanted(clear=["date"]), "letter.txt: nobody has set that"),
+        (EditRequest(), "nothing to change was said"),
+        (EditRequest({"title": " "}), "title needs something"),
+        (EditRequest({"date": "yesterday"}), "is no date"),
+        (EditRequest({"summary": "x"}), "'summary' cannot be set; there are title, date, tags"),
+        (EditRequest({"title": "x"}, clear=["title"]), "cannot be set and cleared at once"),
+        (EditRequest(add=["x"], clear=["tags"]), "cannot be set and cleared at once"),
+        (EditRequest(add=["zebra"], remove=["zebras"]), "cannot be added and taken away at once"),
+        (EditRequest(remove=["cat"]), "letter.txt: has no tag “cat”"),
+        (EditRequest(add=["???"]), "is no tag"),
+        (EditRequest(tags=[f"tag {number}" for number in range(200)]), "more than 100 tags"),
+        (EditRequest(clear=["date"]), "letter.txt: nobody has set that"),
     ],
 )
-def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File, wanted: Wanted, why: str) -> None:
+def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File, wanted: EditRequest, why: str) -> None:
     before = document(app)
     with pytest.raises(UsageError, match=why):
         app.edits.change("letter.txt", wanted)
@@ -251,7 +253,7 @@ def test_an_unknown_file_is_told(app: App) -> None:
 
 
 def test_other_content_leaves_what_a_person_set(app: App, letter: File) -> None:
-    app.edits.change("letter.txt", Wanted({"title": "Greetings"}, tags=["zebra"]))
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
     put(app, "letter.txt", "entirely different words")
     assert file_at(app, "letter.txt").generation == 2
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))

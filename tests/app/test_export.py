@@ -12,9 +12,9 @@ import pytest
 from described_vault import classify, put
 
 from chyme.application.app import App, open_app
-from chyme.application.export.file_names import exported
-from chyme.application.export.spreadsheet_cells import defused
-from chyme.application.export.vault_export import export_vault, table
+from chyme.application.export.file_names import export_path
+from chyme.application.export.spreadsheet_cells import escape_formula
+from chyme.application.export.vault_export import csv_lines, export_vault
 from chyme.core.store import artifacts, files
 from chyme.errors import UsageError
 from chyme.model import Artifact
@@ -62,11 +62,11 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
 def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -> None:
     from chyme.core.store.search import passages
     from chyme.model import Passage
-    from chyme.text.passages import cut
+    from chyme.text.passages import cut_passages
 
     said = " ".join(f"Sentence number {number} stands here." for number in range(400))
     file = put(app, "long.txt", said)
-    spans = cut(said)
+    spans = cut_passages(said)
     pieces = [Passage("file", n, said[one.start : one.end], one) for n, one in enumerate(spans)]
     app.database.write(lambda db: passages.replace(db, file.id, "search-keyword", pieces))
     assert sum(len(one.text) for one in pieces) > len(said)  # passages overlap
@@ -79,7 +79,7 @@ def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\nx", "  =cmd|' /C calc'!A0"])
 def test_no_cell_is_taken_for_a_formula(app: App, tmp_path: Path, cell: str) -> None:
-    assert defused(cell) == f"'{cell}"
+    assert escape_formula(cell) == f"'{cell}"
     file = put(app, "a.txt")
     app.database.write(lambda db: db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (cell, file.id)))
     export_vault(app, tmp_path / "out")
@@ -87,12 +87,12 @@ def test_no_cell_is_taken_for_a_formula(app: App, tmp_path: Path, cell: str) -> 
 
 
 def test_ordinary_cells_are_left_as_they_are() -> None:
-    assert [defused(one) for one in ("a=b", "", "2026-04-03", "don't")] == ["a=b", "", "2026-04-03", "don't"]
+    assert [escape_formula(one) for one in ("a=b", "", "2026-04-03", "don't")] == ["a=b", "", "2026-04-03", "don't"]
 
 
 def test_names_that_begin_like_a_formula_are_defused_as_well(app: App) -> None:
     put(app, "=cmd.txt")
-    assert "".join(table(app)).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
+    assert "".join(csv_lines(app)).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
 
 
 def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
 
 def test_what_has_vanished_is_not_exported(app: App, tmp_path: Path) -> None:
     file = put(app, "gone.txt")
-    app.database.write(lambda db: files.vanish(db, file.id, "2026-01-01T00:00:00.000000Z"))
+    app.database.write(lambda db: files.mark_vanished(db, file.id, "2026-01-01T00:00:00.000000Z"))
     assert export_vault(app, tmp_path / "out").files == 0
 
 
@@ -138,7 +138,7 @@ def test_names_that_would_meet_are_kept_apart(app: App, tmp_path: Path) -> None:
     "path", ["../evil", "a/../../evil", "/etc/passwd", "a//b", ".", "..", "x\n/y\0", "n" * 300, "ж" * 200 + "/b"]
 )
 def test_no_path_leads_out_of_the_export(path: str) -> None:
-    name = exported(path)
+    name = export_path(path)
     assert not any(one in ("", ".", "..") for one in name.split("/"))
     assert all(len(os.fsencode(one + ".artifacts")) <= 255 for one in name.split("/"))
     assert not any(ord(letter) < 32 for letter in name)
@@ -146,7 +146,7 @@ def test_no_path_leads_out_of_the_export(path: str) -> None:
 
 def test_different_paths_have_different_names() -> None:
     paths = ["a.md", "a.md/b", "a.md_/b", "a.md__/b", "x\n", "x_", "x\r", *("n" * length for length in range(240, 260))]
-    assert len({exported(path) for path in paths}) == len(paths)
+    assert len({export_path(path) for path in paths}) == len(paths)
 
 
 def test_a_linked_folder_leads_nothing_out_of_the_export(app: App, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from chyme.application.app import App
-from chyme.application.server_vaults import address_name, open_house, server_folder
+from chyme.application.server_vaults import address_name, open_server_vaults, server_folder
 from chyme.application.settings import Settings
 from chyme.errors import VaultError
-from chyme.vault.watch.pending_files import Report
+from chyme.vault.watch.pending_files import ScanReport
 
 
 def folders(root: Path, *names: str) -> list[Path]:
@@ -30,7 +30,7 @@ def malformed() -> sqlite3.DatabaseError:
 
 
 def test_vaults_are_called_as_their_folders_and_told_apart_by_a_number(tmp_path: Path) -> None:
-    with open_house(folders(tmp_path, "a/photos", "b/photos", "c/Käse & Brot", "d/写真", "e/Фото")) as house:
+    with open_server_vaults(folders(tmp_path, "a/photos", "b/photos", "c/Käse & Brot", "d/写真", "e/Фото")) as house:
         assert list(house.vaults) == ["photos", "photos-2", "Kase-Brot", "vault", "vault-2"]
         assert len(set(house.identities.values())) == 5
 
@@ -43,16 +43,16 @@ def test_a_name_is_safe_in_an_address(folder: str) -> None:
 
 def test_a_vault_is_served_once(tmp_path: Path) -> None:
     (photos,) = folders(tmp_path, "photos")
-    with pytest.raises(VaultError, match="twice"), open_house([photos, tmp_path / "photos/../photos"]):
+    with pytest.raises(VaultError, match="twice"), open_server_vaults([photos, tmp_path / "photos/../photos"]):
         pass
 
 
 def test_a_copy_would_share_the_rights_of_its_original_and_is_refused(tmp_path: Path) -> None:
     (photos,) = folders(tmp_path, "photos")
-    with open_house([photos]):
+    with open_server_vaults([photos]):
         pass
     shutil.copytree(photos, tmp_path / "copy")
-    with pytest.raises(VaultError, match="is a copy of"), open_house([photos, tmp_path / "copy"]):
+    with pytest.raises(VaultError, match="is a copy of"), open_server_vaults([photos, tmp_path / "copy"]):
         pass
 
 
@@ -76,12 +76,12 @@ def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: 
 def test_a_first_scan_that_fails_says_why_and_damage_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: list[str]
 ) -> None:
-    def scan(_app: App) -> Report:
+    def scan(_app: App) -> ScanReport:
         raise error
 
     monkeypatch.setattr(App, "scan", scan)
     told: list[str] = []
-    with open_house(folders(tmp_path, "notes")) as house:
+    with open_server_vaults(folders(tmp_path, "notes")) as house:
         house.start(told.append)
         for one in house.scans:
             one.join()
@@ -94,7 +94,7 @@ def test_a_first_scan_ends_before_its_vault_is_closed(tmp_path: Path) -> None:
         (notes / f"{number}.txt").write_text(f"note {number}")
         os.utime(notes / f"{number}.txt", (1, 1))
     told: list[str] = []
-    with open_house([notes]) as house:
+    with open_server_vaults([notes]) as house:
         house.start(told.append)
     assert not any(scan.is_alive() for scan in house.scans)
     assert told == []

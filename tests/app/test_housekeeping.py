@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from chyme.application.digestion import again_and_again
+from chyme.application.digestion import run_periodically
 from chyme.errors import DiskFull
 
 
@@ -22,7 +22,7 @@ def test_a_chore_that_fails_is_done_another_time(error: Exception, caplog: pytes
         stop.set()
 
     with caplog.at_level(logging.WARNING):
-        again_and_again(chore, stop, 0.0)
+        run_periodically(chore, stop, 0.0)
 
     assert len(done) == 2
     assert "housekeeping is put off" in caplog.text and str(error) in caplog.text

@@ -14,15 +14,15 @@ from described_vault import file_at, put
 from waiting import AMPLE, wait_until
 
 from chyme.application.app import App, open_app
-from chyme.application.attempt_metrics import BOUNDS, Measured
+from chyme.application.attempt_metrics import BOUNDS, AttemptMetrics
 from chyme.application.bulk_jobs import Selection
-from chyme.application.count_cache import Recounted
-from chyme.application.progress import Told
+from chyme.application.count_cache import CountCache
+from chyme.application.progress import ProgressReport
 from chyme.application.settings import Settings
-from chyme.core.pipeline.progress.attempt_results import Finished
+from chyme.core.pipeline.progress.attempt_results import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 
-OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) 
     for name in ("a.txt", "b.txt", "c.txt"):
         put(app, name)
     db = app.database.read()
-    before = remaining_work.todo(db)
+    before = remaining_work.count_todo(db)
     (app.vault.root / "b.txt").unlink()
     app.scan()
 
     assert set(before.values()) == {3}
-    assert remaining_work.todo(db) == dict.fromkeys(before, 2)
-    assert sum(remaining_work.todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
+    assert remaining_work.count_todo(db) == dict.fromkeys(before, 2)
+    assert sum(remaining_work.count_todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
     assert app.progress.told().files == files.counts(db)[0] == 2
 
 
@@ -76,8 +76,8 @@ def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> N
     assert (told.todo, told.running, told.again) == (0, 0, 2)
     assert told.next_retry == "2026-01-01T00:00:00Z"
     assert told.eta_seconds is None
-    assert remaining_work.retried_until(app.database.read(), "2027") == {"tags": 1}
-    assert remaining_work.retried_until(app.database.read(), "9999") == {"tags": 2}
+    assert remaining_work.count_retries_until(app.database.read(), "2027") == {"tags": 1}
+    assert remaining_work.count_retries_until(app.database.read(), "9999") == {"tags": 2}
 
 
 def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
@@ -85,11 +85,11 @@ def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
 
     def complete(db: Connection) -> None:
         digests.complete(db, file.id, "tags", None, "hash", None, "recipe", "input", 1500, "now")
-        events.tell(db, "now", "digest", file.id, file.path, "tags", "completed")
+        events.record(db, "now", "digest", file.id, file.path, "tags", "completed")
 
     app.database.write(complete)
 
-    assert remaining_work.durations(app.database.read()) == {"tags": pytest.approx(1.5)}
+    assert remaining_work.average_durations(app.database.read()) == {"tags": pytest.approx(1.5)}
 
 
 def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
 def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.md").write_text(f"# Note {number}\n\nSomething about the moon, number {number}.\n")
-    seen: list[Told] = []
+    seen: list[ProgressReport] = []
     with open_app(tmp_path) as app:
         app.scan_and_settle()
         first = app.progress.told()
@@ -139,7 +139,7 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
 
 
 def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
-    measured = Measured()
+    measured = AttemptMetrics()
     for seconds in (0.2, 0.3, 5000.0):
         measured.finished(replace(OVER, seconds=seconds))
     measured.finished(replace(OVER, outcome="failed", category="timeout", seconds=0.0))
@@ -152,7 +152,7 @@ def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
 
 
 def test_an_attempt_that_was_given_back_says_nothing_about_how_long_one_takes() -> None:
-    measured = Measured()
+    measured = AttemptMetrics()
     measured.finished(replace(OVER, outcome="given-back", seconds=0.001))
 
     assert measured.usual("tags") is None
@@ -180,7 +180,7 @@ class SlowCount:
 
 def test_what_is_counted_in_a_moment_is_counted_every_few_seconds() -> None:
     count = SlowCount(0.001)
-    figure = Recounted(count, 5.0, count.clock)
+    figure = CountCache(count, 5.0, count.clock)
 
     assert [figure(), figure()] == [1, 1]
     count.now += 5.1
@@ -189,7 +189,7 @@ def test_what_is_counted_in_a_moment_is_counted_every_few_seconds() -> None:
 
 def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
     count = SlowCount(0.4)  # so every 20 seconds, for no more than a fiftieth of the time
-    figure = Recounted(count, 5.0, count.clock)
+    figure = CountCache(count, 5.0, count.clock)
     assert figure() == 1
     count.now += 19.0
     assert figure() == 1
@@ -205,7 +205,7 @@ def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
 
 def test_a_figure_nobody_asked_for_in_a_long_time_is_counted_before_it_is_told() -> None:
     count = SlowCount(0.4)
-    figure = Recounted(count, 5.0, count.clock)
+    figure = CountCache(count, 5.0, count.clock)
     figure()
     count.now += 3600.0
 

@@ -16,8 +16,8 @@ from embedding_server import embeds, texts_of, vector_of, with_first
 from model_server import ModelServer, fails, hangs, late, raw
 from waiting import AMPLE, wait_until
 
-from chyme.application.digester_config import passages_of
-from chyme.application.query_embedding import questions_for
+from chyme.application.digester_config import embedding_config
+from chyme.application.query_embedding import create_query_embedder
 from chyme.application.settings import Settings
 from chyme.core.children.launcher import CLOSED
 from chyme.core.store.sqlite.database import Database
@@ -25,13 +25,13 @@ from chyme.errors import TimedOut
 from chyme.model import File, Kind, Stamp
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 from chyme.models.providers.availability import Allowance
-from chyme.models.providers.call_ledger import Ledger
+from chyme.models.providers.call_ledger import CallLedger
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.search.query_embedding.cache import Recent, key_of
-from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ByChild
-from chyme.search.query_embedding.endpoint import ByEndpoint
-from chyme.search.query_embedding.protocol import Meant
+from chyme.search.query_embedding.cache import QueryVectorCache, key_of
+from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ChildQueryEmbedder
+from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
+from chyme.search.query_embedding.protocol import QueryVector
 
 HERE = Path(__file__).parent
 MINILM = PassageEmbedding()
@@ -39,17 +39,17 @@ MODEL = MINILM.model_name
 LEASE = File(7, "lease.txt", "lease.txt", Kind.TEXT, "text/plain", Stamp("1", "2", 3, 4), "00", 1)
 
 
-Make = Callable[..., ByChild]
+Make = Callable[..., ChildQueryEmbedder]
 
 
 @pytest.fixture
 def make() -> Iterator[Make]:
     """Questions to a fake embedder in a real child; `real=True` for the real one."""
-    made: list[ByChild] = []
+    made: list[ChildQueryEmbedder] = []
 
-    def make(embedder: PassageEmbedding = MINILM, *, real: bool = False, **changes: Any) -> ByChild:
+    def make(embedder: PassageEmbedding = MINILM, *, real: bool = False, **changes: Any) -> ChildQueryEmbedder:
         fake = {} if real else {"entry": "fake_questions:in_child", "import_from": [HERE]}
-        made.append(ByChild([embedder], **{"patience": AMPLE, **fake, **changes}))
+        made.append(ChildQueryEmbedder([embedder], **{"patience": AMPLE, **fake, **changes}))
         return made[-1]
 
     yield make
@@ -57,11 +57,11 @@ def make() -> Iterator[Make]:
         one.close()
 
 
-def pids(questions: ByChild) -> list[int]:
+def pids(questions: ChildQueryEmbedder) -> list[int]:
     return [child.pid for child in questions.runner.snapshot().children] if questions.runner else []
 
 
-def count(meant: Meant) -> float:
+def count(meant: QueryVector) -> float:
     """The how many-th question this was to its child."""
     assert meant.vector is not None, meant.why_not
     return meant.vector[0]
@@ -74,8 +74,8 @@ def test_a_question_gets_the_vector_that_its_embedder_gives(make: Make) -> None:
 
     meant = questions.meant(" who pays the rent? ", MODEL)
 
-    assert meant == Meant(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
-    assert questions.meant("谁付房租？", MODEL) == Meant(None, UNREADABLE)
+    assert meant == QueryVector(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
+    assert questions.meant("谁付房租？", MODEL) == QueryVector(None, UNREADABLE)
 
 
 def test_where_the_weights_are_missing_the_reason_says_how_to_get_them(make: Make, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_where_the_weights_are_missing_the_reason_says_how_to_get_them(make: Mak
 
 def test_nothing_is_started_before_somebody_asks(make: Make) -> None:
     questions = make()
-    assert questions.meant("  ", MODEL) == Meant(None)
+    assert questions.meant("  ", MODEL) == QueryVector(None)
     assert "cannot be asked" in str(questions.meant("rent", "another model 768").why_not)
     assert questions.runner is None
 
@@ -99,24 +99,24 @@ def test_what_was_asked_lately_is_not_asked_again(make: Make) -> None:
     first = questions.meant("rent", MODEL)
     assert [count(questions.meant(text, MODEL)) for text in ("heating", " rent\n", "heating")] == [2, 1, 2]
     assert first == questions.meant("rent", MODEL)
-    assert questions.meant("unreadable", MODEL) == questions.meant("unreadable", MODEL) == Meant(None, UNREADABLE)
+    assert questions.meant("unreadable", MODEL) == questions.meant("unreadable", MODEL) == QueryVector(None, UNREADABLE)
     assert count(questions.meant("water", MODEL)) == 4
 
 
 def test_only_the_last_questions_are_kept() -> None:
-    recent = Recent(kept=2)
+    recent = QueryVectorCache(kept=2)
     for text in ("one", "two"):
-        recent.keep(key_of(text, MODEL), Meant((0.5,)))
-    assert recent.known(key_of("one", MODEL)) == Meant((0.5,))
-    recent.keep(key_of("three", MODEL), Meant(None, UNREADABLE))
+        recent.keep(key_of(text, MODEL), QueryVector((0.5,)))
+    assert recent.known(key_of("one", MODEL)) == QueryVector((0.5,))
+    recent.keep(key_of("three", MODEL), QueryVector(None, UNREADABLE))
     assert recent.known(key_of("two", MODEL)) is None
     assert recent.known(key_of("one", "another")) is None
-    assert recent.known(key_of("three", MODEL)) == Meant(None, UNREADABLE)
+    assert recent.known(key_of("three", MODEL)) == QueryVector(None, UNREADABLE)
 
 
 def test_whoever_is_impatient_finds_the_answer_when_they_ask_again(make: Make) -> None:
     questions = make(patience=0.05)
-    assert questions.meant("slow", MODEL) == Meant(None, LOADING)
+    assert questions.meant("slow", MODEL) == QueryVector(None, LOADING)
     wait_until(lambda: questions.meant("slow", MODEL).vector)
     assert count(questions.meant("slow", MODEL)) == 1
 
@@ -171,7 +171,9 @@ def test_a_question_that_always_kills_its_child_is_told_so(make: Make) -> None:
 def test_what_was_answered_before_a_failure_is_still_known(make: Make) -> None:
     questions = make(rest=AMPLE)
     first = questions.meant("rent", MODEL)
-    assert questions.meant("missing", MODEL) == Meant(None, "the weights are not there; run 'chyme weights embedding'")
+    assert questions.meant("missing", MODEL) == QueryVector(
+        None, "the weights are not there; run 'chyme weights embedding'"
+    )
     assert questions.meant("rent", MODEL) == first
 
 
@@ -205,9 +207,9 @@ def test_closing_ends_the_child_and_lets_go_of_whoever_waits(make: Make) -> None
         wait_until(lambda: pids(questions))
         (pid,) = pids(questions)
         questions.close()
-        assert {one.result(AMPLE) for one in told} == {Meant(None, CLOSED)}
+        assert {one.result(AMPLE) for one in told} == {QueryVector(None, CLOSED)}
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
-    assert questions.meant("heating", MODEL) == Meant(None, CLOSED)
+    assert questions.meant("heating", MODEL) == QueryVector(None, CLOSED)
 
 
 class Clock:
@@ -231,22 +233,22 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def ledger(database: Database, clock: Clock) -> Ledger:
-    return Ledger(database, clock, {}, private=lambda _path: True)
+def ledger(database: Database, clock: Clock) -> CallLedger:
+    return CallLedger(database, clock, {}, private=lambda _path: True)
 
 
 def at(url: str) -> PassageEmbedding:
     return PassageEmbedding("openai", url=url, model="small-embed", key="sk-secret")
 
 
-def state(ledger: Ledger) -> str:
+def state(ledger: CallLedger) -> str:
     (standing,) = ledger.standings(["embedding"])
     return standing.state
 
 
-def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: Ledger, database: Database) -> None:
+def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: CallLedger, database: Database) -> None:
     with ModelServer(embeds(tokens=5)) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         meant = questions.meant("who pays the rent? ", questions.model)
         assert questions.meant("who pays the rent?", questions.model) == meant
     length = sum(one * one for one in vector_of("who pays the rent?")) ** 0.5
@@ -261,9 +263,9 @@ def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: Led
     assert database.read().execute("SELECT question, response, file_id FROM ai_calls").fetchall() == [("", None, None)]
 
 
-def test_the_same_question_of_many_threads_is_paid_for_once(ledger: Ledger) -> None:
+def test_the_same_question_of_many_threads_is_paid_for_once(ledger: CallLedger) -> None:
     with ModelServer(lambda asked: late(0.3, embeds()(asked))) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         with ThreadPoolExecutor(20) as pool:
             told = list(pool.map(lambda _: questions.meant("rent", questions.model), range(20)))
     assert server.count == 1
@@ -271,38 +273,38 @@ def test_the_same_question_of_many_threads_is_paid_for_once(ledger: Ledger) -> N
     assert told[0].vector is not None
 
 
-def test_a_paused_provider_is_not_asked(ledger: Ledger) -> None:
+def test_a_paused_provider_is_not_asked(ledger: CallLedger) -> None:
     with ModelServer(embeds()) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         ledger.pause(["embedding"])
         told = questions.meant("rent", questions.model)
-        assert told == Meant(None, "calls of embedding are paused; 'chyme ai resume embedding' lets them go on")
+        assert told == QueryVector(None, "calls of embedding are paused; 'chyme ai resume embedding' lets them go on")
         assert server.count == 0
         ledger.resume(["embedding"])
         assert questions.meant("rent", questions.model).vector
 
 
 def test_questions_stay_within_the_days_budget(database: Database, clock: Clock) -> None:
-    ledger = Ledger(database, clock, {"embedding": Allowance(calls=1)})
+    ledger = CallLedger(database, clock, {"embedding": Allowance(calls=1)})
     with ModelServer(embeds()) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         assert questions.meant("rent", questions.model).vector
         assert "budget of 1 calls" in str(questions.meant("heating", questions.model).why_not)
     assert server.count == 1
 
 
 def test_a_question_does_not_wait_long_for_its_turn(database: Database, clock: Clock) -> None:
-    ledger = Ledger(database, clock, {"embedding": Allowance(per_second=0.5)})
+    ledger = CallLedger(database, clock, {"embedding": Allowance(per_second=0.5)})
     with ModelServer(embeds()) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         assert questions.meant("rent", questions.model).vector
         assert "waits its turn" in str(questions.meant("heating", questions.model).why_not)
     assert server.count == 1
 
 
-def test_a_provider_that_is_at_fault_is_left_alone_until_it_answers_again(ledger: Ledger, clock: Clock) -> None:
+def test_a_provider_that_is_at_fault_is_left_alone_until_it_answers_again(ledger: CallLedger, clock: Clock) -> None:
     with ModelServer([fails(429, retry_after="60"), embeds()]) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         assert "slow down" in str(questions.meant("rent", questions.model).why_not)
         assert state(ledger) == "resting"
         told = questions.meant("rent", questions.model)
@@ -313,11 +315,11 @@ def test_a_provider_that_is_at_fault_is_left_alone_until_it_answers_again(ledger
     assert state(ledger) == "ready"
 
 
-def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for_digestion(ledger: Ledger) -> None:
+def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for_digestion(ledger: CallLedger) -> None:
     for _ in range(2):
         ledger.failed("embedding", TimedOut("a.txt: slow"), False, LEASE)
     with ModelServer([hangs()]) as server:
-        questions = ByEndpoint(at(server.url), ledger, seconds=2, rest=AMPLE)
+        questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=AMPLE)
         told = [questions.meant(f"question {number}", questions.model) for number in range(5)]
     assert {one.why_not for one in told} == {f"{questions.model} does not answer within 2 seconds"}
     assert server.count == 1
@@ -325,9 +327,9 @@ def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for
     assert ledger.accounts("digester", "2026")[0].failed == 1
 
 
-def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: Ledger, clock: Clock) -> None:
+def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedger, clock: Clock) -> None:
     with ModelServer([fails(503), hangs()]) as server:
-        questions = ByEndpoint(at(server.url), ledger, seconds=2, rest=0.0)
+        questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=0.0)
         assert "HTTP 503" in str(questions.meant("rent", questions.model).why_not)
         clock.now += timedelta(seconds=6)
         assert "does not answer" in str(questions.meant("rent", questions.model).why_not)
@@ -348,18 +350,18 @@ def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: Ledger, c
         (fails(500), "HTTP 500"),
     ],
 )
-def test_why_an_endpoint_told_nothing_is_said_in_words(ledger: Ledger, answer: Any, says: str) -> None:
+def test_why_an_endpoint_told_nothing_is_said_in_words(ledger: CallLedger, answer: Any, says: str) -> None:
     with ModelServer([answer]) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         told = questions.meant("rent", questions.model)
     assert told.vector is None
     assert says in str(told.why_not)
     assert not str(told.why_not).startswith("your question")
 
 
-def test_whatever_goes_wrong_a_search_goes_on(ledger: Ledger, database: Database) -> None:
+def test_whatever_goes_wrong_a_search_goes_on(ledger: CallLedger, database: Database) -> None:
     with ModelServer(embeds()) as server:
-        questions = ByEndpoint(at(server.url), ledger)
+        questions = EndpointQueryEmbedder(at(server.url), ledger)
         database.close()
         told = questions.meant("rent", questions.model)
     assert told.vector is None
@@ -367,7 +369,7 @@ def test_whatever_goes_wrong_a_search_goes_on(ledger: Ledger, database: Database
     assert server.count == 0
 
 
-def test_each_model_is_asked_where_it_is(ledger: Ledger, tmp_path: Path) -> None:
+def test_each_model_is_asked_where_it_is(ledger: CallLedger, tmp_path: Path) -> None:
     with ModelServer(embeds()) as server:
         settings = Settings(
             embedding_provider="openai",
@@ -375,9 +377,9 @@ def test_each_model_is_asked_where_it_is(ledger: Ledger, tmp_path: Path) -> None
             embedding_model="small-embed",
             weights_dir=str(tmp_path),
         )
-        questions = questions_for(settings, ledger, patience=AMPLE)
+        questions = create_query_embedder(settings, ledger, patience=AMPLE)
         try:
-            named = PassageEmbedding(**passages_of(settings)).model_name
+            named = PassageEmbedding(**embedding_config(settings)).model_name
             assert questions.meant("rent", named).vector
             assert "run 'chyme weights embedding'" in str(questions.meant("rent", MODEL).why_not)
             assert "cannot be asked" in str(questions.meant("rent", "nobody's model 12").why_not)
@@ -386,8 +388,8 @@ def test_each_model_is_asked_where_it_is(ledger: Ledger, tmp_path: Path) -> None
     assert server.count == 1
 
 
-def test_without_an_endpoint_nothing_leaves_this_machine(ledger: Ledger, tmp_path: Path) -> None:
-    questions = questions_for(Settings(weights_dir=str(tmp_path)), ledger, patience=AMPLE)
+def test_without_an_endpoint_nothing_leaves_this_machine(ledger: CallLedger, tmp_path: Path) -> None:
+    questions = create_query_embedder(Settings(weights_dir=str(tmp_path)), ledger, patience=AMPLE)
     try:
         questions.warm(MODEL)
         assert "run 'chyme weights embedding'" in str(questions.meant("rent", MODEL).why_not)

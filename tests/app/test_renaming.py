@@ -20,8 +20,8 @@ from chyme.core.clock import now
 from chyme.core.store import digests, document_descriptions, documents, file_requests
 from chyme.errors import UsageError
 from chyme.model import Wish, iso
-from chyme.understanding.edit_rules import Wanted
-from chyme.vault.rename_proposals import PERSON, TEXT, Proposal, Renamed, Renaming
+from chyme.understanding.edit_rules import EditRequest
+from chyme.vault.rename_proposals import PERSON, TEXT, FileRenamer, Proposal, RenameResult
 
 MILLER = "2026-04-03-rental-contract-miller.txt"
 
@@ -39,7 +39,7 @@ def known(app: App) -> list[str]:
 
 def test_a_proposal_changes_nothing(app: App) -> None:
     named(app, "in/scan0001.txt", MILLER)
-    assert Renaming(app).proposals() == [Proposal("in/scan0001.txt", f"in/{MILLER}", "A title", "classify-document")]
+    assert FileRenamer(app).proposals() == [Proposal("in/scan0001.txt", f"in/{MILLER}", "A title", "classify-document")]
     assert listed(app) == ["in/scan0001.txt"]
 
 
@@ -47,7 +47,7 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
     file = named(app, "in/scan0001.txt", MILLER)
     complete(app, file, "classify-document", None)
     before = digests.of_file(app.database.read(), file.id)
-    assert Renaming(app).accept() == [Renamed("in/scan0001.txt", f"in/{MILLER}")]
+    assert FileRenamer(app).accept() == [RenameResult("in/scan0001.txt", f"in/{MILLER}")]
     assert listed(app) == [f"in/{MILLER}"]
     moved = file_at(app, f"in/{MILLER}")
     assert (moved.id, moved.generation, moved.hash) == (file.id, file.generation, file.hash)
@@ -62,28 +62,28 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
 
 def test_a_file_with_its_new_name_is_found_by_it(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     assert [hit.path for hit in app.search.search("miller").hits] == [MILLER]
 
 
 def test_nothing_is_proposed_twice(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    Renaming(app).accept()
-    assert Renaming(app).proposals() == [] and Renaming(app).accept() == []
+    FileRenamer(app).accept()
+    assert FileRenamer(app).proposals() == [] and FileRenamer(app).accept() == []
 
 
 def test_a_person_who_gave_a_name_meanwhile_is_left_alone(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").rename(app.vault.root / "Mietvertrag.txt")
     app.scan()
-    assert Renaming(app).proposals() == []
+    assert FileRenamer(app).proposals() == []
 
 
 def test_nothing_is_proposed_for_a_file_that_vanished(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").unlink()
     app.scan()
-    assert Renaming(app).proposals() == []
+    assert FileRenamer(app).proposals() == []
 
 
 def test_a_taken_name_gets_a_number(app: App) -> None:
@@ -91,8 +91,8 @@ def test_a_taken_name_gets_a_number(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", MILLER)
     expected = [MILLER.replace(".", " 2."), MILLER.replace(".", " 3.")]
-    assert [one.becomes for one in Renaming(app).proposals()] == expected
-    assert [one.becomes for one in Renaming(app).accept()] == expected
+    assert [one.becomes for one in FileRenamer(app).proposals()] == expected
+    assert [one.becomes for one in FileRenamer(app).accept()] == expected
     assert (app.vault.root / MILLER).read_text() == "theirs"
     assert (app.vault.root / expected[1]).read_text() == "some text of scan0002.txt"
 
@@ -100,14 +100,14 @@ def test_a_taken_name_gets_a_number(app: App) -> None:
 def test_a_name_that_differs_in_capitals_alone_is_taken_too(app: App) -> None:
     (app.vault.root / MILLER.upper()).write_text("theirs")
     named(app, "scan0001.txt", MILLER)
-    assert Renaming(app).accept() == [Renamed("scan0001.txt", MILLER.replace(".", " 2."))]
+    assert FileRenamer(app).accept() == [RenameResult("scan0001.txt", MILLER.replace(".", " 2."))]
 
 
 def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
 
-    class Quick(Renaming):
+    class Quick(FileRenamer):
         def _noted(self, *arguments: object) -> object:  # type: ignore[override]
             noted = super()._noted(*arguments)  # type: ignore[arg-type]
             (app.vault.root / MILLER).write_text("theirs")
@@ -116,7 +116,7 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
     second = MILLER.replace(".", " 2.")
     assert [one.becomes for one in Quick(app).accept()] == [second, "another-name.txt"]
     assert (app.vault.root / MILLER).read_text() == "theirs"
-    assert [(one.path, one.becomes) for one in Renaming(app).undo()] == [
+    assert [(one.path, one.becomes) for one in FileRenamer(app).undo()] == [
         ("another-name.txt", "scan0002.txt"),
         (second, "scan0001.txt"),
     ]
@@ -125,19 +125,19 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
 def test_only_the_chosen_files_are_renamed(app: App) -> None:
     named(app, "a/scan0001.txt", MILLER)
     named(app, "b/scan0001.txt", MILLER)
-    Renaming(app).accept(["b"])
+    FileRenamer(app).accept(["b"])
     assert listed(app) == ["a/scan0001.txt", f"b/{MILLER}"]
     with pytest.raises(UsageError, match="nowhere: is not a file"):
-        Renaming(app).accept(["nowhere"])
+        FileRenamer(app).accept(["nowhere"])
 
 
 def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
     file = named(app, b"caf\xe9/IMG_\xe9_12.txt", MILLER)
     assert file.escaped
-    assert [one.becomes for one in Renaming(app).accept()] == [f"caf%E9/{MILLER}"]
+    assert [one.becomes for one in FileRenamer(app).accept()] == [f"caf%E9/{MILLER}"]
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [MILLER.encode()]
     assert file_at(app, f"caf%E9/{MILLER}").id == file.id
-    Renaming(app).undo()
+    FileRenamer(app).undo()
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [b"IMG_\xe9_12.txt"]
     assert file_at(app, file.path).id == file.id
     assert not app.scan().anything
@@ -145,87 +145,87 @@ def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
 
 def test_what_was_accepted_last_is_taken_back_first(app: App) -> None:
     first, second = named(app, "scan0001.txt", MILLER), named(app, "scan0002.txt", "another-name.txt")
-    Renaming(app).accept(["scan0001.txt"])
-    Renaming(app).accept()
-    assert Renaming(app).undo() == [Renamed("another-name.txt", "scan0002.txt")]
-    assert Renaming(app).undo() == [Renamed(MILLER, "scan0001.txt")]
+    FileRenamer(app).accept(["scan0001.txt"])
+    FileRenamer(app).accept()
+    assert FileRenamer(app).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
+    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001.txt")]
     assert (file_at(app, "scan0001.txt").id, file_at(app, "scan0002.txt").id) == (first.id, second.id)
     assert not app.scan().anything
     with pytest.raises(UsageError, match="no name was accepted"):
-        Renaming(app).undo()
+        FileRenamer(app).undo()
 
 
 def test_a_whole_batch_is_taken_back_and_proposed_again(app: App) -> None:
     for number in range(5):
         named(app, f"scan000{number}.txt", MILLER)
-    before = Renaming(app).proposals()
-    Renaming(app).accept()
+    before = FileRenamer(app).proposals()
+    FileRenamer(app).accept()
     assert len(listed(app)) == 5 and "scan0001.txt" not in listed(app)
-    Renaming(app).undo()
+    FileRenamer(app).undo()
     assert listed(app) == [f"scan000{number}.txt" for number in range(5)]
-    assert Renaming(app).proposals() == before
+    assert FileRenamer(app).proposals() == before
 
 
 def test_one_file_of_a_batch_may_be_taken_back(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    Renaming(app).accept()
-    assert Renaming(app).undo([MILLER]) == [Renamed(MILLER, "scan0001.txt")]
-    assert Renaming(app).undo() == [Renamed("another-name.txt", "scan0002.txt")]
+    FileRenamer(app).accept()
+    assert FileRenamer(app).undo([MILLER]) == [RenameResult(MILLER, "scan0001.txt")]
+    assert FileRenamer(app).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
 
 
 def test_taking_back_writes_over_nothing(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     (app.vault.root / "scan0001.txt").write_text("a new scan")
-    assert Renaming(app).undo() == [Renamed(MILLER, "scan0001 2.txt")]
+    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001 2.txt")]
     assert (app.vault.root / "scan0001.txt").read_text() == "a new scan"
 
 
 def test_a_file_that_moved_since_gets_its_name_back_where_it_is(app: App) -> None:
     file = named(app, "scan0001.txt", MILLER)
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     (app.vault.root / "later").mkdir()
     (app.vault.root / MILLER).rename(app.vault.root / "later" / MILLER)
     app.scan()
-    assert Renaming(app).undo() == [Renamed(f"later/{MILLER}", "later/scan0001.txt")]
+    assert FileRenamer(app).undo() == [RenameResult(f"later/{MILLER}", "later/scan0001.txt")]
     assert file_at(app, "later/scan0001.txt").id == file.id
 
 
 def test_what_cannot_be_taken_back_is_told_once(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     (app.vault.root / MILLER).rename(app.vault.root / "mine.txt")
     (app.vault.root / "another-name.txt").unlink()
     app.scan()
-    told = {one.path: one.problem for one in Renaming(app).undo()}
+    told = {one.path: one.problem for one in FileRenamer(app).undo()}
     assert told == {
         MILLER: "is called mine.txt by now; rename it by hand, and 'chyme digest' follows",
         "another-name.txt": "is not there any more",
     }
     with pytest.raises(UsageError, match="no name was accepted"):
-        Renaming(app).undo()
+        FileRenamer(app).undo()
 
 
 def test_a_proposal_that_was_given_up_meanwhile_is_asked_for_again(app: App) -> None:
     file = named(app, "scan0001.txt", MILLER)
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     complete(app, file_at(app, MILLER), "slug", None)  # made again: the name is a good one
-    Renaming(app).undo()
+    FileRenamer(app).undo()
     assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Wish(True, ("slug",))]
 
 
 def test_a_file_that_changed_keeps_its_name_until_it_was_digested(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").write_text("something else")
-    (done,) = Renaming(app).accept()
+    (done,) = FileRenamer(app).accept()
     assert done.problem == "has changed since it was digested; 'chyme digest' looks at it again"
     (app.vault.root / "scan0001.txt").unlink()
-    (done,) = Renaming(app).accept()
+    (done,) = FileRenamer(app).accept()
     assert done.problem == "is not where it was; 'chyme digest' finds it again"
     with pytest.raises(UsageError, match="no name was accepted"):
-        Renaming(app).undo()
+        FileRenamer(app).undo()
 
 
 def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> None:
@@ -233,7 +233,7 @@ def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> N
     app.scan()
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    first, second = sorted(Renaming(app).accept(), key=lambda one: one.path)
+    first, second = sorted(FileRenamer(app).accept(), key=lambda one: one.path)
     assert first.problem == f"chyme would pass over it as {MILLER} (.chymeignore)"
     assert (second.becomes, second.problem) == ("another-name.txt", None)
     assert known(app) == ["another-name.txt", "scan0001.txt"]
@@ -243,7 +243,7 @@ def test_a_folder_that_may_not_be_written_to_is_told(app: App) -> None:
     named(app, "in/scan0001.txt", MILLER)
     (app.vault.root / "in").chmod(0o555)
     with as_nobody():
-        (done,) = Renaming(app).accept()
+        (done,) = FileRenamer(app).accept()
     (app.vault.root / "in").chmod(0o755)
     assert done.problem == "cannot be renamed (Permission denied); see who may write in its folder"
     assert known(app) == listed(app) == ["in/scan0001.txt"]
@@ -266,7 +266,7 @@ def test_a_linked_folder_is_not_entered(app: App, tmp_path: Path) -> None:
     named(app, "in/scan0001.txt", MILLER)
     (app.vault.root / "in").rename(tmp_path / "elsewhere")
     (app.vault.root / "in").symlink_to(tmp_path / "elsewhere")
-    (done,) = Renaming(app).accept()
+    (done,) = FileRenamer(app).accept()
     assert done.problem is not None
     assert os.listdir(tmp_path / "elsewhere") == ["scan0001.txt"]
     with pytest.raises(NotADirectoryError), app.vault.opened_folder("in"):
@@ -277,13 +277,13 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     file = put(app, "scan0001.txt")
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt")
-    app.edits.change("scan0001.txt", Wanted({"title": "My title", "date": "2026-04"}))
-    (proposal,) = Renaming(app).proposals()
+    app.edits.change("scan0001.txt", EditRequest({"title": "My title", "date": "2026-04"}))
+    (proposal,) = FileRenamer(app).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-my-title.txt", PERSON)
     app.edits.clear("scan0001.txt", "date")
-    assert [one.becomes for one in Renaming(app).proposals()] == ["2020-01-01-my-title.txt"]
+    assert [one.becomes for one in FileRenamer(app).proposals()] == ["2020-01-01-my-title.txt"]
     app.edits.set_title("scan0001.txt", None)
-    assert Renaming(app).proposals() == []
+    assert FileRenamer(app).proposals() == []
 
 
 def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
@@ -291,7 +291,7 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
     app.edits.set_date("scan0001.txt", "2026-04")
-    assert Renaming(app).proposals() == [
+    assert FileRenamer(app).proposals() == [
         Proposal("scan0001.txt", "2026-04-machines-title.txt", "Machine's title", "classify-document")
     ]
 
@@ -299,17 +299,17 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
 def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
     file = put(app, "scan0001.txt")
     at = iso(now())
-    app.database.write(lambda db: documents.find_title(db, file.id, "Rental contract"))
+    app.database.write(lambda db: documents.set_found_title(db, file.id, "Rental contract"))
     app.database.write(lambda db: document_descriptions.describe(db, file.id, at))
     app.edits.set_date("scan0001.txt", "2026-04")
-    (proposal,) = Renaming(app).proposals()
+    (proposal,) = FileRenamer(app).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
 
 
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
     app.edits.set_title("scan0001.txt", "My title")
-    assert [one.becomes for one in Renaming(app).accept()] == ["my-title.txt"]
+    assert [one.becomes for one in FileRenamer(app).accept()] == ["my-title.txt"]
     assert app.edits.shown("my-title.txt").document.title == "My title"
 
 
@@ -317,13 +317,13 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from chyme.application.app import open_app
-from chyme.vault.rename_proposals import Renaming
+from chyme.vault.rename_proposals import FileRenamer
 
 def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)
 
 with open_app(Path(sys.argv[1])) as app:
-    renaming = Renaming(app, take_in=die)
+    renaming = FileRenamer(app, take_in=die)
     renaming.accept() if sys.argv[2] == "accept" else renaming.undo()
 """
 
@@ -343,24 +343,24 @@ def test_a_kill_between_disk_and_database_is_healed_by_the_next_scan(app: App) -
     assert (report.moved, report.new, report.vanished) == (1, 0, 0)
     assert file_at(app, MILLER).id == file.id
     assert digests.content(app.database.read(), file.id, "slug") is not None
-    assert Renaming(app).proposals() == []
+    assert FileRenamer(app).proposals() == []
     kill_during(app, "undo")
     app.scan()
     assert file_at(app, "scan0001.txt").id == file.id
-    assert Renaming(app).undo() == []  # it is done already
-    assert [one.becomes for one in Renaming(app).accept()] == [MILLER]
+    assert FileRenamer(app).undo() == []  # it is done already
+    assert [one.becomes for one in FileRenamer(app).accept()] == [MILLER]
 
 
 def test_a_kill_before_the_disk_was_touched_leaves_nothing_to_take_back(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
 
-    class Stopped(Renaming):
+    class Stopped(FileRenamer):
         def _rename(self, *arguments: object) -> object:  # type: ignore[override]
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         Stopped(app).accept()
-    assert Renaming(app).undo() == []
+    assert FileRenamer(app).undo() == []
     assert listed(app) == known(app) == ["scan0001.txt"]
 
 
@@ -368,7 +368,7 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
 
-    class Interrupted(Renaming):
+    class Interrupted(FileRenamer):
         def _noted(self, *arguments: object) -> object:  # type: ignore[override]
             noted = super()._noted(*arguments)  # type: ignore[arg-type]
             (app.vault.root / "another-name.txt").write_text("theirs")
@@ -380,7 +380,7 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
     with pytest.raises(KeyboardInterrupt):
         Interrupted(app).accept()
     assert known(app) == [MILLER, "scan0002.txt"]
-    assert Renaming(app).undo() == [Renamed(MILLER, "scan0001.txt")]
+    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001.txt")]
 
 
 @pytest.mark.slow
@@ -388,10 +388,10 @@ def test_whoever_watches_the_vault_sees_a_move(app: App) -> None:
     files = [named(app, f"scan000{number}.txt", f"page-{number}-of-the-contract.txt") for number in range(3)]
     with open_app(app.vault.root) as watching:
         watching.start(follow=True)
-        Renaming(app).accept()
+        FileRenamer(app).accept()
         wait_until(lambda: len(known(watching)) == 3 and "scan0001.txt" not in known(watching))
-        Renaming(app).undo()
-        Renaming(app).accept()
+        FileRenamer(app).undo()
+        FileRenamer(app).accept()
         time.sleep(1.0)  # long enough for a file to count as still
     for number, file in enumerate(files):
         assert file_at(app, f"page-{number}-of-the-contract.txt").id == file.id

@@ -9,7 +9,7 @@ import pytest
 from described_vault import listed, named
 
 from chyme.application.app import App, open_app
-from chyme.vault.rename_proposals import Renamed, Renaming
+from chyme.vault.rename_proposals import FileRenamer, RenameResult
 
 LEASE, LETTER = "2026-04-03-lease.txt", "2026-05-01-letter.txt"
 
@@ -29,27 +29,27 @@ def test_a_private_file_keeps_its_name_where_another_would_give_it_away(app: App
     named(app, "scan0001.txt", LEASE)
     named(app, "open/IMG_0002.txt", LETTER)
     keep_private(app, "scan*.txt\n")
-    kept, renamed = sorted(Renaming(app).accept(), key=lambda one: one.problem is None)
+    kept, renamed = sorted(FileRenamer(app).accept(), key=lambda one: one.problem is None)
     assert (kept.path, kept.becomes) == ("scan0001.txt", LEASE)
     assert kept.problem is not None
     assert ".chymeprivate" in kept.problem
     assert LEASE in kept.problem
-    assert renamed == Renamed("open/IMG_0002.txt", f"open/{LETTER}")
+    assert renamed == RenameResult("open/IMG_0002.txt", f"open/{LETTER}")
     assert listed(app) == [".chymeprivate", f"open/{LETTER}", "scan0001.txt"]
-    assert [one.path for one in Renaming(app).undo()] == [f"open/{LETTER}"]
+    assert [one.path for one in FileRenamer(app).undo()] == [f"open/{LETTER}"]
 
 
 def test_a_file_that_stays_private_may_have_its_name(app: App) -> None:
     named(app, "secret/scan0001.txt", LEASE)
     keep_private(app, "secret/\n")
-    assert Renaming(app).accept() == [Renamed("secret/scan0001.txt", f"secret/{LEASE}")]
+    assert FileRenamer(app).accept() == [RenameResult("secret/scan0001.txt", f"secret/{LEASE}")]
 
 
 def test_the_name_with_a_number_is_held_against_the_patterns_too(app: App) -> None:
     named(app, "scan0001.txt", LEASE)
     keep_private(app, f"scan*.txt\n{LEASE}\n")
 
-    class Quick(Renaming):
+    class Quick(FileRenamer):
         def _noted(self, *arguments: object) -> object:  # type: ignore[override]
             noted = super()._noted(*arguments)  # type: ignore[arg-type]
             (app.vault.root / LEASE).write_text("theirs")
@@ -62,19 +62,19 @@ def test_the_name_with_a_number_is_held_against_the_patterns_too(app: App) -> No
 
 def test_taking_a_name_back_gives_nothing_away_either(app: App) -> None:
     named(app, "scan0001.txt", LEASE)
-    Renaming(app).accept()
+    FileRenamer(app).accept()
     keep_private(app, "*lease*\n")
-    (kept,) = Renaming(app).undo()
+    (kept,) = FileRenamer(app).undo()
     assert kept.problem is not None
     assert LEASE in listed(app)
     keep_private(app, "*lease*\nscan*\n")
-    assert [one.problem for one in Renaming(app).undo()] == [None]
+    assert [one.problem for one in FileRenamer(app).undo()] == [None]
 
 
 def test_nothing_is_renamed_while_nobody_can_tell_what_is_private(app: App) -> None:
     named(app, "scan0001.txt", LEASE)
     keep_private(app, "!\n")
-    (kept,) = Renaming(app).accept()
+    (kept,) = FileRenamer(app).accept()
     assert kept.problem is not None
     assert "line 1" in kept.problem
     assert "scan0001.txt" in listed(app)

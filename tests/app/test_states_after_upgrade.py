@@ -10,7 +10,7 @@ from described_vault import put
 from chyme.application.app import App, open_app
 from chyme.application.startup import prepare
 from chyme.core.clock import now
-from chyme.core.pipeline.output_updates import project
+from chyme.core.pipeline.output_updates import update_document
 from chyme.core.store import digests, documents, vault_properties
 from chyme.model import File, iso
 
@@ -27,7 +27,7 @@ def fail(app: App, file: File, digester: str) -> None:
             "WHERE file_id = ? AND digester = ?",
             (REASON, file.id, digester),
         )
-        project(db, app.rules, file, digests.of_file(db, file.id), iso(now()))
+        update_document(db, app.rules, file, digests.of_file(db, file.id), iso(now()))
 
     app.database.write(write)
 
@@ -50,13 +50,15 @@ def test_states_that_an_older_chyme_decided_are_decided_again_once(tmp_path: Pat
         )
 
         def as_before(db: Connection) -> None:
-            documents.stand(db, picture.id, "needs-classification", REASON, False, iso(now()))
+            documents.set_state(db, picture.id, "needs-classification", REASON, False, iso(now()))
             vault_properties.remove(db, "state_rules")
 
         app.database.write(as_before)
         prepare(app)
         assert state_of(app, picture) == ("failed", REASON)
         assert state_of(app, note) == ("needs-classification", REASON)
-        app.database.write(lambda db: documents.stand(db, picture.id, "needs-classification", None, False, iso(now())))
+        app.database.write(
+            lambda db: documents.set_state(db, picture.id, "needs-classification", None, False, iso(now()))
+        )
         prepare(app)  # with the rules of today, nothing is decided a second time
         assert state_of(app, picture) == ("needs-classification", None)

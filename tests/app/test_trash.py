@@ -19,7 +19,7 @@ from chyme.core.clock import now
 from chyme.core.store import artifacts, digests, files
 from chyme.errors import UsageError, VaultError
 from chyme.model import File
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 from chyme.vault.trash import NotInTrash
 
 ODD_NAMES = (
@@ -235,7 +235,7 @@ def test_artifacts_of_a_deleted_file_are_not_served_and_are_there_again_afterwar
 
     def keep(db: Connection) -> None:
         digests.register(db, file.id, file.path, [("sketch", True, 0)], "", "now")
-        first = artifacts.replace(db, "a.txt", "sketch", [artifacts.Packed("thumbnail.jpg", 3, b"abc")], 0)
+        first = artifacts.replace(db, "a.txt", "sketch", [artifacts.PackedArtifact("thumbnail.jpg", 3, b"abc")], 0)
         digests.complete(db, file.id, "sketch", "{}", "hash", first, "recipe", "input", 1, "now")
 
     app.database.write(keep)
@@ -268,7 +268,7 @@ def test_emptying_the_trash_forgets_nothing_of_what_is_deleted_at_the_same_time(
     assert all(files.by_id(app.database.read(), file_id) for file_id in ids)
 
 
-class Hasty(Intake):
+class Hasty(FileRegistry):
     """A scan comes upon every file between being set aside and being moved."""
 
     scan: Callable[[], object]
@@ -293,7 +293,7 @@ def test_a_file_that_a_scan_comes_upon_while_it_is_deleted_is_in_the_trash_all_t
 def test_a_file_that_is_elsewhere_by_now_is_not_deleted(app: App) -> None:
     put(app, "a.txt")
 
-    class Late(Intake):
+    class Late(FileRegistry):
         def set_aside(self, file: File) -> bool:
             (app.vault.root / "a.txt").rename(app.vault.root / "b.txt")
             app.scan()

@@ -17,7 +17,7 @@ from chyme.application.settings import Settings
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.intake.links import add_links
 from chyme.vault.intake.notes import add_note
-from chyme.vault.intake.uploads import Receiving, TooMuch, Uploaded
+from chyme.vault.intake.uploads import UploadReceiver, UploadResult, UploadTooLarge
 
 BOUNDARY = b"0123456789"
 
@@ -38,8 +38,8 @@ def body(*files: tuple[str, bytes]) -> bytes:
     return b"".join(part(*file) for file in files) + b"--" + BOUNDARY + b"--\r\n"
 
 
-def send(app: App, data: bytes, folder: str = "", step: int = 1 << 20) -> list[Uploaded]:
-    receiving = Receiving(app, folder, BOUNDARY, len(data))
+def send(app: App, data: bytes, folder: str = "", step: int = 1 << 20) -> list[UploadResult]:
+    receiving = UploadReceiver(app, folder, BOUNDARY, len(data))
     try:
         for start in range(0, len(data), step):
             receiving.feed(data[start : start + step])
@@ -64,9 +64,9 @@ def test_files_arrive_whole_however_they_are_cut(app: App, step: int) -> None:
     tricky = b"\r\n--0123456\r\n--" + bytes(range(256)) + b"\r"
     told = send(app, body(("a.bin", tricky), ("b.txt", b""), ("größe.txt", b"x")), "in/box", step)
     assert told == [
-        Uploaded("a.bin", "in/box/a.bin", len(tricky), created=True),
-        Uploaded("b.txt", "in/box/b.txt", 0, created=True),
-        Uploaded("größe.txt", "in/box/größe.txt", 1, created=True),
+        UploadResult("a.bin", "in/box/a.bin", len(tricky), created=True),
+        UploadResult("b.txt", "in/box/b.txt", 0, created=True),
+        UploadResult("größe.txt", "in/box/größe.txt", 1, created=True),
     ]
     assert listed(app) == {"in/box/a.bin": tricky, "in/box/b.txt": b"", "in/box/größe.txt": b"x"}
     status = (app.vault.root / "in/box/a.bin").stat()
@@ -100,7 +100,7 @@ def test_nothing_is_ever_written_over(app: App) -> None:
 
 def test_what_is_there_already_under_that_name_is_not_written_again(app: App) -> None:
     send(app, body(("a.txt", b"one"), ("a.txt", b"two")))
-    assert send(app, body(("a.txt", b"two"))) == [Uploaded("a.txt", "a 2.txt", 3, created=False)]
+    assert send(app, body(("a.txt", b"two"))) == [UploadResult("a.txt", "a 2.txt", 3, created=False)]
     assert send(app, body(("b.txt", b"two")))[0].created
     assert sorted(listed(app)) == ["a 2.txt", "a.txt", "b.txt"]
 
@@ -136,7 +136,7 @@ def test_ignored_names_are_refused(app: App) -> None:
 )
 def test_only_folders_inside_the_vault_are_written_to(app: App, folder: str) -> None:
     with pytest.raises(UsageError):
-        Receiving(app, folder, BOUNDARY, None)
+        UploadReceiver(app, folder, BOUNDARY, None)
 
 
 def test_a_linked_folder_is_not_followed(app: App, tmp_path: Path) -> None:
@@ -202,13 +202,13 @@ def test_a_broken_body_leaves_nothing(app: App, data: bytes) -> None:
 
 def test_limits_are_kept(tmp_path: Path) -> None:
     with open_app(tmp_path, Settings(upload_bytes=1000, upload_files=2)) as app:
-        with pytest.raises(TooMuch, match="upload_bytes"):
-            Receiving(app, "", BOUNDARY, 1001)
-        untold = Receiving(app, "", BOUNDARY, None)
-        with pytest.raises(TooMuch, match="upload_bytes"):
+        with pytest.raises(UploadTooLarge, match="upload_bytes"):
+            UploadReceiver(app, "", BOUNDARY, 1001)
+        untold = UploadReceiver(app, "", BOUNDARY, None)
+        with pytest.raises(UploadTooLarge, match="upload_bytes"):
             untold.feed(body(("a.txt", b"x" * 1000)))
         untold.close()
-        with pytest.raises(TooMuch, match="upload_files"):
+        with pytest.raises(UploadTooLarge, match="upload_files"):
             send(app, body(("a", b"1"), ("b", b"2"), ("c", b"3")))
         assert listed(app) == {}
         assert nothing_is_left(app)
@@ -218,7 +218,7 @@ def test_nothing_is_begun_when_the_disk_is_nearly_full(tmp_path: Path) -> None:
     free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize // (1024 * 1024)
     with open_app(tmp_path, Settings(upload_free_mb=free + 100_000)) as app:
         with pytest.raises(DiskFull, match="room"):
-            Receiving(app, "", BOUNDARY, None)
+            UploadReceiver(app, "", BOUNDARY, None)
         assert nothing_is_left(app)
 
 
@@ -251,7 +251,7 @@ def test_a_file_comes_to_another_disk_whole(app: App) -> None:
 
 
 def test_twenty_at_once_all_arrive_under_names_of_their_own(app: App) -> None:
-    told: list[Uploaded] = []
+    told: list[UploadResult] = []
 
     def one(number: int) -> None:
         told.extend(send(app, body(("same.txt", str(number).encode())), "in"))

@@ -40,7 +40,7 @@ class Typed:
 
                 def note(db: Connection, file_id: int = file.id, at: str | None = at) -> None:
                     recipe = "without its model: network"
-                    fallbacks.note_without(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
+                    fallbacks.record_reason(db, file_id, "classify-document", recipe, "llm", "it is down", 1, at)
 
                 app.database.write(note)
 

@@ -14,8 +14,8 @@ from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.people import people
 from chyme.model import Kind, Output, Seen, Stamp, Voice
 from chyme.speech.people.names import SPEAKERS
-from chyme.speech.people.voice_assignment import content_of
-from chyme.vault.file_registry import Intake
+from chyme.speech.people.voice_assignment import store_voices
+from chyme.vault.file_registry import FileRegistry
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 
@@ -24,14 +24,14 @@ SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 def typed(tmp_path: Path) -> Typed:
     """A vault with recordings in it."""
     database = Database(tmp_path / ".chyme")
-    intake = Intake(database, Rules(()), now)
+    intake = FileRegistry(database, Rules(()), now)
     for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
         intake.take_in([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
         sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
         output = Output(SPEAKERS, "{}", voices=sounds)
-        database.write(lambda db, file=file, output=output: content_of(db, file, output, 0.75, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file, output=output: store_voices(db, file, output, 0.75, "now"))  # type: ignore[misc]
     database.close()
     return Typed(tmp_path, people)
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from chyme.application.app import open_app
 from chyme.core.clock import now
 from chyme.core.store import digests, files, people, voices
-from chyme.doors.cli.commands.status import where
+from chyme.doors.cli.commands.status import describe_place
 from chyme.doors.cli.main import main
 from chyme.model import Place, Segment, Status, Transcript, Voice, iso
 from chyme.speech.transcripts.json_format import as_json
@@ -69,7 +69,7 @@ def fail(vault: Path, digester: str, error: str) -> None:
         file, moment = files.by_path(db, "talk.mp3"), iso(now())
         assert file is not None
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", moment)
-        digests.settle_otherwise(
+        digests.record_incomplete(
             db, file.id, digester, Status.FAILED, True, 1, error, "unavailable", None, 1, moment
         )  # fmt: skip
 
@@ -191,4 +191,4 @@ def test_what_is_no_transcript_is_shown_as_it_is(vault: Path) -> None:
     ],
 )
 def test_a_hit_tells_the_second_and_who_speaks(place: Place, person: str | None, told: str) -> None:
-    assert where(place, person) == told
+    assert describe_place(place, person) == told

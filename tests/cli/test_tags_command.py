@@ -15,22 +15,22 @@ from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.tags import tags
 from chyme.model import Kind, Output, Seen, Stamp
 from chyme.understanding.tags import assignment
-from chyme.understanding.tags.digest import Tagged, as_json
+from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAGS
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 
 
 @pytest.fixture
 def chyme(tmp_path: Path) -> Typed:
     """A vault with tagged files in it."""
     database = Database(tmp_path / ".chyme")
-    intake = Intake(database, Rules(()), now)
+    intake = FileRegistry(database, Rules(()), now)
     for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
         intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
-        output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)))
-        database.write(lambda db, file=file, output=output: assignment.content_of(db, file, output, "now"))  # type: ignore[misc]
+        output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)))
+        database.write(lambda db, file=file, output=output: assignment.assign_tags(db, file, output, "now"))  # type: ignore[misc]
         database.write(lambda db, file=file: document_descriptions.describe(db, file.id, "now"))  # type: ignore[misc]
     database.close()
     return Typed(tmp_path, tags)

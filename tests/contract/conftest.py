@@ -13,18 +13,18 @@ from engines_told import engines_of, pusher_of
 from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.index import Index, Worded
+from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
 from chyme.search.ranking.matches import Match
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 
 class NobodyElse:
     """Stands where the vault's own index would help out, and must not be asked."""
 
-    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         raise AssertionError("the engines did not answer")
 
     def by_meaning(self, vector: object, embedder: Embedder, where: Condition, count: int) -> list[Match]:
@@ -66,7 +66,7 @@ def index(request: pytest.FixtureRequest, vault: ContractVault, tmp_path: Path) 
     """Call it when the vault is as it shall be: it answers with an index that knows everything."""
     if request.param == "sqlite":
         cache = VectorCache(tmp_path / "vectors", vault.database.read, at_once=None, tended=False)
-        yield lambda: SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
+        yield lambda: SqliteIndex(vault.database.read, SqliteSemanticIndex(vault.database.read, cache))
         cache.close()
         return
     engines = engines_of(vault, request.getfixturevalue("servers"))

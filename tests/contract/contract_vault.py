@@ -14,7 +14,7 @@ from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place
-from chyme.search.index import Index, Worded
+from chyme.search.index import Index, KeywordMatches
 from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
@@ -82,7 +82,7 @@ class ContractVault:
     def purge(self, file_id: int) -> None:
         self.database.write(lambda db: db.execute("DELETE FROM files WHERE id = ?", (file_id,)))
 
-    def ask(self, index: Index, question: str, *, typing: bool = False, last: int = 20) -> Worded:
+    def ask(self, index: Index, question: str, *, typing: bool = False, last: int = 20) -> KeywordMatches:
         query = parse(question, typing=typing)
         return index.by_words(query, conditions_of(self.database.read(), query)[0], last)
 

@@ -11,13 +11,13 @@ from engine_servers import KEY, Server
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.pusher import Pusher
 from chyme.search.engines.qdrant import Qdrant
-from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.engines.vault_engines import VaultEngines, vault_name
 
 
-def engines_of(vault: ContractVault, servers: Mapping[str, Server]) -> LargerEngines:
+def engines_of(vault: ContractVault, servers: Mapping[str, Server]) -> VaultEngines:
     words, meaning = Meilisearch(servers["meilisearch"].url, KEY), Qdrant(servers["qdrant"].url, KEY)
-    return LargerEngines(words, meaning, vault_name(vault.database))
+    return VaultEngines(words, meaning, vault_name(vault.database))
 
 
-def pusher_of(vault: ContractVault, engines: LargerEngines) -> Pusher:
+def pusher_of(vault: ContractVault, engines: VaultEngines) -> Pusher:
     return Pusher(vault.database, engines, lambda: datetime(2026, 1, 1, tzinfo=UTC))

@@ -16,20 +16,20 @@ from chyme.core.store.search import engine_outbox
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
 
-Opens = Callable[[Path], tuple[ContractVault, LargerEngines]]
+Opens = Callable[[Path], tuple[ContractVault, VaultEngines]]
 
 
 @pytest.fixture
 def opened(servers: Mapping[str, Server]) -> Iterator[Opens]:
     """Opens the vault in a folder, as a process that starts would."""
-    all_opened: list[tuple[ContractVault, LargerEngines]] = []
+    all_opened: list[tuple[ContractVault, VaultEngines]] = []
 
-    def open_(folder: Path) -> tuple[ContractVault, LargerEngines]:
+    def open_(folder: Path) -> tuple[ContractVault, VaultEngines]:
         vault = ContractVault(folder)
         all_opened.append((vault, engines_of(vault, servers)))
         return all_opened[-1]
@@ -47,7 +47,7 @@ def fill(vault: ContractVault, *names: str) -> None:
         vault.embed(vault.put(f"{name}.txt", f"an {name}"), model, [(1.0, 0.0)])
 
 
-def found(vault: ContractVault, engines: LargerEngines, word: str) -> list[str]:
+def found(vault: ContractVault, engines: VaultEngines, word: str) -> list[str]:
     return vault.found(RemoteIndex(vault.database.read, SqliteIndex(vault.database.read), engines), word)
 
 
@@ -169,7 +169,7 @@ def test_a_backup_from_the_middle_of_telling_holds_all_that_was_told(
             return super().put(index, documents)
 
     fill(vault, "kite")
-    watched = LargerEngines(Watched(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
+    watched = VaultEngines(Watched(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
     with pytest.raises(KeyboardInterrupt):
         pusher_of(vault, watched).push_all()
     watched.words.close()
@@ -193,7 +193,7 @@ def test_who_dies_between_noting_and_telling_need_not_tell_everything(
         def put(self, index: str, documents: Sequence[Mapping[str, object]]) -> int:
             raise KeyboardInterrupt
 
-    dying = LargerEngines(Dying(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
+    dying = VaultEngines(Dying(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
     with pytest.raises(KeyboardInterrupt):
         pusher_of(vault, dying).push_all()
     dying.words.close()
@@ -212,7 +212,7 @@ def test_a_restored_vault_whose_engines_die_while_it_clears_them_begins_again(tm
     replace(vault.database.path, backup)
     restored, same = opened(tmp_path / "vault")
 
-    class Dying(LargerEngines):
+    class Dying(VaultEngines):
         def clear(self) -> None:
             self.words.delete_index(self.told)
             raise KeyboardInterrupt

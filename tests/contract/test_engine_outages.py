@@ -16,7 +16,7 @@ from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.qdrant import Point, Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def filled(vault: ContractVault, embedder: Embedder) -> ContractVault:
 
 
 @pytest.fixture
-def engines(vault: ContractVault, servers: Mapping[str, Server]) -> Iterator[LargerEngines]:
+def engines(vault: ContractVault, servers: Mapping[str, Server]) -> Iterator[VaultEngines]:
     engines = engines_of(vault, servers)
     yield engines
     engines.clear()
@@ -78,7 +78,7 @@ def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
     server = own_servers[name]
     meaning = Breaking(own_servers["qdrant"].url, 2, [server.kill])
     words = Meilisearch(own_servers["meilisearch"].url, KEY)
-    engines = LargerEngines(words, meaning, vault_name(filled.database))
+    engines = VaultEngines(words, meaning, vault_name(filled.database))
     pusher = pusher_of(filled, engines)
 
     with pytest.raises(ServerFailed):
@@ -101,11 +101,11 @@ def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
 
 
 def test_a_pusher_that_dies_before_it_takes_note_tells_the_same_again(
-    vault: ContractVault, embedder: Embedder, engines: LargerEngines, servers: dict[str, Server]
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines, servers: dict[str, Server]
 ) -> None:
     for number in range(5):
         vault.embed(vault.put(f"{number}.txt", "an owl"), embedder, [(1.0, 0.0, 0.0)])
-    dying = LargerEngines(Forgetful(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
+    dying = VaultEngines(Forgetful(servers["meilisearch"].url, KEY), engines.meaning, engines.vault)
 
     with pytest.raises(KeyboardInterrupt):
         pusher_of(vault, dying).push_all()
@@ -119,12 +119,12 @@ def test_a_pusher_that_dies_before_it_takes_note_tells_the_same_again(
 
 
 def test_what_changes_while_it_is_pushed_stays_in_the_outbox(
-    vault: ContractVault, embedder: Embedder, engines: LargerEngines, servers: dict[str, Server]
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines, servers: dict[str, Server]
 ) -> None:
     file_id = vault.put("a.txt", "an owl")
     vault.embed(file_id, embedder, [(1.0, 0.0, 0.0)])
     meaning = Breaking(servers["qdrant"].url, 1, [lambda: vault.put("a.txt", "a kite", "and another")])
-    slow = LargerEngines(engines.words, meaning, engines.vault)
+    slow = VaultEngines(engines.words, meaning, engines.vault)
 
     assert pusher_of(vault, slow).push_all() == 2  # once with the owl, once with the kites
 
@@ -133,7 +133,7 @@ def test_what_changes_while_it_is_pushed_stays_in_the_outbox(
 
 
 def test_check_names_what_is_missing_and_what_is_too_many(
-    vault: ContractVault, embedder: Embedder, engines: LargerEngines
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines
 ) -> None:
     file_id = vault.put("a.txt", "an owl")
     vault.embed(file_id, embedder, [(1.0, 0.0, 0.0)])
@@ -164,7 +164,7 @@ def test_check_names_what_is_missing_and_what_is_too_many(
     assert check(vault.database, engines) == []
 
 
-def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Embedder, engines: LargerEngines) -> None:
+def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Embedder, engines: VaultEngines) -> None:
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0, 0.0)])
     pusher_of(vault, engines).push_all()
     ghosts = [{"id": "p777", "file_id": 9, "tokens": "qowl"}, {"id": "p1", "file_id": 9, "tokens": "qowl qowl"}]
@@ -179,7 +179,7 @@ def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Emb
 
 
 def test_what_was_not_pushed_yet_is_found_in_the_vaults_own_index(
-    vault: ContractVault, embedder: Embedder, engines: LargerEngines
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines
 ) -> None:
     vault.put("old.txt", "an owl")
     vault.put("changed.txt", "an owl")
@@ -193,7 +193,7 @@ def test_what_was_not_pushed_yet_is_found_in_the_vaults_own_index(
     assert vault.ask(remote, "kite").notes == ()
 
 
-def test_collections_of_dropped_embedders_go(vault: ContractVault, embedder: Embedder, engines: LargerEngines) -> None:
+def test_collections_of_dropped_embedders_go(vault: ContractVault, embedder: Embedder, engines: VaultEngines) -> None:
     file_id = vault.put("a.txt", "an owl")
     vault.embed(file_id, embedder, [(1.0, 0.0, 0.0)])
     pusher = pusher_of(vault, engines)
@@ -211,7 +211,7 @@ def test_collections_of_dropped_embedders_go(vault: ContractVault, embedder: Emb
 
 
 def test_two_vaults_share_the_servers(
-    vault: ContractVault, engines: LargerEngines, servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory
+    vault: ContractVault, engines: VaultEngines, servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = ContractVault(tmp_path_factory.mktemp("other"))
     others = engines_of(other, servers)

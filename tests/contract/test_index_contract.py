@@ -12,7 +12,7 @@ from contract_vault import ContractVault, Vector
 from chyme.core.store.search import embedders, passages, vectors
 from chyme.model import Kind
 from chyme.search.index import Index
-from chyme.search.query_embedding.protocol import Meant
+from chyme.search.query_embedding.protocol import QueryVector
 from chyme.search.search import Search
 
 pytestmark = pytest.mark.slow
@@ -243,8 +243,8 @@ class AlwaysMeans:
     def __init__(self, vector: Vector) -> None:
         self._vector = vector
 
-    def meant(self, text: str, model: str) -> Meant:
-        return Meant(self._vector)
+    def meant(self, text: str, model: str) -> QueryVector:
+        return QueryVector(self._vector)
 
 
 def test_a_passage_with_the_word_comes_before_one_that_is_nearer_in_meaning(

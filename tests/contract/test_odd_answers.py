@@ -17,13 +17,13 @@ from chyme.errors import UsageError
 from chyme.search.engines import http_client
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.http_client import ServerFailed
-from chyme.search.engines.meilisearch import Asked, Meilisearch
+from chyme.search.engines.meilisearch import Meilisearch, SearchRequest
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 KEY = "a-secret-of-the-tests"
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -85,22 +85,22 @@ def odd() -> Iterator[tuple[str, type[Odd]]]:
 
 
 @pytest.fixture
-def engines(odd: tuple[str, type[Odd]]) -> Iterator[LargerEngines]:
-    engines = LargerEngines(Meilisearch(odd[0], KEY), Qdrant(odd[0], KEY), "chyme_test")
+def engines(odd: tuple[str, type[Odd]]) -> Iterator[VaultEngines]:
+    engines = VaultEngines(Meilisearch(odd[0], KEY), Qdrant(odd[0], KEY), "chyme_test")
     yield engines
     engines.close()
 
 
 @pytest.mark.parametrize("shape", ODD)
 def test_an_answer_of_another_shape_is_a_failure_of_the_server(
-    vault: ContractVault, odd: tuple[str, type[Odd]], engines: LargerEngines, shape: str
+    vault: ContractVault, odd: tuple[str, type[Odd]], engines: VaultEngines, shape: str
 ) -> None:
     embedder = vault.embedder("tiny", 2)
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0)])
     vault.database.write(engine_outbox.activate)
-    vault.database.write(lambda db: engine_outbox.done(db, engine_outbox.dirty(db, 9)))
+    vault.database.write(lambda db: engine_outbox.mark_done(db, engine_outbox.list_changed(db, 9)))
     cache = VectorCache(vault.database.path.parent / "vectors", vault.database.read, at_once=None, tended=False)
-    local = SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
+    local = SqliteIndex(vault.database.read, SqliteSemanticIndex(vault.database.read, cache))
     remote = RemoteIndex(vault.database.read, local, engines)
     odd[1].answer = ODD[shape].encode()
 
@@ -119,7 +119,7 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(
     cache.close()
 
 
-def _questions(engines: LargerEngines) -> list[Callable[[], object]]:
+def _questions(engines: VaultEngines) -> list[Callable[[], object]]:
     words, meaning = engines.words, engines.meaning
     return [
         lambda: words.has_index("any", {"facetSearch": False}),
@@ -129,8 +129,11 @@ def _questions(engines: LargerEngines) -> list[Callable[[], object]]:
         lambda: words.finish([1]),
         lambda: words.field("any", "told", "number"),
         lambda: list(words.documents("any", ("id", "file_id"))),
-        lambda: words.count([Asked("any", "owl")]),
-        lambda: words.search([Asked("any", "owl")], 5, ("id", "file_id", "tokens")) or words.count([Asked("any", "")]),
+        lambda: words.count([SearchRequest("any", "owl")]),
+        lambda: (
+            words.search([SearchRequest("any", "owl")], 5, ("id", "file_id", "tokens"))
+            or words.count([SearchRequest("any", "")])
+        ),
         lambda: meaning.collections(""),
         lambda: meaning.has_collection("any", 2),
         lambda: meaning.near("any", (1.0, 0.0), 5),
@@ -139,7 +142,7 @@ def _questions(engines: LargerEngines) -> list[Callable[[], object]]:
 
 
 def test_an_answer_without_end_is_not_read_to_the_end(
-    odd: tuple[str, type[Odd]], engines: LargerEngines, monkeypatch: pytest.MonkeyPatch
+    odd: tuple[str, type[Odd]], engines: VaultEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "ANSWER_BYTES", 100_000)
     odd[1].answer = b'{"results": [' + b" " * 100_000 + b"]}"
@@ -149,7 +152,7 @@ def test_an_answer_without_end_is_not_read_to_the_end(
 
 
 def test_an_answer_that_was_packed_though_nobody_asked_for_it_is_refused(
-    odd: tuple[str, type[Odd]], engines: LargerEngines
+    odd: tuple[str, type[Odd]], engines: VaultEngines
 ) -> None:
     odd[1].headers_too = {"content-encoding": "gzip"}
 
@@ -159,7 +162,7 @@ def test_an_answer_that_was_packed_though_nobody_asked_for_it_is_refused(
 
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_a_server_that_repeats_what_it_was_sent_does_not_get_the_key_into_messages(
-    odd: tuple[str, type[Odd]], engines: LargerEngines, status: int
+    odd: tuple[str, type[Odd]], engines: VaultEngines, status: int
 ) -> None:
     task = {"status": "failed", "type": "any", "error": {"message": "ECHO", "code": "ECHO"}}
     odd[1].status, odd[1].answer = status, json.dumps(task).encode() if status == 200 else b" " * 285 + b"ECHO"

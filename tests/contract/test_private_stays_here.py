@@ -14,7 +14,7 @@ from chyme.core.store.search.keyword_queries import all_of
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.pusher import Pusher
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ class Below:
         return bool(self.fingerprint) and path.startswith(self.fingerprint + "/")
 
 
-def told(engines: LargerEngines) -> set[int]:
+def told(engines: VaultEngines) -> set[int]:
     """Files of which the engines hold anything."""
     held = {
         document["file_id"] for index in engines.indexes for document in engines.words.documents(index, ["file_id"])

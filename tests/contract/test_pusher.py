@@ -16,9 +16,9 @@ from chyme.core.store.search import engine_outbox
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
-from chyme.search.engines.pusher import AnotherPushes
+from chyme.search.engines.pusher import PusherBusy
 from chyme.search.engines.qdrant import Qdrant
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 
 pytestmark = pytest.mark.slow
 
@@ -73,11 +73,11 @@ def test_one_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server
 
 
 def test_who_has_something_else_to_do_waits_no_longer_than_they_said(vault: ContractVault) -> None:
-    nowhere = LargerEngines(Meilisearch("http://127.0.0.1:9"), Qdrant("http://127.0.0.1:9"), "chyme_test")
+    nowhere = VaultEngines(Meilisearch("http://127.0.0.1:9"), Qdrant("http://127.0.0.1:9"), "chyme_test")
     with vault.database.path.with_name("pusher.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        with pytest.raises(AnotherPushes, match="another process is telling"):
+        with pytest.raises(PusherBusy, match="another process is telling"):
             pusher_of(vault, nowhere).push_all(patience=0.2)
     nowhere.close()
 
@@ -92,7 +92,7 @@ def test_who_pushes_in_this_process_is_waited_for(vault: ContractVault, servers:
             super().keep(collection, file_ids, ids)
 
     told = engines_of(vault, servers)
-    engines = LargerEngines(told.words, Slow(servers["qdrant"].url, KEY), told.vault)
+    engines = VaultEngines(told.words, Slow(servers["qdrant"].url, KEY), told.vault)
     vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [(1.0, 0.0)])
     pusher = pusher_of(vault, engines)
     pusher.start()
@@ -123,7 +123,7 @@ def test_a_file_that_an_engine_refuses_is_named_and_holds_nobody_up(
 
     with pytest.raises(ServerFailed, match=r"^4\.txt is refused: Qdrant .* answered 400"):
         pusher.push_all()
-    assert [one.file_id for one in engine_outbox.dirty(vault.database.read(), 99)] == [5]
+    assert [one.file_id for one in engine_outbox.list_changed(vault.database.read(), 99)] == [5]
 
     vault.put("later.txt", "a kite")
     pusher.start()
@@ -150,7 +150,7 @@ def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
             asked.append(len(file_ids))
             raise ServerFailed("no", 400)
 
-    refusing = LargerEngines(engines.words, Refusing(servers["qdrant"].url, KEY), engines.vault)
+    refusing = VaultEngines(engines.words, Refusing(servers["qdrant"].url, KEY), engines.vault)
     vault.embedder("tiny", 2)
     for number in range(60):
         vault.put(f"{number}.txt", "an owl")

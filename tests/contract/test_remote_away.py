@@ -16,10 +16,10 @@ from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import REST_SECONDS, RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 FORWARD = (1.0, 0.0)
 
@@ -56,8 +56,8 @@ def server() -> Iterator[tuple[str, type[Busy]]]:
 
 
 @pytest.fixture
-def engines(server: tuple[str, type[Busy]]) -> Iterator[LargerEngines]:
-    engines = LargerEngines(Meilisearch(server[0]), Qdrant(server[0]), "chyme_test")
+def engines(server: tuple[str, type[Busy]]) -> Iterator[VaultEngines]:
+    engines = VaultEngines(Meilisearch(server[0]), Qdrant(server[0]), "chyme_test")
     yield engines
     engines.close()
 
@@ -65,7 +65,7 @@ def engines(server: tuple[str, type[Busy]]) -> Iterator[LargerEngines]:
 @pytest.fixture
 def local(vault: ContractVault) -> Iterator[SqliteIndex]:
     cache = VectorCache(vault.database.path.parent / "vectors", vault.database.read, at_once=None, tended=False)
-    yield SqliteIndex(vault.database.read, SqliteMeaning(vault.database.read, cache))
+    yield SqliteIndex(vault.database.read, SqliteSemanticIndex(vault.database.read, cache))
     cache.close()
 
 
@@ -74,12 +74,12 @@ def told(vault: ContractVault) -> ContractVault:
     """A vault that believes its engines know everything."""
     vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [FORWARD])
     vault.database.write(engine_outbox.activate)
-    vault.database.write(lambda db: engine_outbox.done(db, engine_outbox.dirty(db, 9)))
+    vault.database.write(lambda db: engine_outbox.mark_done(db, engine_outbox.list_changed(db, 9)))
     return vault
 
 
 def test_after_a_failure_nobody_asks_again_for_a_while(
-    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
 ) -> None:
     clock = [100.0]
     remote = RemoteIndex(told.database.read, local, engines, lambda: clock[0])
@@ -97,7 +97,7 @@ def test_after_a_failure_nobody_asks_again_for_a_while(
 
 
 def test_meaning_is_answered_by_the_vaults_own_vectors(
-    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
 ) -> None:
     remote = RemoteIndex(told.database.read, local, engines)
     embedder = told.embedder("tiny", 2)
@@ -109,7 +109,7 @@ def test_meaning_is_answered_by_the_vaults_own_vectors(
 
 
 def test_engines_that_lack_many_files_are_not_asked(
-    told: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
 ) -> None:
     told.database.write(lambda db: engine_outbox.put(db, range(1, 1002)))
     worded = told.ask(RemoteIndex(told.database.read, local, engines), "owl")
@@ -120,7 +120,7 @@ def test_engines_that_lack_many_files_are_not_asked(
 
 
 def test_engines_that_were_never_told_are_not_asked(
-    vault: ContractVault, local: SqliteIndex, engines: LargerEngines, server: tuple[str, type[Busy]]
+    vault: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
 ) -> None:
     vault.put("a.txt", "an owl")
 
@@ -129,7 +129,7 @@ def test_engines_that_were_never_told_are_not_asked(
 
 
 def test_a_server_that_sends_us_elsewhere_is_not_followed(
-    engines: LargerEngines, server: tuple[str, type[Busy]]
+    engines: VaultEngines, server: tuple[str, type[Busy]]
 ) -> None:
     server[1].status = 307
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock
 
-from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.digester import Digester
 
 
@@ -22,7 +22,7 @@ def bench(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Bench]]:
     """Opens a vault with the given digesters."""
     opened: list[Bench] = []
 
-    def open_bench(*registry: Digester, policy: Policy | None = None) -> Bench:
+    def open_bench(*registry: Digester, policy: RetryPolicy | None = None) -> Bench:
         root = tmp_path / "vault"
         root.mkdir(exist_ok=True)
         opened.append(Bench(root, clock, *registry, policy=policy))

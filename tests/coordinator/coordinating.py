@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from chyme.core.children.task import Task, WatchedTask
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Allowance, Coordinator, Handled
-from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.coordinator import Allowance, Coordinator, PassResult
+from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, files
 from chyme.core.store.sqlite.database import Database
@@ -19,8 +19,8 @@ from chyme.digester import PREPARING, WITHOUT, Digester, Source
 from chyme.errors import DigestError
 from chyme.model import File, Lane, Limits, Output, Wish
 from chyme.models.providers.availability import Allowance as Spending
-from chyme.models.providers.call_ledger import Ledger
-from chyme.vault.file_registry import Intake
+from chyme.models.providers.call_ledger import CallLedger
+from chyme.vault.file_registry import FileRegistry
 from chyme.vault.private_files import PrivateFiles
 from chyme.vault.watch.scanner import Scanner
 
@@ -138,19 +138,19 @@ class Bench:
         root: Path,
         clock: Clock,
         *registry: Digester,
-        policy: Policy | None = None,
+        policy: RetryPolicy | None = None,
         allowed: Mapping[str, Spending] = MappingProxyType({}),
     ) -> None:
         self.root = root
         self.clock = clock
         self.vault = Vault(root)
         self.database = Database(root / ".chyme")
-        self.rules = Rules(registry, policy or Policy())
-        self.intake = Intake(self.database, self.rules, clock)
+        self.rules = Rules(registry, policy or RetryPolicy())
+        self.intake = FileRegistry(self.database, self.rules, clock)
         self.scanner = Scanner(self.vault, self.database, self.intake, wall=lambda: 4e9)
         scratch = root / ".chyme/scratch"
         scratch.mkdir(exist_ok=True)
-        self.ledger = Ledger(self.database, clock, allowed, PrivateFiles(root))
+        self.ledger = CallLedger(self.database, clock, allowed, PrivateFiles(root))
         self.coordinator = Coordinator(
             *(self.database, self.rules, InThread(registry), self.vault, scratch, clock),
             *(lambda _: Allowance(1 << 30), self.ledger),
@@ -182,7 +182,7 @@ class Bench:
         assert found is not None
         return found
 
-    def process(self, file_id: int, wish: Wish | None = None) -> Handled:
+    def process(self, file_id: int, wish: Wish | None = None) -> PassResult:
         return self.coordinator.process_file(file_id, wish)
 
     def digest(self, file_id: int, name: str) -> tuple[str, str | None, int]:

@@ -69,11 +69,11 @@ def meant(vault: Bench, file_id: int, model: str = "small") -> list[str]:
 
 
 def serving(vault: Bench) -> str | None:
-    found = embedders.serving(vault.db)
+    found = embedders.get_serving(vault.db)
     return found.model if found else None
 
 
 def make_again(vault: Bench, *file_ids: int) -> None:
     """As when a digest is out of date: what is there stays until it is replaced."""
     now = iso(vault.clock())
-    vault.database.write(lambda db: [outdated_digests.redo(db, file_id, [SEMANTIC], now) for file_id in file_ids])
+    vault.database.write(lambda db: [outdated_digests.requeue(db, file_id, [SEMANTIC], now) for file_id in file_ids])

@@ -92,4 +92,4 @@ class Listening:
         return sorted(hit.path for hit in self.index.search(question).hits)
 
     def problems(self) -> list[str]:
-        return self.bench.database.write(consistency_checks.problems)
+        return self.bench.database.write(consistency_checks.find_problems)

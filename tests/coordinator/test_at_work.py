@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from coordinating import Bench, Clock, Told
 
-from chyme.core.pipeline.coordinator import Handled
+from chyme.core.pipeline.coordinator import PassResult
 from chyme.core.store import events
 from chyme.digester import Source
 from chyme.errors import UnreadableFile
@@ -17,7 +17,9 @@ Open = Callable[..., Bench]
 
 def progress_of(vault: Bench) -> list[tuple[str | None, str | None, str | None]]:
     return [
-        (path, name, detail) for _, _, kind, path, name, _, detail in events.after(vault.db, 0) if kind == "progress"
+        (path, name, detail)
+        for _, _, kind, path, name, _, detail in events.list_after(vault.db, 0)
+        if kind == "progress"
     ]
 
 
@@ -77,7 +79,7 @@ def test_a_long_wait_ends_with_the_next_word_of_its_progress_when_chyme_stops(be
 
     vault = bench(Told("cleanup", make, waits=True))
     talk = vault.drop("talk.rec")
-    assert vault.process(talk) is Handled.STOPPED
+    assert vault.process(talk) is PassResult.STOPPED
     assert asked == [0, 1, 2]
     assert vault.digest(talk, "cleanup") == ("todo", None, 0)
 
@@ -89,11 +91,11 @@ def test_other_processes_see_what_is_under_way_and_how_far_it_is(bench: Open, cl
         clock.forward(3)
         source.progress(0.25)
         vault.database.write(lambda _db: None)  # behind the event in the queue of the writer
-        seen.append(events.under_way(vault.db))
+        seen.append(events.list_in_progress(vault.db))
         return [Output("speech", "heard")]
 
     vault = bench(Told("speech", make))
     talk = vault.drop("talk.rec")
     vault.process(talk)
     assert seen == [[("talk.rec", "speech", 0.25)]]
-    assert events.under_way(vault.db) == []
+    assert events.list_in_progress(vault.db) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.application.bulk_jobs import KEPT, OUTSTANDING, SLOW, Bulk, NoSuchJob, Selection
+from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, OUTSTANDING, SLOW, BulkJobs, NoSuchJob, Selection
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, files
 from chyme.core.store import jobs as store
@@ -28,7 +28,7 @@ class Jobs:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         search = Search(bench.database.read, SqliteIndex(bench.database.read))
-        self.bulk = Bulk(bench.database, bench.rules, lambda: search, self.private, bench.clock, lambda: None)
+        self.bulk = BulkJobs(bench.database, bench.rules, lambda: search, self.private, bench.clock, lambda: None)
 
     def private(self, path: str) -> bool:
         return path.startswith("private")
@@ -42,13 +42,13 @@ class Jobs:
     def work(self) -> None:
         """Carry every file that is due, in all lanes."""
         for lane in Lane:
-            while due := digest_queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
+            while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
                 for one in due:
                     self.bench.process(one.file_id)
 
     def work_in(self, lane: Lane) -> None:
         """Carry what is due in one lane, and leave all others to themselves."""
-        while due := digest_queue.due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
+        while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
             claims = self.bench.coordinator.claim([(one.file_id, None) for one in due], frozenset({lane}))
             self.bench.coordinator.carry([one for one in claims if isinstance(one, Claim)])
 
@@ -233,7 +233,7 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
     house.bulk.start(ALL, ["one"])
     house.bulk.pump()
     new = house.bench.drop("zzz large.txt", "x" * 100_000)
-    first = digest_queue.due(house.bench.db, iso(house.bench.clock.now), 1)[0]
+    first = digest_queue.list_due(house.bench.db, iso(house.bench.clock.now), 1)[0]
     assert first.file_id == new
 
 
@@ -365,6 +365,6 @@ def test_jobs_that_were_over_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -
     house.fill(1)
     house.bulk.start(ALL, ["one"])
     house.run()
-    house.bench.clock.now += KEPT + timedelta(seconds=1)
+    house.bench.clock.now += KEEP_FINISHED_FOR + timedelta(seconds=1)
     newer = house.bulk.start(Selection(folder=""), ["one"])
     assert [job.id for job in house.bulk.listed()] == [newer.id]

@@ -65,7 +65,7 @@ def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: Dige
     assert vault.digest(link, "facts")[0] == "completed"
     assert text.calls == read
     assert vault.state(link) == "completed"
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []
 
 
 def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_back(bench: Open) -> None:
@@ -151,7 +151,7 @@ def test_another_remark_beside_the_same_address_keeps_the_captured_page(bench: O
     assert (crawl.calls, vault.content(link, "url-crawl-content")) == (1, "what it said")
     assert "winter" in (vault.content(link, "text") or "")
     assert vault.state(link) == "completed"
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []
 
 
 def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None:
@@ -184,7 +184,7 @@ def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> 
     assert vault.file_of(link).vanished_at is not None
 
     assert vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n") == link
-    assert digest_queue.due(vault.db, iso(vault.clock()), 10)
+    assert digest_queue.list_due(vault.db, iso(vault.clock()), 10)
     vault.process(link)
 
     assert "winter" in (vault.content(link, "text") or "")

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
-from chyme.core.pipeline.coordinator import Handled
+from chyme.core.pipeline.coordinator import PassResult
 from chyme.core.pipeline.lease_owner import this_process
-from chyme.core.pipeline.lease_renewal import Leases
+from chyme.core.pipeline.lease_renewal import LeaseRenewer
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import artifacts, consistency_checks, digest_queue, digests, events, file_requests
 from chyme.core.store import leases as locks
@@ -40,7 +40,7 @@ def test_digesters_run_in_order_and_each_sees_only_what_it_reads(bench: Open) ->
 
     vault = bench(Told("first"), Told("second"), Told("third", look, reads=("second",)))
     note = vault.drop("note.txt")
-    assert vault.process(note) is Handled.DONE
+    assert vault.process(note) is PassResult.DONE
 
     assert seen == [("note.txt", None, vault.content(note, "second"))]
     assert vault.state(note) == "completed"
@@ -108,7 +108,7 @@ def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, cl
 
     assert [bool(wait) for wait in waits] == [True, True, False, False, False]
     assert vault.digest(note, "words") == ("failed", "crash", 3)
-    assert not digest_queue.due(vault.db, iso(clock()), 10)
+    assert not digest_queue.list_due(vault.db, iso(clock()), 10)
 
 
 @pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
@@ -206,7 +206,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
     text = Told("text")
     vault = bench(text)
     note = vault.drop("note.txt")
-    inside: list[Handled] = []
+    inside: list[PassResult] = []
 
     def ask_while_busy(source: Source) -> list[Output]:
         if not inside:
@@ -216,7 +216,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
     text.make = ask_while_busy
     vault.process(note)
 
-    assert inside == [Handled.BUSY]
+    assert inside == [PassResult.BUSY]
     assert text.calls == 2
     assert vault.content(note, "text") == "call 2"
     assert file_requests.of_file(vault.db, note) == []
@@ -251,7 +251,7 @@ def test_a_file_rewritten_while_it_is_read_costs_nothing_and_ends_with_its_last_
             return [Output("text", stream.read().decode())]
 
     text.make = rewrite
-    assert vault.process(note) is Handled.CHANGED
+    assert vault.process(note) is PassResult.CHANGED
     assert vault.digest(note, "text") == ("todo", None, 0)
     vault.scanner.scan()
     vault.process(note)
@@ -331,7 +331,7 @@ def test_an_interrupted_file_goes_to_the_back_whole_and_after_the_second_time_it
     for _ in range(2):
         vault.database.write(lambda db: digests.start(db, note, ["text"], "run", "r", "i", iso(clock()), iso(clock())))
         vault.coordinator.recover()
-        order.append([(due.file_id, due.alone) for due in digest_queue.due(vault.db, iso(clock()), 10)])
+        order.append([(due.file_id, due.alone) for due in digest_queue.list_due(vault.db, iso(clock()), 10)])
 
     assert order == [[(other, False), (note, False)], [(other, False), (note, True)]]
 
@@ -344,11 +344,11 @@ def test_a_dead_owner_is_freed_at_once_and_a_live_one_is_not(bench: Open, clock:
     until = iso(clock().replace(year=2030))
 
     vault.database.write(lambda db: locks.take(db, note, mine.replace("|", "-other|", 1), "t", iso(clock()), until))
-    assert vault.process(note) is Handled.BUSY
+    assert vault.process(note) is PassResult.BUSY
     vault.database.write(lambda db: locks.free_owner(db, mine.replace("|", "-other|", 1)))
 
     vault.database.write(lambda db: locks.take(db, note, dead, "t", iso(clock()), until))
-    assert vault.process(note) is Handled.DONE
+    assert vault.process(note) is PassResult.DONE
 
 
 def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clock: Clock) -> None:
@@ -362,7 +362,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
     other = vault.drop("other.txt", "longer " * 100_000)
 
     assert vault.digest(note, "tags")[0] == "todo"
-    assert [due.file_id for due in digest_queue.due(vault.db, iso(clock()), 10)] == [other, note]
+    assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [other, note]
 
 
 def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
@@ -370,7 +370,7 @@ def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_
     note = vault.drop("note.txt")
     claim = vault.coordinator.claim([(note, None)])[0]
     assert isinstance(claim, Claim) and claim.attempt is not None
-    leases = Leases(vault.database, clock)
+    leases = LeaseRenewer(vault.database, clock)
 
     leases.keep(claim.lease)
     for _ in range(200):  # an hour and more behind others
@@ -409,19 +409,19 @@ def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench:
     asked = vault.drop("asked.txt", "x" * 200_000)
     vault.database.write(lambda db: digests.reset(db, asked, ["text"], digests.PERSON, iso(clock())))
 
-    assert [due.file_id for due in digest_queue.due(vault.db, iso(clock()), 10)] == [asked, small, large]
+    assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [asked, small, large]
 
 
 def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(bench: Open) -> None:
     vault = bench(Told("text"), Told("tags", reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
-    told = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.after(vault.db, 0)]
+    told = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.list_after(vault.db, 0)]
 
     assert ("digest", "text", "in-progress") in told
     assert ("digest", "tags", "completed") in told
     assert told[-1] == ("document", None, "completed")
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []
 
 
 def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Open) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chyme.core.pipeline.disk_space import DiskRoom
+from chyme.core.pipeline.disk_space import DiskSpace
 
 
 def test_a_failure_from_before_the_pause_ended_does_not_pause_again(tmp_path: Path) -> None:
-    room = DiskRoom(tmp_path, room_bytes=1, look_seconds=0.0)
+    room = DiskSpace(tmp_path, room_bytes=1, look_seconds=0.0)
     began = room.resumed
     room.pause("the disk is full", began)
     assert room.paused == "the disk is full"

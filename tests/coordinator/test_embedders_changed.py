@@ -32,11 +32,11 @@ def everything() -> Meaning:
 
 
 def take_up(vault: Bench, model: str) -> None:
-    migration.take_up(vault.database, model, iso(vault.clock()))
+    migration.request_reembedding(vault.database, model, iso(vault.clock()))
 
 
 def tidy(vault: Bench, model: str) -> None:
-    migration.tidy(vault.database, model, iso(vault.clock()))
+    migration.finish_migration(vault.database, model, iso(vault.clock()))
 
 
 def start(bench: Open, digester: Digester) -> Bench:
@@ -91,7 +91,7 @@ def test_what_the_next_embedder_cannot_read_is_found_until_it_serves(bench: Open
     assert (serving(vault), meant(vault, chinese, "everything")) == ("everything", ["你好"])
     work(vault, english)
     assert serving(vault) == "latin"
-    assert [one.model for one in embedders.known(vault.db)] == ["latin"]
+    assert [one.model for one in embedders.list_all(vault.db)] == ["latin"]
     assert vault.db.execute("SELECT count(*) FROM semantic_passages").fetchone() == (1,)
 
 
@@ -110,7 +110,7 @@ def test_back_before_the_next_embedder_serves_nothing_is_lost(bench: Open) -> No
     assert serving(vault) == "everything"
     assert [meant(vault, one, "everything") for one in (english, chinese)] == [["hello"], ["你好"]]
     assert '"passages": 1' in (vault.content(chinese, SEMANTIC) or "")
-    assert [one.model for one in embedders.known(vault.db)] == ["everything"]
+    assert [one.model for one in embedders.list_all(vault.db)] == ["everything"]
 
 
 def test_another_text_in_which_nothing_can_be_read_takes_what_others_said_along(bench: Open) -> None:
@@ -185,7 +185,7 @@ def test_a_private_file_is_found_until_an_embedder_elsewhere_serves_and_does_not
     work(vault, known)
     assert serving(vault) == far.embedder
     assert meant(vault, secret, Plain.model) == meant(vault, secret, far.settings.model_name) == []
-    assert [one.model for one in embedders.known(vault.db)] == [far.embedder]
+    assert [one.model for one in embedders.list_all(vault.db)] == [far.embedder]
 
 
 def test_of_two_processes_with_different_embedders_the_one_that_began_last_decides(bench: Open) -> None:

@@ -35,7 +35,7 @@ def test_a_document_has_the_face_and_the_pages_its_digest_found(bench: Open) -> 
     told = Documents(vault.database, vault.rules.recipes, vault.clock).show("letter.txt")["document"]
     assert told["pages"] == 7
     assert told["thumbnail"] == artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []
 
 
 def test_copies_have_it_too(bench: Open) -> None:
@@ -58,7 +58,7 @@ def test_a_reset_takes_it_away_until_it_is_made_again(bench: Open) -> None:
     vault.process(letter, Wish(reset=True))
 
     assert face(vault, letter) == (None, None)
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []
 
 
 def test_changed_content_has_no_face_of_the_old(bench: Open) -> None:
@@ -85,7 +85,9 @@ def test_a_missing_thumbnail_is_found_out(bench: Open) -> None:
     name = artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
     vault.database.write(lambda db: db.execute("DELETE FROM sqlar WHERE name = ?", (name,)))
 
-    assert vault.database.write(consistency_checks.problems) == ["documents whose thumbnail is missing: letter.txt"]
+    assert vault.database.write(consistency_checks.find_problems) == [
+        "documents whose thumbnail is missing: letter.txt"
+    ]
 
 
 def test_pages_that_are_no_number_are_left_out(bench: Open) -> None:

@@ -7,19 +7,19 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told, fails
 
-from chyme.core.pipeline.failure_groups import FailureGroup, Failures, Maker, NoSuchGroup
+from chyme.core.pipeline.failure_groups import FailureGroup, Failures, NoSuchGroup, OutputDigester
 from chyme.core.pipeline.reprocessing.bulk import FEW, retry_failures
 from chyme.core.store import digest_queue, digests
-from chyme.core.store.failed_digests import all_failed
+from chyme.core.store.failed_digests import iterate_failures
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
 from chyme.model import Output, iso
 
 
 def failures_of(bench: Bench) -> Failures:
-    def makers() -> dict[str, Maker]:
+    def makers() -> dict[str, OutputDigester]:
         registry = bench.rules.registry
-        return {name: Maker(d.name, d.label, d.counts, d.reads) for d in registry for name in d.outputs}
+        return {name: OutputDigester(d.name, d.label, d.counts, d.reads) for d in registry for name in d.outputs}
 
     return Failures(
         bench.database,
@@ -106,7 +106,7 @@ def test_asking_twice_tries_once(bench: Callable[..., Bench]) -> None:
 def test_what_has_failed_anew_meanwhile_is_left_alone(bench: Callable[..., Bench]) -> None:
     house = bench(Told("text", fails(ChildCrashed("it died"))))
     (file_id,) = fill(house, 1)
-    seen = list(all_failed(house.db))
+    seen = list(iterate_failures(house.db))
     house.clock.forward(3600)
     house.process(file_id)
     assert retry_failures(house.database, house.rules, seen, iso(house.clock.now)) == 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.core.pipeline.reprocessing.removed_digesters import let_go, take_up
+from chyme.core.pipeline.reprocessing.removed_digesters import requeue_restored_outputs, skip_removed_outputs
 from chyme.core.store import consistency_checks, digest_queue, digests
 from chyme.core.store.models import fallbacks
 from chyme.errors import NetworkFailed, UnreadableFile
@@ -16,7 +16,7 @@ Opens = Callable[..., Bench]
 
 
 def problems(bench: Bench) -> list[str]:
-    return bench.database.write(consistency_checks.problems)
+    return bench.database.write(consistency_checks.find_problems)
 
 
 def error(bench: Bench, file_id: int, name: str) -> str | None:
@@ -47,17 +47,17 @@ def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock
     before.close()
 
     after = bench(Told("words"))
-    assert let_go(after.database, after.rules, clock.now) == 3
+    assert skip_removed_outputs(after.database, after.rules, clock.now) == 3
     assert after.digest(note, "fails") == after.digest(other, "fails") == ("skipped", None, 0)
     assert error(after, note, "fails") == error(after, other, "waits") == "nobody makes this any more"
     assert error(after, note, "waits") == "output not produced"
     assert after.state(note) == "completed"
     assert after.state(other) == "processing"
     after.process(other)
-    assert digest_queue.unfinished(after.db) == (0, 0, 0)
+    assert digest_queue.count_unfinished(after.db) == (0, 0, 0)
     assert after.state(other) == "completed"
     assert problems(after) == []
-    assert let_go(after.database, after.rules, clock.now) == 0
+    assert skip_removed_outputs(after.database, after.rules, clock.now) == 0
 
 
 def test_it_is_made_when_its_digester_returns(bench: Opens, clock: Clock) -> None:
@@ -66,18 +66,18 @@ def test_it_is_made_when_its_digester_returns(bench: Opens, clock: Clock) -> Non
     before.process(note)
     before.close()
     between = bench(Told("words"))
-    let_go(between.database, between.rules, clock.now)
+    skip_removed_outputs(between.database, between.rules, clock.now)
     between.close()
 
     after = bench(Told("guest"), Told("words"))
-    assert take_up(after.database, after.rules, clock.now) == 1
+    assert requeue_restored_outputs(after.database, after.rules, clock.now) == 1
     assert after.digest(note, "guest") == ("todo", None, 0)
     assert after.state(note) == "processing"
     after.process(note)
     assert after.digest(note, "guest") == ("completed", None, 1)
     assert after.state(note) == "completed"
     assert problems(after) == []
-    assert take_up(after.database, after.rules, clock.now) == 0
+    assert requeue_restored_outputs(after.database, after.rules, clock.now) == 0
 
 
 def test_a_failure_that_is_final_stays(bench: Opens, clock: Clock) -> None:
@@ -86,7 +86,7 @@ def test_a_failure_that_is_final_stays(bench: Opens, clock: Clock) -> None:
     before.process(note)
     before.close()
     after = bench(Told("words"))
-    assert let_go(after.database, after.rules, clock.now) == 0
+    assert skip_removed_outputs(after.database, after.rules, clock.now) == 0
     assert after.digest(note, "guest") == ("failed", "validation", 1)
 
 
@@ -99,18 +99,18 @@ def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_
     before = bench(Told("guest", instead), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
-    assert fallbacks.due_without(before.db, "9999") == ["llm"]
+    assert fallbacks.list_due_providers(before.db, "9999") == ["llm"]
     before.close()
 
     between = bench(Told("words"))
-    let_go(between.database, between.rules, clock.now)
-    assert fallbacks.due_without(between.db, "9999") == []
+    skip_removed_outputs(between.database, between.rules, clock.now)
+    assert fallbacks.list_due_providers(between.db, "9999") == []
     assert between.digest(note, "guest")[0] == "completed"
     assert between.content(note, "guest") == "by rules"
     between.close()
 
     after = bench(Told("guest"), Told("words"))
-    assert take_up(after.database, after.rules, clock.now) == 1
+    assert requeue_restored_outputs(after.database, after.rules, clock.now) == 1
     after.process(note)
     assert str(after.content(note, "guest")).startswith("guest of")
 
@@ -123,6 +123,6 @@ def test_what_reads_it_need_not_wait_either(bench: Opens, clock: Clock) -> None:
     before.close()
 
     after = bench(Told("reader", reads=("guest",)))
-    let_go(after.database, after.rules, clock.now)
+    skip_removed_outputs(after.database, after.rules, clock.now)
     after.process(note)
     assert after.digest(note, "reader") == ("completed", None, 1)

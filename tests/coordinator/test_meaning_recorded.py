@@ -17,9 +17,9 @@ from model_server import ModelServer
 from model_server import fails as failing
 from waiting import AMPLE
 
-from chyme.core.pipeline.coordinator import Coordinator, Handled
-from chyme.core.pipeline.output_preparation import prepare
-from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, Supervisor
+from chyme.core.pipeline.coordinator import Coordinator, PassResult
+from chyme.core.pipeline.output_preparation import prepare_output
+from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, FileScheduler
 from chyme.core.pipeline.transitions import LEASE, Claim
 from chyme.core.store import consistency_checks, documents
 from chyme.core.store.search import embedders, vectors
@@ -39,7 +39,7 @@ def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
     note = vault.drop("note.txt", "one\ntwo")
     vault.process(note)
 
-    known = embedders.serving(vault.db)
+    known = embedders.get_serving(vault.db)
     assert known is not None
     assert (known.model, known.dimension) == ("small", 2)
     found = vectors.of_file(vault.db, note, known.id)
@@ -265,7 +265,7 @@ def test_vectors_of_a_model_that_nobody_chose_are_refused(bench: Open) -> None:
     vault.process(note)
 
     assert vault.digest(note, SEMANTIC)[:2] == ("failed", "crash")
-    assert embedders.known(vault.db) == []
+    assert embedders.list_all(vault.db) == []
 
 
 def test_a_document_is_completed_without_it(bench: Open) -> None:
@@ -284,8 +284,8 @@ def test_a_document_is_completed_without_it(bench: Open) -> None:
 def test_what_is_written_at_once_counts_the_vectors(bench: Open) -> None:
     vault = bench()
     file = vault.file_of(vault.drop("note.txt"))
-    empty = prepare(file, Output(SEMANTIC, ""))
-    full = prepare(file, Output(SEMANTIC, "", embedded=Embedded("small", 2, bytes(800))))
+    empty = prepare_output(file, Output(SEMANTIC, ""))
+    full = prepare_output(file, Output(SEMANTIC, "", embedded=Embedded("small", 2, bytes(800))))
     assert full.size - empty.size == 800
 
 
@@ -375,7 +375,7 @@ def test_a_file_that_must_be_alone_and_could_not_be_begun_keeps_nobody_waiting(s
     tired = shelf.drop("tired.txt", "a")
     read(shelf, tired)
     shelf.database.write(lambda db: db.execute("UPDATE digests SET interruptions = 2 WHERE file_id = ?", (tired,)))
-    supervisor = Supervisor(shelf.database, shelf.coordinator, 10, shelf.clock, lambda _: None)
+    supervisor = FileScheduler(shelf.database, shelf.coordinator, 10, shelf.clock, lambda _: None)
     supervisor._ordinary_until -= QUIET_SECONDS
     shelf.database.write(lambda db: db.execute("ALTER TABLE digests RENAME COLUMN content TO away"))
     try:
@@ -394,7 +394,7 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
     for n in range(300):
         (vault.root / f"{n}.txt").write_text(f"note {n}")
     vault.scanner.scan()
-    supervisor = Supervisor(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
+    supervisor = FileScheduler(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
     supervisor.start()
     try:
         deadline = time.monotonic() + AMPLE
@@ -426,7 +426,7 @@ def read(vault: Bench, *file_ids: int) -> None:
 
 
 def bundles(vault: Bench, under_way: int = 0) -> list[list[int]]:
-    supervisor = Supervisor(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
+    supervisor = FileScheduler(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
     supervisor._bundles = under_way
     try:
         return supervisor._choose_bundles(set(), False)
@@ -498,7 +498,7 @@ def test_an_outage_is_waited_for_and_nobody_else_embeds_meanwhile(bench: Open) -
         note = vault.drop("note.txt", "some words")
         vault.process(note)
         assert vault.digest(note, SEMANTIC)[:2] == ("failed", "network")
-        assert embedders.known(vault.db) == []
+        assert embedders.list_all(vault.db) == []
 
         vault.clock.forward(3600)
         vault.coordinator.wake()
@@ -524,7 +524,7 @@ def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went
     handled = vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
 
     back.join()
-    assert handled == dict.fromkeys(notes, Handled.DONE)
+    assert handled == dict.fromkeys(notes, PassResult.DONE)
     assert [meant(vault, note) for note in notes] == [["line 0"], ["line 1"], ["line 2"]]
     assert meaning.groups == [["note0.txt", "note1.txt", "note2.txt"]]
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []

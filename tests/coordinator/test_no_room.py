@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told
 
-from chyme.core.pipeline.coordinator import Handled
+from chyme.core.pipeline.coordinator import PassResult
 from chyme.digester import Source
 from chyme.errors import DiskFull
 from chyme.model import Output
@@ -31,8 +31,8 @@ def test_no_room_costs_no_attempt_and_the_file_is_taken_again(bench: Callable[..
     vault = bench(words)
     note = vault.drop("note.txt")
 
-    assert vault.process(note) is Handled.STOPPED
+    assert vault.process(note) is PassResult.STOPPED
     assert vault.digest(note, "words") == ("todo", None, 0)
     words.make = lambda _source: [Output("words", "hello")]
-    assert vault.process(note) is Handled.DONE
+    assert vault.process(note) is PassResult.DONE
     assert vault.digest(note, "words") == ("completed", None, 1)

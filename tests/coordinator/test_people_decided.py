@@ -291,10 +291,10 @@ def test_who_is_meant_must_be_clear(vault: Listening) -> None:
 
 def test_whoever_watches_learns_of_a_decision(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
-    newest = events.after(vault.bench.db, 0)[-1][0]
+    newest = events.list_after(vault.bench.db, 0)[-1][0]
     vault.people.name("1", "Ada")
 
-    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.after(vault.bench.db, newest)]
+    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.bench.db, newest)]
     assert told == [("person", None, "named Person 1 Ada"), ("person", "one.wav", "named Person 1 Ada")]
 
 

@@ -8,7 +8,7 @@ import pytest
 from coordinating import Bench, Clock, Told, fails
 
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.outdated_digests import outdated, redo
+from chyme.core.pipeline.reprocessing.outdated_digests import find_outdated, requeue_outdated
 from chyme.core.store import file_requests, outdated_digests
 from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
@@ -129,15 +129,15 @@ def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench],
     for note in notes:
         vault.process(note)
     nothing: list[str] = []
-    assert outdated(vault.database, vault.rules, nothing, nothing, lambda _path: False) == []
+    assert find_outdated(vault.database, vault.rules, nothing, nothing, lambda _path: False) == []
 
     vars(first)["recipe"] = "another prompt"
-    found = outdated(vault.database, vault.rules, nothing, nothing, lambda path: path.startswith("two/"))
+    found = find_outdated(vault.database, vault.rules, nothing, nothing, lambda path: path.startswith("two/"))
     assert [(one.digester, one.file_ids, one.calls) for one in found] == [("first", tuple(notes), 1)]
-    assert outdated(vault.database, vault.rules, ["two"], nothing, lambda _path: False)[0].file_ids == (notes[1],)
-    assert outdated(vault.database, vault.rules, nothing, ["second"], lambda _path: False) == []
+    assert find_outdated(vault.database, vault.rules, ["two"], nothing, lambda _path: False)[0].file_ids == (notes[1],)
+    assert find_outdated(vault.database, vault.rules, nothing, ["second"], lambda _path: False) == []
 
-    assert redo(vault.database, vault.rules, found, iso(clock.now)) == 2
+    assert requeue_outdated(vault.database, vault.rules, found, iso(clock.now)) == 2
     assert vault.content(notes[0], "first"), "what is there stays until it is replaced"
     assert vault.state(notes[0]) == "processing"
     for note in notes:

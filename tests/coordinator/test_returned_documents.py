@@ -45,9 +45,9 @@ def test_retry_helps_a_document_that_stands_still(bench: Callable[..., Bench]) -
     vault = bench(Told("classify-document", lambda _source: TITLED))
     note = vault.drop("note.txt")
     vault.process(note)
-    vault.database.write(lambda db: documents.stand(db, note, "processing", "waiting for tags", False, "now"))
-    told = vault.database.write(consistency_checks.problems)
+    vault.database.write(lambda db: documents.set_state(db, note, "processing", "waiting for tags", False, "now"))
+    told = vault.database.write(consistency_checks.find_problems)
     assert "documents that wait though nothing is left to make: note.txt" in told
     reprocess(vault.database, vault.rules, "home", "note.txt", iso(vault.clock.now), lambda: None)
     assert vault.state(note) == "completed"
-    assert vault.database.write(consistency_checks.problems) == []
+    assert vault.database.write(consistency_checks.find_problems) == []

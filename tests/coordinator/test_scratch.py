@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 from chyme.core.pipeline.lease_owner import this_process
-from chyme.core.pipeline.scratch_folders import NAMELESS_SECONDS, Scratch
+from chyme.core.pipeline.scratch_folders import NAMELESS_SECONDS, ScratchFolders
 
 HOLDER = """
 import sys
 from pathlib import Path
 from chyme.core.pipeline.lease_owner import this_process
-from chyme.core.pipeline.scratch_folders import Scratch
+from chyme.core.pipeline.scratch_folders import ScratchFolders
 
-scratch = Scratch(Path(sys.argv[1]), this_process())
+scratch = ScratchFolders(Path(sys.argv[1]), this_process())
 with scratch.lent("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:
     (full / "part").write_text("half a recording")
     print("ready", flush=True)
@@ -42,7 +42,7 @@ def test_nothing_empty_stays_behind_a_process_that_was_killed(tmp_path: Path) ->
     with start_holder(tmp_path) as holder:
         assert len(names(tmp_path)) == 3
         holder.send_signal(signal.SIGKILL)
-    scratch = Scratch(tmp_path, this_process())
+    scratch = ScratchFolders(tmp_path, this_process())
     assert names(tmp_path) == {scratch._lent.name, "8-full"}, "what was worked out is kept for the next attempt"
     scratch.close()
     assert names(tmp_path) == {"8-full"}
@@ -51,7 +51,7 @@ def test_nothing_empty_stays_behind_a_process_that_was_killed(tmp_path: Path) ->
 def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
     with start_holder(tmp_path) as holder:
         before = names(tmp_path)
-        scratch = Scratch(tmp_path, this_process())
+        scratch = ScratchFolders(tmp_path, this_process())
         scratch.clear_up()
         assert names(tmp_path) == before | {scratch._lent.name}
         scratch.close()
@@ -61,7 +61,7 @@ def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
 def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after_a_while(tmp_path: Path) -> None:
     nameless = tmp_path / "lent-0123456789abcdef"
     nameless.mkdir()
-    scratch = Scratch(tmp_path, this_process())
+    scratch = ScratchFolders(tmp_path, this_process())
     assert nameless.exists(), "it may be about to say so"
     long_ago = time.time() - 2 * NAMELESS_SECONDS
     os.utime(nameless, (long_ago, long_ago))
@@ -71,7 +71,7 @@ def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after
 
 
 def test_a_kept_folder_that_nothing_was_put_into_goes_with_its_attempt(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path, this_process())
+    scratch = ScratchFolders(tmp_path, this_process())
     with scratch.lent("7-kept") as folder:
         scratch.clear_up()
         assert folder.exists()

@@ -10,7 +10,7 @@ from coordinating import Bench, Clock, Told, fails
 
 from chyme.core.pipeline.reprocessing.bulk import retry_failures
 from chyme.core.store import digest_queue, digests
-from chyme.core.store.failed_digests import all_failed
+from chyme.core.store.failed_digests import iterate_failures
 from chyme.core.store.models import providers
 from chyme.digester import Source
 from chyme.errors import NetworkFailed, RateLimited, UnreadableFile
@@ -91,7 +91,7 @@ def test_what_a_person_retries_for_one_output_is_retried_for_all(bench: Open, cl
     vault.process(link)
     crawl.make = made
 
-    one = [failure for failure in all_failed(vault.db) if failure.output == "copy"]
+    one = [failure for failure in iterate_failures(vault.db) if failure.output == "copy"]
     assert retry_failures(vault.database, vault.rules, one, iso(clock())) == 1
     vault.process(link)
 
@@ -147,7 +147,7 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
         assert [vault.content(note, name) for name in NAMES] == list(NAMES)
         down = False
         for _ in range(len(NAMES)):  # one at a time, while it is not known whether the provider is back
-            until = providers.of(vault.db, "llm").until
+            until = providers.get(vault.db, "llm").until
             if until is not None:
                 clock.now = max(clock.now, datetime.fromisoformat(until))
             clock.forward(600)

@@ -10,22 +10,22 @@ import pytest
 from coordinating import Bench, Clock, Told, fails
 from waiting import AMPLE, wait_until
 
-from chyme.core.pipeline.scheduler import Supervisor
+from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import file_requests
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
 from chyme.model import File, Lane, Output, Wish, iso
 
 Open = Callable[..., Bench]
-Supervise = Callable[..., Supervisor]
+Supervise = Callable[..., FileScheduler]
 
 
 @pytest.fixture
 def supervise(clock: Clock) -> Iterator[Supervise]:
-    started: list[Supervisor] = []
+    started: list[FileScheduler] = []
 
-    def start(vault: Bench, concurrency: int = 4, look_at: Callable[[int], None] = lambda _: None) -> Supervisor:
-        supervisor = Supervisor(vault.database, vault.coordinator, concurrency, clock, look_at)
+    def start(vault: Bench, concurrency: int = 4, look_at: Callable[[int], None] = lambda _: None) -> FileScheduler:
+        supervisor = FileScheduler(vault.database, vault.coordinator, concurrency, clock, look_at)
         started.append(supervisor)
         supervisor.start()
         return supervisor

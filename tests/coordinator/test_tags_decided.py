@@ -18,10 +18,10 @@ from chyme.model import Output, TagVector, Wish
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
-from chyme.speech.people.voice_matching import unit
-from chyme.understanding.tags.digest import Tagged, as_json
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalised
-from chyme.understanding.tags.vault_tags import Tags
+from chyme.speech.people.voice_matching import normalise
+from chyme.understanding.tags.digest import TagDigest, as_json
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalise_tag
+from chyme.understanding.tags.vault_tags import VaultTags
 
 NOW = "2026-03-04T12:00:00.000000Z"
 Open = Callable[..., Bench]
@@ -29,14 +29,14 @@ Open = Callable[..., Bench]
 
 def meaning(tag: str) -> TagVector:
     made = random.Random(tag)
-    return TagVector(tag, "m", unit(made.gauss(0, 1) for _ in range(64)))
+    return TagVector(tag, "m", normalise(made.gauss(0, 1) for _ in range(64)))
 
 
 def propose(source: Source) -> list[Output]:
     """The tags a file proposes are what it says, line by line."""
     with source.open() as stream:
-        found = [tag for line in stream.read().decode().splitlines() if (tag := normalised(line))]
-    tagged = Tagged(tuple(found), "generated", tuple(found))
+        found = [tag for line in stream.read().decode().splitlines() if (tag := normalise_tag(line))]
+    tagged = TagDigest(tuple(found), "generated", tuple(found))
     return [Output(TAGS, as_json(tagged), tag_vectors=tuple(map(meaning, found)))]
 
 
@@ -52,7 +52,7 @@ class Tagging:
     def __init__(self, open_bench: Open) -> None:
         self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
         self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
-        self.tags = Tags(self.bench.database, self.bench.clock)
+        self.tags = VaultTags(self.bench.database, self.bench.clock)
         self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 
     @property
@@ -88,7 +88,7 @@ class Tagging:
         return sorted(hit.path for hit in self.index.search(tag).hits if "name" in hit.why)
 
     def problems(self) -> list[str]:
-        return self.bench.database.write(consistency_checks.problems)
+        return self.bench.database.write(consistency_checks.find_problems)
 
     def state(self) -> object:
         """Everything a decision may change."""
@@ -320,9 +320,9 @@ def test_a_purged_file_is_no_hindrance(vault: Tagging) -> None:
 
 def test_whoever_watches_is_told(vault: Tagging) -> None:
     vault.drop("one.txt", "bill")
-    last = events.after(vault.db, 0)[-1][0]
+    last = events.list_after(vault.db, 0)[-1][0]
     vault.tags.rename("bill", "invoice")
-    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.after(vault.db, last)]
+    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.db, last)]
 
     assert ("vault", None, "renamed “bill” to “invoice”") in told
     assert ("document", "one.txt", "described") in told

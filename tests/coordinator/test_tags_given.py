@@ -19,13 +19,13 @@ from chyme.core.store import edits, files, tags
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
-from chyme.speech.people.voice_matching import unit
+from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.tags import assignment
-from chyme.understanding.tags.digest import Tagged, as_json
+from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
 from chyme.understanding.tags.similarity import SAME_MEANING
 from chyme.understanding.tags.vectors import embed_tags
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 
 NOW = "2026-03-04T12:00:00.000000Z"
 Vector = tuple[float, ...]
@@ -36,7 +36,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.database = Database(folder)
-        self.intake = Intake(self.database, Rules(()), Clock())
+        self.intake = FileRegistry(self.database, Rules(()), Clock())
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -53,9 +53,9 @@ class Shelf:
     def propose(self, path: str, *proposed: str, meanings: dict[str, Vector] | None = None, model: str = "m") -> Any:
         """What the digest says once the proposals are recorded."""
         vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
-        output = Output(TAGS, as_json(Tagged(proposed, "generated", proposed)), tag_vectors=vectors)
+        output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)), tag_vectors=vectors)
         file = self.file(path)
-        content = self.database.write(lambda db: assignment.content_of(db, file, output, NOW))
+        content = self.database.write(lambda db: assignment.assign_tags(db, file, output, NOW))
         return json.loads(content or "null")
 
     def tags(self, path: str) -> list[str]:
@@ -77,13 +77,13 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 def somewhere(number: int) -> Vector:
     made = random.Random(number)
-    return unit(made.gauss(0, 1) for _ in range(384))
+    return normalise(made.gauss(0, 1) for _ in range(384))
 
 
 def beside(vector: Vector, cosine: float) -> Vector:
     other = somewhere(99)
     along = sum(a * b for a, b in zip(vector, other, strict=True))
-    across = unit(b - along * a for a, b in zip(vector, other, strict=True))
+    across = normalise(b - along * a for a, b in zip(vector, other, strict=True))
     return tuple(cosine * a + math.sqrt(1 - cosine**2) * b for a, b in zip(vector, across, strict=True))
 
 
@@ -139,7 +139,7 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
     learnt = Output(
         TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", somewhere(1)), TagVector("gone", "m", (1.0,)))
     )
-    shelf.database.write(lambda db: assignment.vectors_of(db, learnt))
+    shelf.database.write(lambda db: assignment.store_tag_vectors(db, learnt))
     assert shelf.known() == ["car"]
     assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(somewhere(1), 0.95)})["tags"] == ["car"]
 
@@ -152,8 +152,8 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
 def test_other_outputs_pass_untouched(shelf: Shelf) -> None:
     output = Output("doc-to-markdown", "text", tag_vectors=(TagVector("x", "m", (1.0,)),))
     file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: assignment.content_of(db, file, output, NOW)) == "text"
-    shelf.database.write(lambda db: assignment.vectors_of(db, output))
+    assert shelf.database.write(lambda db: assignment.assign_tags(db, file, output, NOW)) == "text"
+    shelf.database.write(lambda db: assignment.store_tag_vectors(db, output))
     assert shelf.known() == []
 
 
@@ -192,7 +192,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
     shelf.propose("a.txt", "garden")
     assert shelf.known() == ["flat", "garden", "house"]
 
-    shelf.database.write(lambda db: assignment.forgotten(db, shelf.file("b.txt").id))
+    shelf.database.write(lambda db: assignment.remove_tags(db, shelf.file("b.txt").id))
     assert shelf.known() == ["garden", "house"]
     assert tags.rules(shelf.db) == {"rent": "lease"}
 
@@ -201,7 +201,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
 def test_a_file_about_nothing_loses_its_tags(shelf: Shelf, content: str | None) -> None:
     shelf.propose("a.txt", "rent")
     file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: assignment.content_of(db, file, Output(TAGS, content), NOW)) == content
+    assert shelf.database.write(lambda db: assignment.assign_tags(db, file, Output(TAGS, content), NOW)) == content
     assert (shelf.tags("a.txt"), shelf.known()) == ([], [])
 
 

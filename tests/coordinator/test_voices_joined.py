@@ -97,7 +97,7 @@ def test_a_reset_alone_removes_no_voice_and_digesting_again_keeps_ids_and_decisi
         vault.ear.make = fails(ChildCrashed("dead"))
         vault.bench.process(file_id, Wish(reset=True))
         assert vault.bench.content(file_id, SPEAKERS) is None
-    assert len(people.listed(vault.bench.db)) == 3
+    assert len(people.list_people(vault.bench.db)) == 3
     assert vault.found("ada") == ["one.wav"]
     vault.ear.make = listen
     for file_id in (one, two):
@@ -279,7 +279,7 @@ def test_what_does_not_fit_together_is_found_out(vault: Listening, damage: str, 
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute(damage)
 
-    assert found in consistency_checks.problems(db)
+    assert found in consistency_checks.find_problems(db)
     db.close()
 
 

@@ -92,7 +92,7 @@ def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[Laid]:
 def again(bench: Bench, *file_ids: int) -> int:
     """What the supervisor does: wake what may be asked now, then carry the files that are due."""
     woken = bench.coordinator.wake()
-    assert not any("not settled" in problem for problem in bench.database.write(consistency_checks.problems))
+    assert not any("not settled" in problem for problem in bench.database.write(consistency_checks.find_problems))
     for file_id in file_ids:
         bench.process(file_id)
     return woken
@@ -214,7 +214,7 @@ def test_what_hangs_for_several_files_in_a_row_is_the_providers_fault(lay: Laid,
     for note in notes:
         bench.process(note)
     assert model.made == 3
-    assert providers.of(bench.db, "llm").open
+    assert providers.get(bench.db, "llm").open
 
     model.returns()
     for _ in range(30):
@@ -277,7 +277,7 @@ def test_calls_that_reached_nobody_spend_nothing(lay: Laid, clock: Clock) -> Non
         leave = calls.begin(Question("llm", "there", "m", str(number)))
         assert isinstance(leave, Ticket)
         calls.end(leave, CallEnd("unreachable", 0.1))
-    assert ai_calls.spent(bench.db, "llm", "").calls == 0
+    assert ai_calls.sum_spending(bench.db, "llm", "").calls == 0
 
 
 def test_a_pause_holds_until_somebody_resumes(lay: Laid, model: Model, clock: Clock) -> None:
@@ -340,8 +340,8 @@ def test_calls_that_were_under_way_when_chyme_died_are_lost_and_count(lay: Laid,
     note = bench.file_of(bench.drop("note.txt"))
     bench.ledger.calls_for(note, CLASSIFY, "a run that died").begin(Question("llm", "there", "m", "x"))
     bench.coordinator.recover()
-    assert ai_calls.in_flight(bench.db, "llm") == 0
-    assert ai_calls.spent(bench.db, "llm", "").calls == 1
+    assert ai_calls.count_in_flight(bench.db, "llm") == 0
+    assert ai_calls.sum_spending(bench.db, "llm", "").calls == 1
 
 
 def test_calls_keep_their_distance(lay: Laid, clock: Clock) -> None:
@@ -448,7 +448,7 @@ def test_what_a_model_made_is_not_replaced_by_less(lay: Laid, model: Model, cloc
     bench.process(note)
     assert bench.content(note, CLASSIFY) == ASKED
     model.fails(lambda: NetworkFailed("it is down"))
-    bench.database.write(lambda db: outdated_digests.redo(db, note, [CLASSIFY], iso(clock.now)))
+    bench.database.write(lambda db: outdated_digests.requeue(db, note, [CLASSIFY], iso(clock.now)))
     bench.process(note)
 
     assert bench.content(note, CLASSIFY) == ASKED
@@ -526,7 +526,7 @@ def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, m
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(3)]
     for note in notes:
         bench.process(note)
-    bench.database.write(lambda db: fallbacks.let_go_on(db, "llm", iso(clock.now)))
+    bench.database.write(lambda db: fallbacks.requeue_waiting(db, "llm", iso(clock.now)))
     assert bench.ledger.soon() == (0, None)  # the budget is spent, whatever is due
     clock.forward(24 * 3600)
     assert bench.ledger.soon()[0] == 2
@@ -541,11 +541,11 @@ def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Cl
     try:
         note = vault.drop("note.txt")
         vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))
-        assert [due.file_id for due in digest_queue.due(vault.db, iso(clock.now), 5)] == [note]
+        assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5)] == [note]
         claims = vault.coordinator.claim([(note, None)], frozenset({Lane.ORDINARY}))
         vault.coordinator.carry([one for one in claims if isinstance(one, Claim)])
-        assert digest_queue.due(vault.db, iso(clock.now), 5) == []
-        assert [due.file_id for due in digest_queue.due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
+        assert digest_queue.list_due(vault.db, iso(clock.now), 5) == []
+        assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
     finally:
         vault.close()
 

@@ -129,7 +129,7 @@ def test_only_what_is_new_is_embedded(bench: Open, parts: Parts) -> None:
     assert (parts.words.runs, parts.meaning.runs) == (2, 2)
     assert len(parts.model.asked) == len(sources(vault, page, "semantic_passages"))
     assert [text.rpartition("\n")[2] for text in parts.model.asked if "about the sea" in text] == [parts.said]
-    known = embedders.serving(vault.db)
+    known = embedders.get_serving(vault.db)
     assert known is not None
     assert all(len(vector) == 8 for _, _, vector in vectors.of_file(vault.db, page, known.id))
 
@@ -229,8 +229,8 @@ def test_of_a_file_without_text_it_is_known_which_model_read_it(bench: Open) -> 
 
     for name in ("search-keyword", "search-semantic"):
         assert (vault.digest(empty, name)[0], vault.content(empty, name)) == ("completed", None)
-    assert embedders.lacking(vault.db, SearchSemantic().settings.model_name, 9) == []
-    assert embedders.lacking(vault.db, "another", 9) == [empty]
+    assert embedders.find_files_lacking(vault.db, SearchSemantic().settings.model_name, 9) == []
+    assert embedders.find_files_lacking(vault.db, "another", 9) == [empty]
 
 
 def test_a_file_that_can_be_found_by_its_name_alone_has_nothing_to_show(bench: Open) -> None:
@@ -252,7 +252,7 @@ def test_vectors_of_an_older_recipe_are_made_again_also_after_an_attempt_that_fa
     vault.process(note)
     whole, embed = len(model.asked), model.embed
     vault.database.write(lambda db: db.execute("UPDATE digests SET recipe = 'older'"))
-    vault.database.write(lambda db: outdated_digests.redo(db, note, ["search-semantic"], "2026-03-04T12:00:00"))
+    vault.database.write(lambda db: outdated_digests.requeue(db, note, ["search-semantic"], "2026-03-04T12:00:00"))
 
     def crash(texts: Sequence[str]) -> bytes:
         model.embed = embed  # type: ignore[method-assign]
@@ -267,4 +267,4 @@ def test_vectors_of_an_older_recipe_are_made_again_also_after_an_attempt_that_fa
 
     assert vault.digest(note, "search-semantic")[0] == "completed"
     assert len(model.asked) == whole
-    assert embedders.lacking(vault.db, meaning.settings.model_name, 9) == []
+    assert embedders.find_files_lacking(vault.db, meaning.settings.model_name, 9) == []

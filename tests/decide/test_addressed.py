@@ -6,12 +6,12 @@ import pytest
 
 from chyme.doors.http.request_origin import (
     client_of,
-    local_path,
-    loopback,
-    meant_for_us,
-    networks,
-    own_page,
-    vouched_for,
+    is_allowed_origin,
+    is_loopback,
+    is_own_host,
+    is_proven_same_origin,
+    parse_networks,
+    safe_redirect_path,
 )
 
 NAMES = frozenset({"chyme.example"})
@@ -19,12 +19,12 @@ NAMES = frozenset({"chyme.example"})
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])
 def test_only_this_machine_reaches_loopback(address: str) -> None:
-    assert loopback(address)
+    assert is_loopback(address)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.1", "localhost.example", "", "example.org"])
 def test_everything_else_is_beyond(address: str) -> None:
-    assert not loopback(address)
+    assert not is_loopback(address)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_everything_else_is_beyond(address: str) -> None:
     ],
 )
 def test_a_name_that_is_not_ours_does_not_lead_here(host: str, arrived_at: str, ours: bool) -> None:
-    assert meant_for_us(host, arrived_at, NAMES) is ours
+    assert is_own_host(host, arrived_at, NAMES) is ours
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_name_that_is_not_ours_does_not_lead_here(host: str, arrived_at: str, 
 def test_another_sites_page_sends_nothing(
     method: str, origin: str | None, site: str | None, mode: str | None, own: bool
 ) -> None:
-    assert own_page(method, "http", "h:1", origin, site, mode) is own
+    assert is_allowed_origin(method, "http", "h:1", origin, site, mode) is own
 
 
 def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> None:
-    assert vouched_for("GET", None, None)
-    assert not vouched_for("POST", None, None)
-    assert vouched_for("POST", "http://h:1", None) and vouched_for("POST", None, "same-origin")
+    assert is_proven_same_origin("GET", None, None)
+    assert not is_proven_same_origin("POST", None, None)
+    assert is_proven_same_origin("POST", "http://h:1", None) and is_proven_same_origin("POST", None, "same-origin")
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> No
     ],
 )
 def test_only_proxies_of_ours_are_believed(peer: str, forwarded: list[str], client: str) -> None:
-    assert client_of(peer, forwarded, networks("10.0.0.0/24, 2001:db8:1::/48")) == client
+    assert client_of(peer, forwarded, parse_networks("10.0.0.0/24, 2001:db8:1::/48")) == client
 
 
 @pytest.mark.parametrize("address", ["/", "/v/photos/", "/file/a%20b.txt?page=3", "/?q=x"])
 def test_after_signing_in_one_goes_on_where_one_was(address: str) -> None:
-    assert local_path(address) == address
+    assert safe_redirect_path(address) == address
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_after_signing_in_one_goes_on_where_one_was(address: str) -> None:
     ],
 )
 def test_but_never_elsewhere(address: str | None) -> None:
-    assert local_path(address) == "/"
+    assert safe_redirect_path(address) == "/"

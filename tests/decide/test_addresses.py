@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chyme.errors import UsageError
-from chyme.files.link_files import link_in, shortcut
+from chyme.files.link_files import link_in, make_shortcut
 from chyme.vault.intake.url_normalisation import LONGEST, address_of
 
 
@@ -36,7 +36,7 @@ from chyme.vault.intake.url_normalisation import LONGEST, address_of
 def test_an_address_has_one_spelling_that_is_read_back_from_a_shortcut(typed: str, address: str) -> None:
     assert address_of(typed) == address
     assert address_of(address) == address
-    assert link_in("a.url", shortcut(address)) == address
+    assert link_in("a.url", make_shortcut(address)) == address
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_what_is_no_address_of_a_page_is_refused_in_a_sentence(typed: str, why: 
 def test_the_longest_address_still_is_a_link() -> None:
     address = address_of("https://example.org/" + "a" * (LONGEST - 20))
     assert len(address) == LONGEST
-    assert link_in("a.url", shortcut(address)) == address
+    assert link_in("a.url", make_shortcut(address)) == address

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.core.bounding_boxes import around, mended, overlap, region
+from chyme.core.bounding_boxes import describe_region, enclosing_box, overlap, repair_box
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ from chyme.core.bounding_boxes import around, mended, overlap, region
 def test_a_box_is_cut_to_the_picture_and_turned_the_right_way_round(
     edges: tuple[float, ...], box: tuple[float, ...] | None
 ) -> None:
-    assert mended(edges) == box
+    assert repair_box(edges) == box
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=4, max_size=4))
 def test_whatever_comes_in_nothing_bad_goes_out(edges: list[float]) -> None:
-    box = mended(edges)
+    box = repair_box(edges)
     if box is not None:
         assert 0 <= box[0] < box[2] <= 1
         assert 0 <= box[1] < box[3] <= 1
@@ -46,8 +46,8 @@ def test_overlap_is_a_part_of_both_together() -> None:
 
 
 def test_the_box_around_boxes_holds_them_all() -> None:
-    assert around([(0.1, 0.5, 0.2, 0.6), (0.3, 0.1, 0.4, 0.9)]) == (0.1, 0.1, 0.4, 0.9)
-    assert around([]) is None
+    assert enclosing_box([(0.1, 0.5, 0.2, 0.6), (0.3, 0.1, 0.4, 0.9)]) == (0.1, 0.1, 0.4, 0.9)
+    assert enclosing_box([]) is None
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_the_box_around_boxes_holds_them_all() -> None:
     ],
 )
 def test_a_region_is_told_in_words(box: tuple[float, float, float, float], words: str) -> None:
-    assert region(box) == words
+    assert describe_region(box) == words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.accounts.user_agents import browser_named
+from chyme.accounts.user_agents import browser_name
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 
@@ -23,4 +23,4 @@ KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
     ],
 )
 def test_browsers_are_called_as_people_do(introduced: str, named: str) -> None:
-    assert browser_named(introduced) == named
+    assert browser_name(introduced) == named

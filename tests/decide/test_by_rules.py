@@ -9,7 +9,7 @@ import pytest
 from growth import grows_linearly
 
 from chyme.model import Kind
-from chyme.understanding.classification.document_rules import classified, dates_of, plain_text
+from chyme.understanding.classification.document_rules import classify_document_by_rules, dates_of, plain_text
 from chyme.understanding.classification.result import MOST_TAGS, Candidate, Classification, as_json, from_json
 
 TODAY = date(2026, 11, 16)
@@ -33,7 +33,9 @@ Ada Miller
 def of(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "application/pdf") -> Classification:
     kind = Kind.TEXT if mime.startswith("text/") else Kind.DOCUMENT
     dates = dates_of(texts, None, kind=kind, mime=mime, name=name, language="en", today=TODAY)
-    return classified(texts, None, kind=kind, mime=mime, name=name, language="en", language_confidence=0.9, dates=dates)
+    return classify_document_by_rules(
+        texts, None, kind=kind, mime=mime, name=name, language="en", language_confidence=0.9, dates=dates
+    )
 
 
 def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> None:
@@ -76,7 +78,7 @@ def test_nothing_at_all_leaves_every_field_empty() -> None:
 
 def test_an_unsure_date_is_kept_as_a_candidate_and_not_taken() -> None:
     doubtful = (Candidate("2020-01-01", "2020", "doc-to-markdown", 0.05),)
-    found = classified(
+    found = classify_document_by_rules(
         {"doc-to-markdown": LETTER},
         None,
         kind=Kind.DOCUMENT,
@@ -170,7 +172,7 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(text: str, mi
     where = "doc-to-markdown" if mime == "application/pdf" else "file"
 
     def read(size: int) -> None:
-        found = classified(
+        found = classify_document_by_rules(
             {where: text[:size]}, None, kind=Kind.TEXT, mime=mime, name="a.txt", language="en", language_confidence=1.0
         )
         assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MOST_TAGS

@@ -10,19 +10,19 @@ from chyme.model import Upstream
 from chyme.pictures.captions import (
     PAGE_WORDS,
     as_json,
-    count_of,
-    listed,
+    compose_caption,
+    count_text_words,
+    list_names,
     plural,
-    quoted,
-    sentence,
+    quote_words,
     sort_of_picture,
     words_in,
 )
-from chyme.text.digest_text import readable
+from chyme.text.digest_text import extract_text
 
 
 def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
-    text = sentence("photograph", ["person", "dog", "person"], "Harbour Street")
+    text = compose_caption("photograph", ["person", "dog", "person"], "Harbour Street")
     assert text == "A photograph of two people and a dog; it says “Harbour Street”."
 
 
@@ -40,20 +40,20 @@ def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
     ],
 )
 def test_only_what_is_known_is_said(sort: str, names: list[str], words: str, colour: str | None, text: str) -> None:
-    assert sentence(sort, names, words, colour) == text
+    assert compose_caption(sort, names, words, colour) == text
 
 
 def test_what_is_only_likely_is_told_with_doubt_and_only_if_nothing_is_sure() -> None:
-    assert sentence("picture", [], likely=["apple"]) == "A picture of what looks like an apple."
-    assert sentence("picture", ["dog"], likely=["apple"]) == "A picture of a dog."
+    assert compose_caption("picture", [], likely=["apple"]) == "A picture of what looks like an apple."
+    assert compose_caption("picture", ["dog"], likely=["apple"]) == "A picture of a dog."
 
 
 def test_things_are_counted_and_the_many_are_summed_up() -> None:
-    assert listed(["dog"]) == "a dog"
-    assert listed(["dog"] * 3) == "three dogs"
-    assert listed(["bird"] * 13) == "13 birds"
-    assert listed(["cat", "dog", "cat", "bus"]) == "two cats, a dog and a bus"
-    assert listed(list("abcdefg")) == "an a, a b, a c, a d, an e and other things"
+    assert list_names(["dog"]) == "a dog"
+    assert list_names(["dog"] * 3) == "three dogs"
+    assert list_names(["bird"] * 13) == "13 birds"
+    assert list_names(["cat", "dog", "cat", "bus"]) == "two cats, a dog and a bus"
+    assert list_names(list("abcdefg")) == "an a, a b, a c, a d, an e and other things"
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_plurals(one: str, many: str) -> None:
 
 
 def test_long_texts_are_quoted_by_their_first_words() -> None:
-    assert quoted("one two three") == "it says “one two three”"
-    assert quoted("a b c d e f g h i") == "it begins “a b c d e f g h …”"
-    assert quoted("so it was, " + "x" * 80) == "it begins “so it was …”"
-    assert len(quoted("x" * 500)) < 100
+    assert quote_words("one two three") == "it says “one two three”"
+    assert quote_words("a b c d e f g h i") == "it begins “a b c d e f g h …”"
+    assert quote_words("so it was, " + "x" * 80) == "it begins “so it was …”"
+    assert len(quote_words("x" * 500)) < 100
 
 
 def test_quotes_inside_the_words_do_not_end_the_quotation() -> None:
-    assert quoted('say "hello” now') == "it says “say hello now”"
+    assert quote_words('say "hello” now') == "it says “say hello now”"
 
 
 def test_marks_of_doubt_notes_and_markup_are_no_words() -> None:
@@ -98,7 +98,7 @@ def test_what_tells_nothing_is_not_quoted(noise: str) -> None:
 
 
 def test_words_are_counted_without_marks_of_doubt() -> None:
-    assert count_of("It's a quiet [?] day, 21 May.\n\n> note: the rest is blank") == 6
+    assert count_text_words("It's a quiet [?] day, 21 May.\n\n> note: the rest is blank") == 6
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_a_models_caption_keeps_the_text_it_read() -> None:
 
 def test_the_sentence_is_what_search_reads() -> None:
     content = as_json("A “dog”.", "composed", composed=True, words="Rex", note="small")
-    assert readable(Upstream("image-captioning", content)).text == "A “dog”."
+    assert extract_text(Upstream("image-captioning", content)).text == "A “dog”."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.core.pipeline.failure_causes import WAYS_OUT, cause_of, group_id
+from chyme.core.pipeline.failure_causes import REMEDIES, cause_of, group_id
 from chyme.errors import Category
 
 
@@ -21,7 +21,7 @@ from chyme.errors import Category
             "contracts/lease.pdf: doc-to-markdown took longer than 600 s and was stopped",
             "contracts/lease.pdf",
             "doc-to-markdown took longer than … s and was stopped",
-            WAYS_OUT["timeout"],
+            REMEDIES["timeout"],
         ),
         (
             "a.url: https://example.org/x?y=1 does not answer; try later",
@@ -58,7 +58,7 @@ def test_what_was_told_is_kept_but_for_the_name() -> None:
 
 
 def test_every_category_that_is_shown_has_a_way_out() -> None:
-    assert set(WAYS_OUT) == set(Category) - {Category.DEPENDENCY}
+    assert set(REMEDIES) == set(Category) - {Category.DEPENDENCY}
 
 
 def test_groups_are_named_after_digester_category_and_cause() -> None:

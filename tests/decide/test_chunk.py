@@ -10,39 +10,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chyme.model import Place
-from chyme.text.passages import cut, estimate, markdown_headings
+from chyme.text.passages import cut_passages, estimate_tokens, markdown_headings
 
 SENTENCE = "The quick brown fox jumps over the lazy dog today. "  # ten words
 
 
 def test_a_short_text_is_one_passage_without_its_margins() -> None:
-    assert cut("\n  Hello there. Bye.  \n") == [Place(3, 20)]
+    assert cut_passages("\n  Hello there. Bye.  \n") == [Place(3, 20)]
 
 
 def test_nothing_readable_gives_no_passage() -> None:
-    assert cut("") == cut(" \n\n ") == cut("--- *** ---") == []
+    assert cut_passages("") == cut_passages(" \n\n ") == cut_passages("--- *** ---") == []
 
 
 def test_passages_fill_the_window_end_with_sentences_and_overlap_a_little() -> None:
     text = SENTENCE * 100
-    spans = cut(text, window=200)
+    spans = cut_passages(text, window=200)
 
     assert all(text[span.start : span.end].endswith("today.") for span in spans)
-    assert all(150 <= estimate(text[span.start : span.end]) <= 200 for span in spans[:-1])
+    assert all(150 <= estimate_tokens(text[span.start : span.end]) <= 200 for span in spans[:-1])
     shared = [before.end - after.start for before, after in pairwise(spans)]
     assert all(len(SENTENCE) <= size + 1 <= 4 * len(SENTENCE) for size in shared)
 
 
 def test_a_paragraph_is_a_better_end_than_a_sentence() -> None:
     text = SENTENCE * 15 + "\n\n" + SENTENCE * 15
-    first, *_ = cut(text, window=200)
+    first, *_ = cut_passages(text, window=200)
 
     assert first.end == len((SENTENCE * 15).rstrip())
 
 
 def test_a_heading_is_the_best_end_and_nothing_before_it_is_repeated() -> None:
     text = SENTENCE * 12 + "\n\n" + SENTENCE * 3 + "\n\n# Second\n\n" + SENTENCE * 12
-    first, second = cut(text, markdown_headings(text), window=200)
+    first, second = cut_passages(text, markdown_headings(text), window=200)
 
     assert text[second.start :].startswith("# Second")
     assert first.heading is None
@@ -53,7 +53,7 @@ def test_no_passage_crosses_a_page() -> None:
     text = "one two three. four five six. "
     places = [Place(0, 15, page=1), Place(15, 30, page=2)]
 
-    assert cut(text, places) == [Place(0, 14, page=1), Place(15, 29, page=2)]
+    assert cut_passages(text, places) == [Place(0, 14, page=1), Place(15, 29, page=2)]
 
 
 def test_seconds_and_speaker_are_those_of_the_first_line_and_boxes_are_joined() -> None:
@@ -63,7 +63,7 @@ def test_seconds_and_speaker_are_those_of_the_first_line_and_boxes_are_joined() 
         Place(12, 20, seconds=2.0, until=4.5, speaker="B", box=(0.5, 0.0, 0.9, 0.3)),
     ]
 
-    assert cut(text, places) == [
+    assert cut_passages(text, places) == [
         Place(0, 20, seconds=1.0, until=4.5, speaker="A", box=(0.1, 0.0, 0.9, 0.3)),
     ]
 
@@ -75,18 +75,18 @@ def test_headings_are_those_of_markdown_and_not_of_code_in_it() -> None:
 
 
 def test_tokens_are_counted_by_whoever_embeds() -> None:
-    spans = cut("東京都の観光案内です。" * 100, window=50, count_tokens=len)
+    spans = cut_passages("東京都の観光案内です。" * 100, window=50, count_tokens=len)
 
     assert max(span.end - span.start for span in spans) <= 50
 
 
 @given(st.text(alphabet="ab .\n東,#", max_size=400), st.integers(2, 30))
 def test_every_word_stands_in_some_passage_and_none_is_too_long(text: str, window: int) -> None:
-    spans = cut(text, markdown_headings(text), window=window)
+    spans = cut_passages(text, markdown_headings(text), window=window)
     covered = {at for span in spans for at in range(span.start, span.end)}
 
     assert all(at in covered for at, letter in enumerate(text) if letter.isalnum())
-    assert all(estimate(text[span.start : span.end]) <= window for span in spans)
+    assert all(estimate_tokens(text[span.start : span.end]) <= window for span in spans)
     assert [span.start for span in spans] == sorted({span.start for span in spans})
 
 
@@ -105,4 +105,4 @@ def test_every_word_stands_in_some_passage_and_none_is_too_long(text: str, windo
     ids=["one word", "one line", "columns", "full stops", "empty lines", "short lines", "hashes", "Japanese"],
 )
 def test_a_megabyte_in_time_that_grows_with_its_length_only(text: str) -> None:
-    assert grows_linearly(lambda size: cut(text[:size], markdown_headings(text[:size])), len(text))
+    assert grows_linearly(lambda size: cut_passages(text[:size], markdown_headings(text[:size])), len(text))

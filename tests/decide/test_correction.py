@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chyme.speech.transcripts.batches import batches, key_of
-from chyme.speech.transcripts.correction_checks import misnumbered, no_correction, written
+from chyme.speech.transcripts.correction_checks import check_correction, check_numbering, clean_line
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from chyme.speech.transcripts.correction_checks import misnumbered, no_correctio
     ],
 )
 def test_corrections_are_taken(said: str, given: str, language: str | None) -> None:
-    assert no_correction(said, given, language) is None
+    assert check_correction(said, given, language) is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_corrections_are_taken(said: str, given: str, language: str | None) -> N
     ],
 )
 def test_anything_else_is_refused_with_the_reason(said: str, given: str, language: str, reason: str) -> None:
-    told = no_correction(said, given, language)
+    told = check_correction(said, given, language)
     assert told is not None
     assert reason in told
 
@@ -64,25 +64,25 @@ def test_anything_else_is_refused_with_the_reason(said: str, given: str, languag
     ],
 )
 def test_numbers_that_do_not_fit_are_told(got: list[int], reason: str) -> None:
-    told = misnumbered([1, 2, 3, 4], got)
+    told = check_numbering([1, 2, 3, 4], got)
     assert told is not None
     assert reason in told
 
 
 def test_numbers_that_fit_are_not_told() -> None:
-    assert misnumbered([1, 2, 3], [1, 2, 3]) is None
-    assert misnumbered(range(1, 3), [1, 2]) is None
+    assert check_numbering([1, 2, 3], [1, 2, 3]) is None
+    assert check_numbering(range(1, 3), [1, 2]) is None
 
 
 def test_a_long_list_of_numbers_is_told_in_part() -> None:
-    told = misnumbered(range(1, 1000), [])
+    told = check_numbering(range(1, 1000), [])
     assert told is not None
     assert len(told) < 120
 
 
 def test_what_comes_from_outside_is_one_line_of_writing() -> None:
-    assert written(" a\x00b\n\u202ec\ud800 d\u200be ") == "a b c d e"
-    assert written("می\u200cروم") == "می\u200cروم", "this joiner is spelling"
+    assert clean_line(" a\x00b\n\u202ec\ud800 d\u200be ") == "a b c d e"
+    assert clean_line("می\u200cروم") == "می\u200cروم", "this joiner is spelling"
 
 
 def test_batches_are_bounded_in_number_and_length_and_nothing_is_lost() -> None:

@@ -4,55 +4,55 @@ from __future__ import annotations
 
 import json
 
-from chyme.understanding.classification.data_descriptions import described, is_tabbed, marked
+from chyme.understanding.classification.data_descriptions import describe_data, is_tabbed, parse_markdown_table
 
 
 def test_a_table_tells_its_columns_and_its_size() -> None:
-    assert described("name;price;town\na;1;x\nb;2;y\n", "text/csv") == (
+    assert describe_data("name;price;town\na;1;x\nb;2;y\n", "text/csv") == (
         "A table of 3 columns and 2 rows: name, price, town."
     )
 
 
 def test_a_table_without_names_tells_its_size_alone() -> None:
-    assert described("1,2\n3,4\n5,6\n", "text/csv") == "A table of 2 columns and 3 rows."
+    assert describe_data("1,2\n3,4\n5,6\n", "text/csv") == "A table of 2 columns and 3 rows."
 
 
 def test_a_line_of_one_cell_above_a_table_is_its_caption_and_no_row() -> None:
-    assert described("Stanley Cups,,\nTeam,City,Cups\nA,B,1\n", "text/csv") == (
+    assert describe_data("Stanley Cups,,\nTeam,City,Cups\nA,B,1\n", "text/csv") == (
         "A table of 3 columns and 1 row: Team, City, Cups."
     )
 
 
 def test_code_tells_its_language_and_its_parts() -> None:
     code = "class Cook:\n    pass\n\ndef bake():\n    pass\n"
-    assert described(code, "text/x-python") == "Python source code, 6 lines: Cook, bake."
+    assert describe_data(code, "text/x-python") == "Python source code, 6 lines: Cook, bake."
 
 
 def test_json_tells_its_entries_or_its_keys() -> None:
-    assert described(json.dumps([{"name": 1, "end": 2}] * 12), "application/json") == (
+    assert describe_data(json.dumps([{"name": 1, "end": 2}] * 12), "application/json") == (
         "JSON data: 12 entries with name, end."
     )
-    assert described('{"meta": 1, "blocks": []}', "application/json") == "JSON data: meta, blocks."
-    assert described('{"cut": [1, 2', "application/json") == "JSON data: cut."
+    assert describe_data('{"meta": 1, "blocks": []}', "application/json") == "JSON data: meta, blocks."
+    assert describe_data('{"cut": [1, 2', "application/json") == "JSON data: cut."
 
 
 def test_a_text_is_no_data() -> None:
-    assert described("Dear all, hello.", "text/plain") is None
+    assert describe_data("Dear all, hello.", "text/plain") is None
 
 
 def test_a_table_in_markdown_counts_when_it_is_most_of_the_text() -> None:
     table = "| Year | Ducks |\n| --- | --- |\n" + "| 2020 | 135 |\n" * 5
-    found = marked(table)
+    found = parse_markdown_table(table)
     assert found is not None
     assert (found.columns, found.rows, found.names) == (2, 5, ("Year", "Ducks"))
-    assert marked("A long paragraph of text. " * 50 + "\n\n" + table) is None
+    assert parse_markdown_table("A long paragraph of text. " * 50 + "\n\n" + table) is None
 
 
 def test_a_page_laid_out_in_columns_is_no_table() -> None:
     row = (
         "| " + "words that run on and on in a paragraph of text " * 3 + " | " + "and in the one beside it " * 4 + "|\n"
     )
-    assert marked(row * 10) is None
+    assert parse_markdown_table(row * 10) is None
 
 
 def test_plain_text_with_tabs_in_every_line_is_a_table() -> None:

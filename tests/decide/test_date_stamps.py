@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.understanding.dates.document_date import ENOUGH, from_name, from_stamp
+from chyme.understanding.dates.document_date import MIN_CONFIDENCE, from_name, from_stamp
 
 TODAY = date(2026, 11, 16)
 
@@ -73,13 +73,13 @@ def test_a_name_that_may_be_read_in_two_ways_is_not_enough() -> None:
 
     assert found is not None
     assert found.ambiguous
-    assert found.confidence < ENOUGH
+    assert found.confidence < MIN_CONFIDENCE
 
 
 def test_a_year_alone_is_not_enough() -> None:
     found = from_name("report 2024.pdf", TODAY)
     assert found is not None
-    assert found.confidence < ENOUGH
+    assert found.confidence < MIN_CONFIDENCE
 
 
 @pytest.mark.parametrize(

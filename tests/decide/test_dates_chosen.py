@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.dates.document_date import ENOUGH, chosen, dates_in, from_name, from_stamp, ranked
+from chyme.understanding.dates.document_date import (
+    MIN_CONFIDENCE,
+    choose_date,
+    find_dates,
+    from_name,
+    from_stamp,
+    rank_dates,
+)
 
 TODAY = date(2026, 11, 16)
 
@@ -18,8 +25,8 @@ TODAY = date(2026, 11, 16)
 def taken(
     text: str, language: str | None = "en", kind: str | None = "document", *others: Candidate | None
 ) -> str | None:
-    found = dates_in(text, language, "doc-to-markdown", TODAY)
-    first = chosen(ranked([*found, *filter(None, others)], kind, TODAY))
+    found = find_dates(text, language, "doc-to-markdown", TODAY)
+    first = choose_date(rank_dates([*found, *filter(None, others)], kind, TODAY))
     return first.date if first else None
 
 
@@ -232,8 +239,8 @@ LETTER = "Bright Dental Practice\n12 High Street\n\n{day}\n\n{begins}\n\nThe too
 
 @pytest.mark.parametrize("begins", ["Dear Mr Miller,", "Report of the treatment"])
 def test_a_day_under_the_letterhead_is_taken_though_its_order_is_not_sure(begins: str) -> None:
-    (found,) = dates_in(LETTER.format(day="03/04/2026", begins=begins), "en", "x", TODAY)
-    assert chosen([found]) is found
+    (found,) = find_dates(LETTER.format(day="03/04/2026", begins=begins), "en", "x", TODAY)
+    assert choose_date([found]) is found
     assert (found.date, found.ambiguous) == ("2026-03-04", True)
 
 
@@ -271,14 +278,14 @@ def test_a_note_is_not_of_the_day_it_links_to() -> None:
 
 def test_what_a_text_tells_of_old_times_counts_least() -> None:
     text = f"{PROSE}On 3 April 2025 we walked the same way again, over the bridge and along the river to the works."
-    confidence = {one.date: one.confidence for one in dates_in(text, "en", "doc-to-markdown", TODAY)}
+    confidence = {one.date: one.confidence for one in find_dates(text, "en", "doc-to-markdown", TODAY)}
 
     assert confidence["1961-05-12"] < confidence["2025-04-03"]
 
 
 def test_a_cell_of_a_table_counts_less_than_a_line() -> None:
-    (cell,) = dates_in("| Rope | 3 April 2026 |\n|---|---|\n| Hemp | 20 |\n", "en", "x", TODAY)
-    (line,) = dates_in("Rope of 3 April 2026\nHemp 20\n", "en", "x", TODAY)
+    (cell,) = find_dates("| Rope | 3 April 2026 |\n|---|---|\n| Hemp | 20 |\n", "en", "x", TODAY)
+    (line,) = find_dates("Rope of 3 April 2026\nHemp 20\n", "en", "x", TODAY)
 
     assert cell.confidence < 0.3 < line.confidence
 
@@ -291,14 +298,16 @@ def test_a_salutation_tells_that_a_letter_begins() -> None:
 
 
 def test_dates_that_are_not_taken_are_still_listed() -> None:
-    found = ranked(dates_in("Gutschein\nGültig bis 31.12.2026\n", "de", "doc-to-markdown", TODAY), "document", TODAY)
+    found = rank_dates(
+        find_dates("Gutschein\nGültig bis 31.12.2026\n", "de", "doc-to-markdown", TODAY), "document", TODAY
+    )
     assert [one.date for one in found] == ["2026-12-31"]
-    assert chosen(found) is None
+    assert choose_date(found) is None
 
 
 def test_at_most_ten_are_listed_each_date_once() -> None:
     text = "\n".join(f"{day} April 2026 and {day} April 2026" for day in range(1, 29))
-    found = ranked(dates_in(text, "en", "doc-to-markdown", TODAY), "document", TODAY)
+    found = rank_dates(find_dates(text, "en", "doc-to-markdown", TODAY), "document", TODAY)
 
     assert len(found) == 10
     assert len({one.date for one in found}) == 10
@@ -327,9 +336,9 @@ def test_of_a_photograph_the_camera_knows_the_day() -> None:
 
 
 def test_what_is_written_in_a_picture_counts_less() -> None:
-    found = dates_in("Invoice date: 1 March 2026", "en", "image-ocr", TODAY)
+    found = find_dates("Invoice date: 1 March 2026", "en", "image-ocr", TODAY)
 
-    assert ranked(found, "image", TODAY)[0].confidence < ranked(found, "document", TODAY)[0].confidence
+    assert rank_dates(found, "image", TODAY)[0].confidence < rank_dates(found, "document", TODAY)[0].confidence
 
 
 def test_of_a_page_its_site_and_of_a_mail_its_header_know_the_day() -> None:
@@ -344,9 +353,9 @@ def test_of_a_recording_the_recorder_knows_the_day() -> None:
 
 
 def test_what_two_sources_tell_is_surer() -> None:
-    text = dates_in("We met on 3 April 2026", "en", "doc-to-markdown", TODAY)
-    alone = ranked(text, "document", TODAY)[0]
-    both = ranked([*text, *filter(None, [from_name("2026-04-03.pdf", TODAY)])], "document", TODAY)[0]
+    text = find_dates("We met on 3 April 2026", "en", "doc-to-markdown", TODAY)
+    alone = rank_dates(text, "document", TODAY)[0]
+    both = rank_dates([*text, *filter(None, [from_name("2026-04-03.pdf", TODAY)])], "document", TODAY)[0]
 
     assert both.confidence > alone.confidence
     assert both.where == "name"
@@ -363,10 +372,12 @@ def test_a_month_in_the_name_confirms_a_day_in_the_text() -> None:
 
     assert taken(text, "en", "document") is None
     assert taken(text, "en", "document", from_name("Invoice April 2026.pdf", TODAY)) == "2026-04"
-    told = dates_in("Notes, meeting 3 April 2026", "en", "x", TODAY)
+    told = find_dates("Notes, meeting 3 April 2026", "en", "x", TODAY)
     named = from_name("Notes April 2026.pdf", TODAY)
     assert named is not None
-    assert ranked([*told, named], "document", TODAY)[0].confidence > ranked(told, "document", TODAY)[0].confidence
+    assert (
+        rank_dates([*told, named], "document", TODAY)[0].confidence > rank_dates(told, "document", TODAY)[0].confidence
+    )
 
 
 def test_a_file_made_from_an_old_one_is_not_of_the_day_of_that() -> None:
@@ -402,12 +413,12 @@ CANDIDATES = st.builds(
 def test_the_order_in_which_sources_come_changes_no_choice_but_between_equals(
     candidates: list[Candidate], kind: str | None
 ) -> None:
-    found = ranked(candidates, kind, TODAY)
+    found = rank_dates(candidates, kind, TODAY)
     assert [one.confidence for one in found] == sorted((one.confidence for one in found), reverse=True)
     assert {one.date for one in found} == {one.date for one in candidates}
-    first = chosen(found)
-    assert (first is None) is (not found or found[0].confidence < ENOUGH)
+    first = choose_date(found)
+    assert (first is None) is (not found or found[0].confidence < MIN_CONFIDENCE)
     for other in permutations(candidates, len(candidates)):
-        again = ranked(other, kind, TODAY)
+        again = rank_dates(other, kind, TODAY)
         assert [one.confidence for one in again] == [one.confidence for one in found]
         break

@@ -10,7 +10,7 @@ from growth import grows_linearly
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chyme.understanding.dates.document_date import dates_in
+from chyme.understanding.dates.document_date import find_dates
 from chyme.understanding.dates.words import _NAMES, _SHORT, month_of
 
 TODAY = date(2026, 11, 16)
@@ -18,7 +18,7 @@ APRIL = "2026-04-03"
 
 
 def read(text: str, language: str | None) -> list[str]:
-    return sorted(one.date for one in dates_in(text, language, "doc-to-markdown", TODAY))
+    return sorted(one.date for one in find_dates(text, language, "doc-to-markdown", TODAY))
 
 
 WRITTEN = [
@@ -259,13 +259,13 @@ def test_what_is_no_date_is_not_read_as_one(language: str | None, text: str) -> 
 
 def test_a_candidate_carries_the_very_characters_it_was_read_from() -> None:
     text = "Your letter of April 3rd, 2026 has arrived."
-    (found,) = dates_in(text, "en", "image-ocr", TODAY)
+    (found,) = find_dates(text, "en", "image-ocr", TODAY)
 
     assert (found.text, found.where) == ("April 3rd, 2026", "image-ocr")
 
 
 def test_spaces_around_a_date_are_not_its_characters() -> None:
-    (found,) = dates_in("발행일 2020년 4월 2일 서울", "ko", "x", TODAY)
+    (found,) = find_dates("발행일 2020년 4월 2일 서울", "ko", "x", TODAY)
 
     assert found.text == "2020년 4월 2일"
 
@@ -298,16 +298,16 @@ def test_spaces_around_a_date_are_not_its_characters() -> None:
 def test_day_and_month_are_told_apart_by_the_document(
     language: str | None, text: str, dates: list[str], ambiguous: bool
 ) -> None:
-    found = dates_in(text, language, "doc-to-markdown", TODAY)
+    found = find_dates(text, language, "doc-to-markdown", TODAY)
 
     assert sorted(one.date for one in found) == dates
     assert any(one.ambiguous for one in found) is ambiguous
 
 
 def test_what_nothing_decides_is_less_sure() -> None:
-    unclear = dates_in("Date: 03/04/2026", "en", "x", TODAY)[0]
-    by_signs = dates_in("Date: 03/04/2026\nTotal: £20, VAT 20 %", "en", "x", TODAY)[0]
-    clear = dates_in("Date: 03/04/2026\nDelivered: 25/03/2026", "en", "x", TODAY)[0]
+    unclear = find_dates("Date: 03/04/2026", "en", "x", TODAY)[0]
+    by_signs = find_dates("Date: 03/04/2026\nTotal: £20, VAT 20 %", "en", "x", TODAY)[0]
+    clear = find_dates("Date: 03/04/2026\nDelivered: 25/03/2026", "en", "x", TODAY)[0]
 
     assert unclear.confidence < by_signs.confidence < clear.confidence
 
@@ -353,7 +353,7 @@ def test_two_figures_of_a_year_are_of_the_last_hundred_years(day: date) -> None:
     st.sampled_from(["en", "de", "ja", None]),
 )
 def test_any_text_gives_real_dates_that_stand_in_it(text: str, language: str | None) -> None:
-    for one in dates_in(text, language, "x", TODAY):
+    for one in find_dates(text, language, "x", TODAY):
         assert one.text in text
         assert 0 < one.confidence <= 1
         date.fromisoformat(one.date if len(one.date) == 10 else f"{one.date}-01")
@@ -389,4 +389,4 @@ def test_a_date_is_not_cut_off_where_reading_stops() -> None:
     ],
 )
 def test_five_megabytes_of_anything_cost_no_more_than_their_length(piece: str) -> None:
-    assert grows_linearly(lambda size: dates_in(piece * (size // len(piece)), "en", "x", TODAY), 5_000_000)
+    assert grows_linearly(lambda size: find_dates(piece * (size // len(piece)), "en", "x", TODAY), 5_000_000)

@@ -6,47 +6,49 @@ import pytest
 
 from chyme.errors import UsageError
 from chyme.understanding.edit_rules import (
-    Described,
+    Description,
     TagEdit,
-    applied,
-    date_given,
+    apply_edits,
+    parse_date,
+    parse_title,
     tag_edit,
     tag_value,
-    title_given,
     with_tags,
 )
 
-FOUND = Described("A title", "A summary.", "2026-04-03", "en", ("dog", "house"))
+FOUND = Description("A title", "A summary.", "2026-04-03", "en", ("dog", "house"))
 
 
 def test_without_edits_the_machine_is_right() -> None:
-    assert applied(FOUND, {}) == FOUND
+    assert apply_edits(FOUND, {}) == FOUND
 
 
 def test_what_a_person_set_wins() -> None:
-    told = applied(FOUND, {"title": "Mine", "date": "2025", "tags": {"set": ["cat"]}})
-    assert told == Described("Mine", "A summary.", "2025", "en", ("cat",))
+    told = apply_edits(FOUND, {"title": "Mine", "date": "2025", "tags": {"set": ["cat"]}})
+    assert told == Description("Mine", "A summary.", "2025", "en", ("cat",))
 
 
 def test_a_person_may_say_that_there_is_none() -> None:
-    told = applied(FOUND, {"title": None, "date": None, "tags": {"set": []}})
+    told = apply_edits(FOUND, {"title": None, "date": None, "tags": {"set": []}})
     assert (told.title, told.date, told.tags) == (None, None, ())
 
 
 def test_tags_are_added_behind_and_taken_away() -> None:
-    told = applied(FOUND, {"tags": {"added": ["cat", "dog"], "removed": ["house"]}})
+    told = apply_edits(FOUND, {"tags": {"added": ["cat", "dog"], "removed": ["house"]}})
     assert told.tags == ("dog", "cat")
 
 
 def test_what_was_taken_away_stays_away_in_the_plural_too() -> None:
-    assert applied(FOUND, {"tags": {"added": [], "removed": ["dogs"]}}).tags == ("house",)
+    assert apply_edits(FOUND, {"tags": {"added": [], "removed": ["dogs"]}}).tags == ("house",)
 
 
 def test_a_renamed_tag_is_renamed_where_a_person_gave_it() -> None:
     becomes = {"cat": "pet", "dog": "pet"}
-    assert applied(FOUND, {"tags": {"set": ["cat", "tree"]}}, becomes).tags == ("pet", "tree")
-    assert applied(Described(tags=("pet",)), {"tags": {"added": ["cat"], "removed": []}}, becomes).tags == ("pet",)
-    assert applied(Described(tags=("pet",)), {"tags": {"added": [], "removed": ["dog"]}}, becomes).tags == ()
+    assert apply_edits(FOUND, {"tags": {"set": ["cat", "tree"]}}, becomes).tags == ("pet", "tree")
+    assert apply_edits(Description(tags=("pet",)), {"tags": {"added": ["cat"], "removed": []}}, becomes).tags == (
+        "pet",
+    )
+    assert apply_edits(Description(tags=("pet",)), {"tags": {"added": [], "removed": ["dog"]}}, becomes).tags == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_a_renamed_tag_is_renamed_where_a_person_gave_it() -> None:
     ],
 )
 def test_what_is_not_understood_changes_nothing(edits: dict[str, object]) -> None:
-    assert applied(FOUND, edits) == FOUND
+    assert apply_edits(FOUND, edits) == FOUND
 
 
 def test_tags_change_step_by_step() -> None:
@@ -77,7 +79,7 @@ def test_an_edit_of_tags_is_read_as_it_was_written(edit: TagEdit) -> None:
 
 @pytest.mark.parametrize("text", ["2026", "2026-04", "2026-04-03", " 2024-02-29 ", "0800-12-25"])
 def test_a_date_may_be_a_year_a_month_or_a_day(text: str) -> None:
-    assert date_given(text) == text.strip()
+    assert parse_date(text) == text.strip()
 
 
 @pytest.mark.parametrize(
@@ -98,14 +100,14 @@ def test_a_date_may_be_a_year_a_month_or_a_day(text: str) -> None:
 )
 def test_anything_else_is_no_date(text: str) -> None:
     with pytest.raises(UsageError, match="is no date; write 2026-04-03"):
-        date_given(text)
+        parse_date(text)
 
 
 def test_a_title_is_one_line() -> None:
-    assert title_given("  Mine\n and\tyours\u202e ") == "Mine and yours"
+    assert parse_title("  Mine\n and\tyours\u202e ") == "Mine and yours"
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\0", "x" * 201])
 def test_some_titles_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="title"):
-        title_given(text)
+        parse_title(text)

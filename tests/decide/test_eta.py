@@ -10,8 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from chyme.core.pipeline.progress.eta import Heap, UnderWay, left_of, seconds_left, steady
-from chyme.core.pipeline.progress.throughput import Pace
+from chyme.core.pipeline.progress.eta import (
+    RunningDigest,
+    WaitingDigests,
+    remaining_seconds,
+    seconds_left,
+    smooth_estimate,
+)
+from chyme.core.pipeline.progress.throughput import Throughput
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], s
             spans.append((began, began + seconds, name, lane))
     end = max(span[1] for span in spans)
     ended = sorted(spans, key=lambda span: span[1])
-    pace, told, at, told_at, over = Pace(), [], 100.0, 100.0, 0
+    pace, told, at, told_at, over = Throughput(), [], 100.0, 100.0, 0
     before: float | None = None
     while at < end:
         while over < len(ended) and ended[over][1] <= at:
@@ -50,10 +56,12 @@ def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], s
         running = [span for span in spans if span[0] <= at < span[1]]
         waiting = Counter((span[2], span[3]) for span in spans if span[0] > at)
         seen = {lane: pace.at_once(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
-        heaps = [Heap(lane, count, pace.usual(name)) for (name, lane), count in waiting.items()]
-        under_way = [UnderWay(s[3], left_of(at - s[0], _told_by(s, at), pace.usual(s[2]))) for s in running]
+        heaps = [WaitingDigests(lane, count, pace.usual(name)) for (name, lane), count in waiting.items()]
+        under_way = [
+            RunningDigest(s[3], remaining_seconds(at - s[0], _told_by(s, at), pace.usual(s[2]))) for s in running
+        ]
         raw = seconds_left(heaps, under_way, {lane: one for lane, one in seen.items() if one is not None})
-        before = None if raw is None else steady(before, raw, at - told_at)
+        before = None if raw is None else smooth_estimate(before, raw, at - told_at)
         told_at = at
         told.append(Told((at - 100.0) / (end - 100.0), raw, before, end - at))
         at += 1.0
@@ -95,21 +103,23 @@ def test_the_estimate_does_not_jump_and_comes_to_nothing(seed: int) -> None:
 
 
 def test_nothing_is_told_while_it_is_unknown_how_long_such_digests_take() -> None:
-    assert seconds_left([Heap(0, 8, 1.0), Heap(0, 100, None)], [], {0: 2.0}) is None
-    assert seconds_left([Heap(0, 100, 1.0), Heap(1, 1, None)], [], {0: 2.0}) is None
-    assert seconds_left([], [UnderWay(0, None)], {0: 1.0}) is None
+    assert seconds_left([WaitingDigests(0, 8, 1.0), WaitingDigests(0, 100, None)], [], {0: 2.0}) is None
+    assert seconds_left([WaitingDigests(0, 100, 1.0), WaitingDigests(1, 1, None)], [], {0: 2.0}) is None
+    assert seconds_left([], [RunningDigest(0, None)], {0: 1.0}) is None
 
 
 def test_a_few_unknown_ones_count_as_much_as_the_others() -> None:
-    assert seconds_left([Heap(0, 90, 2.0), Heap(0, 10, None)], [], {0: 4.0}) == pytest.approx(50.0)
+    assert seconds_left([WaitingDigests(0, 90, 2.0), WaitingDigests(0, 10, None)], [], {0: 4.0}) == pytest.approx(50.0)
 
 
 def test_lanes_do_not_wait_for_each_other_so_the_slowest_decides() -> None:
-    assert seconds_left([Heap(0, 100, 1.0), Heap(3, 10, 40.0)], [], {0: 2.0, 3: 4.0}) == pytest.approx(100.0)
+    assert seconds_left(
+        [WaitingDigests(0, 100, 1.0), WaitingDigests(3, 10, 40.0)], [], {0: 2.0, 3: 4.0}
+    ) == pytest.approx(100.0)
 
 
 def test_one_long_digest_cannot_be_shared() -> None:
-    assert seconds_left([Heap(0, 10, 1.0)], [UnderWay(0, 300.0)], {0: 10.0}) == pytest.approx(300.0)
+    assert seconds_left([WaitingDigests(0, 10, 1.0)], [RunningDigest(0, 300.0)], {0: 10.0}) == pytest.approx(300.0)
 
 
 def test_nothing_left_takes_no_time() -> None:
@@ -117,14 +127,14 @@ def test_nothing_left_takes_no_time() -> None:
 
 
 def test_what_a_digest_says_about_how_far_it_is_counts_more_than_what_is_usual() -> None:
-    assert left_of(100.0, 0.25, 10.0) == pytest.approx(300.0)
-    assert left_of(2.0, 0.0, 10.0) == pytest.approx(8.0)
-    assert left_of(40.0, 0.0, 10.0) == pytest.approx(10.0)  # overdue, so it is one of the long ones
-    assert left_of(40.0, 0.0, None) is None
+    assert remaining_seconds(100.0, 0.25, 10.0) == pytest.approx(300.0)
+    assert remaining_seconds(2.0, 0.0, 10.0) == pytest.approx(8.0)
+    assert remaining_seconds(40.0, 0.0, 10.0) == pytest.approx(10.0)  # overdue, so it is one of the long ones
+    assert remaining_seconds(40.0, 0.0, None) is None
 
 
 def test_a_long_attempt_counts_for_all_the_time_it_took() -> None:
-    pace = Pace()
+    pace = Throughput()
     pace.finished("speech", 1, 1, 300.0, now=1000.0)
     for at in range(950, 1001):
         pace.finished("text", 0, 1, 1.0, now=float(at))
@@ -134,7 +144,7 @@ def test_a_long_attempt_counts_for_all_the_time_it_took() -> None:
 
 
 def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now() -> None:
-    pace = Pace()
+    pace = Throughput()
     pace.finished("text", 0, 1, 1.0, now=100.0)
     for _ in range(2):
         for at in range(140, 150):
@@ -145,12 +155,12 @@ def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now
 
 
 def test_what_is_under_way_counts_before_anything_is_over() -> None:
-    assert Pace().at_once(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
-    assert Pace().at_once(1, [109.9], now=110.0) is None
+    assert Throughput().at_once(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
+    assert Throughput().at_once(1, [109.9], now=110.0) is None
 
 
 def test_outputs_of_one_attempt_share_its_time() -> None:
-    pace = Pace()
+    pace = Throughput()
     pace.finished("image-preview", 0, 2, 3.0, now=10.0)
 
     assert pace.usual("image-preview") == pytest.approx(1.5)
@@ -160,7 +170,7 @@ def test_outputs_of_one_attempt_share_its_time() -> None:
 
 
 def test_memory_of_the_past_is_bounded() -> None:
-    pace = Pace()
+    pace = Throughput()
     for at in range(5000):
         pace.finished("text", 0, 1, 2.0, now=float(at))
 

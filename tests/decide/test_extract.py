@@ -7,7 +7,7 @@ from growth import cpu_seconds
 from spoken import sample, transcript_of
 
 from chyme.model import Segment, Transcript
-from chyme.speech.transcripts.extractive_summary import extracted, is_short
+from chyme.speech.transcripts.extractive_summary import extract_summary, is_short
 from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import language_of
 from chyme.text.key_phrases import key_phrases
@@ -17,7 +17,7 @@ from chyme.text.text_rank import ranks
 
 def test_a_meeting_is_told_by_what_it_was_about() -> None:
     meeting = sample("meeting.en")
-    summary = extracted(meeting)
+    summary = extract_summary(meeting)
     said = " ".join(segment.text for segment in meeting.segments)
 
     assert summary.takeaway == (
@@ -45,12 +45,12 @@ def test_a_meeting_is_told_by_what_it_was_about() -> None:
 def test_points_lead_to_where_they_were_said() -> None:
     meeting = sample("meeting.en")
     asked = next(segment for segment in meeting.segments if "wood instead" in segment.text)
-    question = next(point for point in extracted(meeting).questions if "wood" in point.text)
+    question = next(point for point in extract_summary(meeting).questions if "wood" in point.text)
     assert question.seconds == asked.start
 
 
 def test_a_german_lecture() -> None:
-    summary = extracted(sample("lecture.de"))
+    summary = extract_summary(sample("lecture.de"))
     assert summary.takeaway.startswith("Die Gezeiten entstehen, weil der Mond das Wasser der Erde anzieht")
     assert {"Mond", "Flut", "Gezeiten"} <= {topic.text for topic in summary.topics}
     (task,) = summary.actions
@@ -60,7 +60,7 @@ def test_a_german_lecture() -> None:
 
 
 def test_a_french_interview() -> None:
-    summary = extracted(sample("interview.fr"))
+    summary = extract_summary(sample("interview.fr"))
     assert "levain" in summary.takeaway
     assert {"Pain", "Levain", "Four"} <= {topic.text for topic in summary.topics}
     assert any("changer le four avant l'hiver" in point.text for point in summary.actions)
@@ -70,10 +70,10 @@ def test_a_french_interview() -> None:
 def test_a_short_transcript_is_its_own_summary() -> None:
     short = transcript_of(["um we need to go", "Could you please call me back at noon?"])
     assert is_short(short)
-    summary = extracted(short)
+    summary = extract_summary(short)
     assert summary.takeaway == "We need to go. Could you please call me back at noon?"
     assert (summary.topics, summary.actions, summary.questions) == ((), (), ())
-    assert extracted(transcript_of(["今天我们讨论。", "明天再说。"], "zh")).takeaway == "今天我们讨论。明天再说。"
+    assert extract_summary(transcript_of(["今天我们讨论。", "明天再说。"], "zh")).takeaway == "今天我们讨论。明天再说。"
 
 
 def test_chinese_is_counted_by_letters_and_split_at_its_own_marks() -> None:
@@ -84,7 +84,7 @@ def test_chinese_is_counted_by_letters_and_split_at_its_own_marks() -> None:
     ] * 3
     spoken = transcript_of(lines, "zh")
     assert not is_short(spoken)
-    summary = extracted(spoken)
+    summary = extract_summary(spoken)
     assert summary.takeaway.endswith(("。", "！"))
     assert "预算" in summary.takeaway
     assert summary.questions[0].text == "新码头什么时候可以开放使用？"
@@ -94,15 +94,15 @@ def test_chinese_is_counted_by_letters_and_split_at_its_own_marks() -> None:
 
 def test_a_language_nobody_knows_still_has_a_takeaway_and_questions() -> None:
     lines = ["Hamnen ska byggas om under nästa år med nya kajer.", "När börjar arbetet med hamnen egentligen?"] * 6
-    summary = extracted(transcript_of(lines, "sv"))
+    summary = extract_summary(transcript_of(lines, "sv"))
     assert "Hamnen" in summary.takeaway
     assert summary.actions == ()
     assert len(summary.questions) == 6
 
 
 def test_nothing_said_is_an_empty_summary() -> None:
-    assert extracted(Transcript("en", "m", 3.0, ())).takeaway == ""
-    assert extracted(transcript_of([" ", ""])).takeaway == ""
+    assert extract_summary(Transcript("en", "m", 3.0, ())).takeaway == ""
+    assert extract_summary(transcript_of([" ", ""])).takeaway == ""
 
 
 def test_sentences_cross_segments_but_not_speakers() -> None:
@@ -240,4 +240,4 @@ def test_hours_of_talk_cost_no_more_than_their_lines_compared_with_each_other() 
     base = [segment.text for segment in sample("meeting.en").segments]
     lines = [f"{base[at % len(base)].rstrip('.')} thing{at % 701} matter{at % 997}." for at in range(1200)]
     part, all_of_it = (transcript_of(lines[:count]) for count in (300, 1200))
-    assert cpu_seconds(lambda: extracted(all_of_it)) < 3 * 4**2 * cpu_seconds(lambda: extracted(part))
+    assert cpu_seconds(lambda: extract_summary(all_of_it)) < 3 * 4**2 * cpu_seconds(lambda: extract_summary(part))

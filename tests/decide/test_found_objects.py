@@ -9,73 +9,73 @@ import pytest
 from chyme.model import Box, Upstream
 from chyme.pictures.objects import (
     MOST,
-    Thing,
+    PictureObject,
     as_json,
-    cleaned,
-    detected,
-    kept,
-    placed,
-    told,
-    whereabouts,
+    clean_line,
+    describe_position,
+    normalise_boxes,
+    object_from_detector,
+    object_from_model,
+    select_objects,
     with_article,
 )
-from chyme.text.digest_text import readable
+from chyme.text.digest_text import extract_text
 
 LEFT: Box = (0.1, 0.1, 0.4, 0.4)
 
 
-def thing(name: str, confidence: float | None, box: Box | None = LEFT) -> Thing:
-    return Thing(name, "", "", (), box, confidence)
+def thing(name: str, confidence: float | None, box: Box | None = LEFT) -> PictureObject:
+    return PictureObject(name, "", "", (), box, confidence)
 
 
 def test_a_detected_thing_is_told_in_plain_words() -> None:
-    assert detected("dog", "animal", 0.9, (0.1, 0.6, 0.3, 0.9)) == Thing(
+    assert object_from_detector("dog", "animal", 0.9, (0.1, 0.6, 0.3, 0.9)) == PictureObject(
         "dog", "a dog, lower left", "animal", ("dog", "animal"), (0.1, 0.6, 0.3, 0.9), 0.9
     )
 
 
 def test_a_name_that_is_its_own_category_is_one_tag() -> None:
-    person = detected("person", "person", 0.9, LEFT)
+    person = object_from_detector("person", "person", 0.9, LEFT)
     assert person is not None
     assert person.tags == ("person",)
 
 
 def test_boxes_outside_or_turned_around_are_mended_and_empty_ones_dropped() -> None:
-    mended = detected("dog", "animal", 0.9, (0.5, 1.2, -0.3, 0.5))
+    mended = object_from_detector("dog", "animal", 0.9, (0.5, 1.2, -0.3, 0.5))
     assert mended is not None
     assert mended.box == (0.0, 0.5, 0.5, 1.0)
-    assert detected("dog", "animal", 0.9, (1.1, 0.1, 1.4, 0.3)) is None
-    assert detected("dog", "animal", 0.9, (float("nan"), 0.1, 0.4, 0.3)) is None
+    assert object_from_detector("dog", "animal", 0.9, (1.1, 0.1, 1.4, 0.3)) is None
+    assert object_from_detector("dog", "animal", 0.9, (float("nan"), 0.1, 0.4, 0.3)) is None
 
 
 @pytest.mark.parametrize(
     ("name", "category"), [("tv", "electronic"), ("book", "indoor"), ("refrigerator", "appliance")]
 )
 def test_a_screen_or_book_as_large_as_the_picture_is_a_page_and_no_thing(name: str, category: str) -> None:
-    assert detected(name, category, 0.9, (0.01, 0.02, 0.99, 0.98)) is None
-    assert detected(name, category, 0.9, (0.01, 0.02, 0.5, 0.98)) is not None
-    assert detected("cat", "animal", 0.9, (0.01, 0.02, 0.99, 0.98)) is not None
+    assert object_from_detector(name, category, 0.9, (0.01, 0.02, 0.99, 0.98)) is None
+    assert object_from_detector(name, category, 0.9, (0.01, 0.02, 0.5, 0.98)) is not None
+    assert object_from_detector("cat", "animal", 0.9, (0.01, 0.02, 0.99, 0.98)) is not None
 
 
 def test_one_thing_seen_twice_is_kept_once_the_surer_one() -> None:
     near: Box = (0.11, 0.1, 0.41, 0.4)
     apart: Box = (0.6, 0.6, 0.9, 0.9)
-    found = kept([thing("dog", 0.7, near), thing("dog", 0.9), thing("dog", 0.8, apart)])
+    found = select_objects([thing("dog", 0.7, near), thing("dog", 0.9), thing("dog", 0.8, apart)])
     assert [(one.confidence, one.box) for one in found] == [(0.9, LEFT), (0.8, apart)]
 
 
 def test_two_names_for_one_place_are_one_thing_for_a_detector_but_not_for_a_model() -> None:
-    assert [one.name for one in kept([thing("bowl", 0.7), thing("cup", 0.9)])] == ["cup"]
-    assert [one.name for one in kept([thing("man", None), thing("coat", None)])] == ["man", "coat"]
+    assert [one.name for one in select_objects([thing("bowl", 0.7), thing("cup", 0.9)])] == ["cup"]
+    assert [one.name for one in select_objects([thing("man", None), thing("coat", None)])] == ["man", "coat"]
 
 
 def test_a_large_thing_does_not_hide_a_small_one_of_another_name() -> None:
-    assert len(kept([thing("couch", 0.9, (0.0, 0.0, 1.0, 1.0)), thing("cat", 0.8)])) == 2
+    assert len(select_objects([thing("couch", 0.9, (0.0, 0.0, 1.0, 1.0)), thing("cat", 0.8)])) == 2
 
 
 def test_no_more_than_fifty_are_kept() -> None:
     boxes = [(n / 100, 0.0, n / 100 + 0.008, 1.0) for n in range(MOST + 10)]
-    assert len(kept([thing("dog", 0.9, box) for box in boxes])) == MOST
+    assert len(select_objects([thing("dog", 0.9, box) for box in boxes])) == MOST
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_no_more_than_fifty_are_kept() -> None:
     ],
 )
 def test_whereabouts(box: Box, words: str) -> None:
-    assert whereabouts(box) == words
+    assert describe_position(box) == words
 
 
 def test_articles() -> None:
@@ -104,7 +104,9 @@ def test_articles() -> None:
 
 
 def test_what_a_model_says_is_cleaned_and_cut() -> None:
-    said = told(" Big\n\x1b[31m dog\u202e ", "d" * 5000, "ANIMAL", ["Dog", "dog", "", *map(str, range(20))], LEFT)
+    said = object_from_model(
+        " Big\n\x1b[31m dog\u202e ", "d" * 5000, "ANIMAL", ["Dog", "dog", "", *map(str, range(20))], LEFT
+    )
     assert said is not None
     assert said.name == "Big [31m dog"
     assert len(said.description) == 1000
@@ -114,11 +116,11 @@ def test_what_a_model_says_is_cleaned_and_cut() -> None:
 
 
 def test_a_thing_without_a_name_is_none() -> None:
-    assert told(" \x00 ", "something", "", [], LEFT) is None
+    assert object_from_model(" \x00 ", "something", "", [], LEFT) is None
 
 
 def test_surrogates_do_not_survive() -> None:
-    assert cleaned("a\ud800b", 10) == "a b"
+    assert clean_line("a\ud800b", 10) == "a b"
 
 
 class TestScales:
@@ -127,34 +129,34 @@ class TestScales:
     size = (1600, 1200)
 
     def test_parts_of_the_picture_are_taken_and_mended(self) -> None:
-        assert placed([(0.1, 0.2, 0.5, 0.6), (0.9, 0.5, 0.7, 1.2)], self.size) == [
+        assert normalise_boxes([(0.1, 0.2, 0.5, 0.6), (0.9, 0.5, 0.7, 1.2)], self.size) == [
             (0.1, 0.2, 0.5, 0.6),
             (0.7, 0.5, 0.9, 1.0),
         ]
 
     def test_thousandths_are_taken_where_they_cannot_be_pixels(self) -> None:
-        assert placed([(100, 200, 500, 900)], (640, 480)) == [(0.1, 0.2, 0.5, 0.9)]
+        assert normalise_boxes([(100, 200, 500, 900)], (640, 480)) == [(0.1, 0.2, 0.5, 0.9)]
 
     def test_pixels_are_taken_where_they_cannot_be_thousandths(self) -> None:
-        assert placed([(160, 120, 1200, 600), (0, 0, 400, 300)], self.size) == [
+        assert normalise_boxes([(160, 120, 1200, 600), (0, 0, 400, 300)], self.size) == [
             (0.1, 0.1, 0.75, 0.5),
             (0.0, 0.0, 0.25, 0.25),
         ]
 
     def test_what_may_be_either_is_nowhere(self) -> None:
-        assert placed([(100, 200, 500, 900)], self.size) == [None]
+        assert normalise_boxes([(100, 200, 500, 900)], self.size) == [None]
 
     def test_where_both_mean_the_same_it_does_not_matter(self) -> None:
-        assert placed([(100, 200, 500, 900)], (1000, 1000)) == [(0.1, 0.2, 0.5, 0.9)]
+        assert normalise_boxes([(100, 200, 500, 900)], (1000, 1000)) == [(0.1, 0.2, 0.5, 0.9)]
 
     def test_what_can_be_neither_is_nowhere(self) -> None:
-        assert placed([(100, 200, 5000, 9000)], self.size) == [None]
+        assert normalise_boxes([(100, 200, 5000, 9000)], self.size) == [None]
 
     def test_without_the_pictures_size_only_thousandths_are_possible(self) -> None:
-        assert placed([(100, 200, 500, 900), (1, 2)], None) == [(0.1, 0.2, 0.5, 0.9), None]
+        assert normalise_boxes([(100, 200, 500, 900), (1, 2)], None) == [(0.1, 0.2, 0.5, 0.9), None]
 
     def test_half_a_box_is_none(self) -> None:
-        assert placed([(0.1, 0.2), (), (0.1, 0.2, 0.5, 0.6)], self.size) == [None, None, (0.1, 0.2, 0.5, 0.6)]
+        assert normalise_boxes([(0.1, 0.2), (), (0.1, 0.2, 0.5, 0.6)], self.size) == [None, None, (0.1, 0.2, 0.5, 0.6)]
 
 
 def test_nothing_found_is_no_content() -> None:
@@ -162,8 +164,8 @@ def test_nothing_found_is_no_content() -> None:
 
 
 def test_the_content_has_its_promised_shape_and_search_finds_names_and_boxes() -> None:
-    dog = detected("dog", "animal", 0.987, LEFT)
-    cat = told("Katze", "schläft", "Tier", ["cat"], None)
+    dog = object_from_detector("dog", "animal", 0.987, LEFT)
+    cat = object_from_model("Katze", "schläft", "Tier", ["cat"], None)
     assert dog is not None
     assert cat is not None
     content = as_json([dog, cat], "detector", "small")
@@ -190,6 +192,6 @@ def test_the_content_has_its_promised_shape_and_search_finds_names_and_boxes() -
         "engine": "detector",
         "note": "small",
     }
-    found = readable(Upstream("image-objects", content))
+    found = extract_text(Upstream("image-objects", content))
     assert found.text.splitlines() == ["dog. a dog, upper left. animal", "Katze. schläft. tier. cat"]
     assert [place.box for place in found.places] == [LEFT, None]

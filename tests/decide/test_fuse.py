@@ -6,21 +6,29 @@ import struct
 
 import pytest
 
-from chyme.search.ranking.fusion import DEPTH, Near, agreed, fuse, leaning, near_files, share_of
-from chyme.search.ranking.matches import Match, Ranked
+from chyme.search.ranking.fusion import (
+    DEPTH,
+    NearFile,
+    feedback_scores,
+    files_in_both,
+    fuse,
+    near_files,
+    query_coverage,
+)
+from chyme.search.ranking.matches import Match, RankedFile
 
 FLOOR = 0.25
 
 
-def worded(*scores: tuple[int, float]) -> list[Ranked]:
-    return [Ranked(file_id, score, (), True, False) for file_id, score in scores]
+def worded(*scores: tuple[int, float]) -> list[RankedFile]:
+    return [RankedFile(file_id, score, (), True, False) for file_id, score in scores]
 
 
-def near(*scores: tuple[int, float]) -> list[Near]:
-    return [Near(file_id, score, (file_id * 10,)) for file_id, score in scores]
+def near(*scores: tuple[int, float]) -> list[NearFile]:
+    return [NearFile(file_id, score, (file_id * 10,)) for file_id, score in scores]
 
 
-def order(words: list[Ranked], meaning: list[Near]) -> list[int]:
+def order(words: list[RankedFile], meaning: list[NearFile]) -> list[int]:
     return [file.file_id for file in fuse(words, meaning, FLOOR)]
 
 
@@ -60,7 +68,7 @@ def test_equal_scores_stand_words_first_then_by_file() -> None:
 
 
 def test_of_equal_scores_what_is_clearly_near_stands_before_a_name_with_one_of_the_words() -> None:
-    by_name = [Ranked(7, 5.0, (), False, True)]
+    by_name = [RankedFile(7, 5.0, (), False, True)]
     assert [file.file_id for file in fuse(by_name, near((9, 0.61)), FLOOR)] == [9, 7]
     assert [file.file_id for file in fuse(by_name, near((9, 0.3)), FLOOR)] == [7, 9]
     assert [file.file_id for file in fuse(worded((7, 5.0)), near((9, 0.61)), FLOOR)] == [7, 9]
@@ -77,38 +85,38 @@ def test_words_count_less_when_even_the_best_file_has_little_of_the_question() -
 
 def test_how_much_of_a_question_a_file_has_goes_by_how_rare_its_words_are() -> None:
     everywhere, rare, nowhere = 90, 1, 0
-    assert share_of([(everywhere, True), (rare, True)], 100) == 1.0
-    assert share_of([(everywhere, True), (rare, False)], 100) < 0.05
-    assert share_of([(everywhere, False), (rare, True)], 100) > 0.95
-    assert share_of([(rare, True), (nowhere, False)], 100) < 0.5
-    assert share_of([(rare, False), (rare, False)], 100) == 0.0
-    assert share_of([(2, True), (2, False)], 1) == pytest.approx(0.5)
-    assert share_of([], 100) == 0.0
+    assert query_coverage([(everywhere, True), (rare, True)], 100) == 1.0
+    assert query_coverage([(everywhere, True), (rare, False)], 100) < 0.05
+    assert query_coverage([(everywhere, False), (rare, True)], 100) > 0.95
+    assert query_coverage([(rare, True), (nowhere, False)], 100) < 0.5
+    assert query_coverage([(rare, False), (rare, False)], 100) == 0.0
+    assert query_coverage([(2, True), (2, False)], 1) == pytest.approx(0.5)
+    assert query_coverage([], 100) == 0.0
 
 
 def test_files_are_as_near_as_their_nearest_passage() -> None:
     passages = [Match(10, 1, 0.9), Match(20, 2, 0.8), Match(11, 1, 0.7), Match(12, 1, 0.6), Match(13, 1, 0.5)]
-    assert near_files(passages) == [Near(1, 0.9, (10, 11, 12)), Near(2, 0.8, (20,))]
+    assert near_files(passages) == [NearFile(1, 0.9, (10, 11, 12)), NearFile(2, 0.8, (20,))]
     assert [file.file_id for file in near_files(passages, {10: 0.1, 11: 0.1, 12: 0.1, 13: 0.1, 20: 0.2})] == [2, 1]
 
 
 def test_agreed_are_the_nearest_files_that_are_among_the_first_by_words() -> None:
     words = worded(*((number, 20.0 - number) for number in range(10)))
     long = [*((number, 0.3) for number in range(100, 140))]
-    assert [file.file_id for file in agreed(words, near((4, 0.9), (1, 0.8), (0, 0.7), *long))] == [4, 1]
-    assert [file.file_id for file in agreed(words, near((5, 0.9), (1, 0.8), (0, 0.7), *long))] == [1]
-    assert agreed(words, near((8, 0.9), (9, 0.8), (0, 0.7), *long)) == []
+    assert [file.file_id for file in files_in_both(words, near((4, 0.9), (1, 0.8), (0, 0.7), *long))] == [4, 1]
+    assert [file.file_id for file in files_in_both(words, near((5, 0.9), (1, 0.8), (0, 0.7), *long))] == [1]
+    assert files_in_both(words, near((8, 0.9), (9, 0.8), (0, 0.7), *long)) == []
 
 
 def test_nothing_is_leaned_on_in_a_short_list() -> None:
     """Whoever is leaned on comes so near that nothing would be left for the others."""
-    assert agreed(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
-    assert len(agreed(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
+    assert files_in_both(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
+    assert len(files_in_both(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
 
 
 def test_a_question_leans_towards_what_it_is_given() -> None:
     vectors = {1: struct.pack("<2f", 1, 0), 2: struct.pack("<2f", 0, 1)}
-    scores = leaning((1.0, 0.0), [vectors[2]], vectors)
+    scores = feedback_scores((1.0, 0.0), [vectors[2]], vectors)
     assert scores[1] == pytest.approx(0.894, abs=0.001)
     assert scores[2] == pytest.approx(0.447, abs=0.001)
-    assert leaning((1.0, 0.0), [], vectors) == {}
+    assert feedback_scores((1.0, 0.0), [], vectors) == {}

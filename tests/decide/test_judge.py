@@ -17,8 +17,8 @@ from chyme.core.pipeline.digest_state import (
     Interrupted,
     NotApplicable,
     Outcome,
-    Policy,
     Produced,
+    RetryPolicy,
     Unreadable,
     Verdict,
     Waiting,
@@ -28,7 +28,7 @@ from chyme.errors import Category
 from chyme.model import Output, Status, Without, iso
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-STEADY = Policy(jitter=0)
+STEADY = RetryPolicy(jitter=0)
 RETRIED = {
     Category.AI_QUOTA: 60,
     Category.RATE_LIMIT: 30,
@@ -115,7 +115,7 @@ def test_what_was_not_even_tried_costs_no_attempt_however_often_it_is_put_off() 
 
 @given(st.sampled_from(sorted(RETRIED)), st.integers(1, 30), st.floats(0, 1))
 def test_delays_grow_to_ten_minutes_and_are_spread(category: Category, attempts: int, chance: float) -> None:
-    policy = Policy(max_attempts=100)
+    policy = RetryPolicy(max_attempts=100)
     told = judge(Failed(category, "why"), "words", attempts, NOW, policy, chance)
     assert told.retry_at is not None
     delay = (datetime.fromisoformat(told.retry_at) - NOW).total_seconds()
@@ -151,7 +151,7 @@ class Life(RuleBasedStateMachine):
     @rule(outcome=st.sampled_from([NotApplicable(), Waiting("speech")]))
     def judged_without_running(self, outcome: Outcome) -> None:
         if self.status is Status.TODO:
-            self._take(judge(outcome, "words", self.attempts, self.now, Policy()))
+            self._take(judge(outcome, "words", self.attempts, self.now, RetryPolicy()))
 
     @rule(
         outcome=st.one_of(
@@ -175,7 +175,7 @@ class Life(RuleBasedStateMachine):
             assert self.attempts < 3, "started a fourth time"
             self.status, self.attempts = Status.IN_PROGRESS, self.attempts + 1
             before = self.attempts
-            self._take(judge(outcome, "words", self.attempts, self.now, Policy(), chance))
+            self._take(judge(outcome, "words", self.attempts, self.now, RetryPolicy(), chance))
             assert self.attempts in (before, before - 1)
 
     @rule()

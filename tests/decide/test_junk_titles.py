@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, unprefixed
+from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, strip_program_name
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_the_program_that_made_it_is_no_title() -> None:
 
 
 def test_the_program_in_front_of_a_name_goes() -> None:
-    assert unprefixed("Microsoft Word - Contract.doc") == "Contract.doc"
-    assert unprefixed("Word by word") == "Word by word"
+    assert strip_program_name("Microsoft Word - Contract.doc") == "Contract.doc"
+    assert strip_program_name("Word by word") == "Word by word"
 
 
 def test_a_file_name_is_told_by_its_extension_or_its_form() -> None:

@@ -14,14 +14,14 @@ from chyme.model import iso
 from chyme.models.providers.availability import (
     Allowance,
     Provider,
-    Rests,
+    RestPeriods,
     after_answer,
     after_failure,
-    day_of,
-    paced,
-    probed,
-    resting,
-    spent_up,
+    budget_day,
+    find_spent_budget,
+    rest_seconds,
+    schedule_call,
+    start_probe,
 )
 
 NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
@@ -35,7 +35,7 @@ def failed(
     file_id: int = 1,
     now: datetime = NOW,
 ) -> Provider:
-    return after_failure(provider, category, "why", retry_after, outage, file_id, now, Rests())
+    return after_failure(provider, category, "why", retry_after, outage, file_id, now, RestPeriods())
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def failed(
 def test_it_rests_as_long_as_it_says_or_as_its_fault_takes(
     category: Category, retry_after: float | None, seconds: float
 ) -> None:
-    assert resting(failed(Provider("llm"), category, retry_after), NOW) == seconds
+    assert rest_seconds(failed(Provider("llm"), category, retry_after), NOW) == seconds
 
 
 def test_each_probe_that_fails_doubles_the_rest_up_to_ten_minutes() -> None:
     provider, now, rests = Provider("llm"), NOW, []
     for _ in range(10):
-        provider = failed(probed(provider, 1, now), now=now)
-        rest = resting(provider, now)
+        provider = failed(start_probe(provider, 1, now), now=now)
+        rest = rest_seconds(provider, now)
         assert rest is not None
         rests.append(rest)
         now += timedelta(seconds=rest)
@@ -71,7 +71,7 @@ def test_calls_that_were_under_way_do_not_make_the_rest_longer() -> None:
     provider = failed(Provider("llm"), file_id=1)
     for file_id in range(2, 10):
         provider = failed(provider, file_id=file_id)
-    assert resting(provider, NOW) == 5
+    assert rest_seconds(provider, NOW) == 5
 
 
 def test_only_several_files_in_a_row_make_time_outs_an_outage() -> None:
@@ -89,26 +89,26 @@ def test_only_several_files_in_a_row_make_time_outs_an_outage() -> None:
 def test_while_one_asks_the_others_wait() -> None:
     provider = failed(Provider("llm"))
     later = NOW + timedelta(seconds=6)
-    assert resting(provider, later) is None
-    assert resting(probed(provider, 7, later), later) == 120
+    assert rest_seconds(provider, later) is None
+    assert rest_seconds(start_probe(provider, 7, later), later) == 120
 
 
 def test_calls_keep_their_distance_whatever_came_before() -> None:
     provider, waits = Provider("llm"), []
     for _ in range(3):
-        provider, wait = paced(provider, 4, NOW)
+        provider, wait = schedule_call(provider, 4, NOW)
         waits.append(wait)
     assert waits == [0, 0.25, 0.5]
-    assert paced(provider, 4, NOW + timedelta(hours=1))[1] == 0
-    assert paced(provider, 0, NOW)[1] == 0
+    assert schedule_call(provider, 4, NOW + timedelta(hours=1))[1] == 0
+    assert schedule_call(provider, 0, NOW)[1] == 0
 
 
 def test_a_budget_is_spent_when_any_of_its_limits_is() -> None:
-    assert spent_up(Allowance(), 10**6, 10**9, 10**6) is None
-    assert spent_up(Allowance(calls=3), 2, 0, 0) is None
-    assert spent_up(Allowance(calls=3), 3, 0, 0) == "3 calls"
-    assert spent_up(Allowance(calls=3, tokens=1000), 1, 1001, 0) == "1,000 tokens"
-    assert spent_up(Allowance(cost=0.5), 1, 1, 0.51) == "0.5 dollars"
+    assert find_spent_budget(Allowance(), 10**6, 10**9, 10**6) is None
+    assert find_spent_budget(Allowance(calls=3), 2, 0, 0) is None
+    assert find_spent_budget(Allowance(calls=3), 3, 0, 0) == "3 calls"
+    assert find_spent_budget(Allowance(calls=3, tokens=1000), 1, 1001, 0) == "1,000 tokens"
+    assert find_spent_budget(Allowance(cost=0.5), 1, 1, 0.51) == "0.5 dollars"
 
 
 @pytest.fixture
@@ -126,5 +126,5 @@ def in_berlin() -> Iterator[None]:
 
 @pytest.mark.usefixtures("in_berlin")
 def test_a_day_begins_at_midnight_here_also_when_clocks_change() -> None:
-    began, ends = day_of(datetime(2026, 3, 29, 12, 0, tzinfo=UTC))  # the day has 23 hours
+    began, ends = budget_day(datetime(2026, 3, 29, 12, 0, tzinfo=UTC))  # the day has 23 hours
     assert (iso(began), iso(ends)) == ("2026-03-28T23:00:00.000000Z", "2026-03-29T22:00:00.000000Z")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from chyme.pictures.objects import told
-from chyme.text.model_output import plain_line, plain_text, visible
+from chyme.pictures.objects import object_from_model
+from chyme.text.model_output import plain_line, plain_text, remove_invisible
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_a_line_is_short_and_loses_the_quotation_marks_around_it() -> None:
 
 
 def test_text_that_was_read_in_a_picture_keeps_its_signs() -> None:
-    assert visible("<b>**price**</b>\u00ad") == "<b>**price**</b>"
+    assert remove_invisible("<b>**price**</b>\u00ad") == "<b>**price**</b>"
 
 
 def test_an_object_of_a_model_has_no_markup_in_any_field() -> None:
-    thing = told("**boat**", "a <i>red</i> boat", "`vehicle`", ("<b>sea</b>", "_sail_"), None)
+    thing = object_from_model("**boat**", "a <i>red</i> boat", "`vehicle`", ("<b>sea</b>", "_sail_"), None)
     assert thing is not None
     assert (thing.name, thing.description, thing.category, thing.tags) == (
         *("boat", "a red boat", "vehicle", ("sea", "sail")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.core.files.moves import displaced, origin
+from chyme.core.files.moves import displaced_path, find_origin
 from chyme.model import File, Kind, Seen, Stamp
 
 HERE = Stamp("1", "10", 5, 100)
@@ -18,27 +18,27 @@ def seen(path: str, *, hash_: str = "h", stamp: Stamp = HERE) -> Seen:
 
 
 def test_nothing_gone_nothing_continued() -> None:
-    assert origin(seen("a"), []) is None
+    assert find_origin(seen("a"), []) is None
 
 
 def test_same_inode_size_and_time_is_the_same_file() -> None:
     old = gone("a", hash_="unknown yet")
-    assert origin(seen("b"), [old]) is old
+    assert find_origin(seen("b"), [old]) is old
 
 
 def test_the_inode_alone_never_decides() -> None:
     for stamp in (Stamp("1", "10", 6, 100), Stamp("1", "10", 5, 101), Stamp("2", "10", 5, 100)):
-        assert origin(seen("b", hash_="new"), [gone("a", stamp=stamp)]) is None
+        assert find_origin(seen("b", hash_="new"), [gone("a", stamp=stamp)]) is None
 
 
 def test_equal_content_is_the_same_file() -> None:
     old = gone("a", stamp=Stamp("1", "99", 5, 7))
-    assert origin(seen("b"), [old]) is old
+    assert find_origin(seen("b"), [old]) is old
 
 
 def test_empty_files_are_never_alike() -> None:
     empty = Stamp("1", "10", 0, 100)
-    assert origin(seen("b", stamp=empty), [gone("a", stamp=empty)]) is None
+    assert find_origin(seen("b", stamp=empty), [gone("a", stamp=empty)]) is None
 
 
 def test_of_several_the_stamp_decides_then_the_name_then_the_folder_then_the_age() -> None:
@@ -51,7 +51,7 @@ def test_of_several_the_stamp_decides_then_the_name_then_the_folder_then_the_age
     candidates = [youngest, oldest, folder, name, stamped]
     order = []
     while candidates:
-        chosen = origin(seen("dir/name"), candidates)
+        chosen = find_origin(seen("dir/name"), candidates)
         assert chosen is not None
         order.append(chosen)
         candidates.remove(chosen)
@@ -61,10 +61,10 @@ def test_of_several_the_stamp_decides_then_the_name_then_the_folder_then_the_age
 
 def test_of_two_of_the_same_age_the_first_known_is_taken() -> None:
     first, second = gone("x", file_id=1), gone("y", file_id=2)
-    assert origin(seen("b"), [second, first]) is first
+    assert find_origin(seen("b"), [second, first]) is first
 
 
 def test_a_displaced_file_is_at_a_path_that_is_never_on_disk_and_its_own() -> None:
-    paths = {displaced(gone("a/n", file_id=1)), displaced(gone("b/n", file_id=2))}
+    paths = {displaced_path(gone("a/n", file_id=1)), displaced_path(gone("b/n", file_id=2))}
     assert len(paths) == 2
     assert all(path.startswith(".chyme/") and path.endswith("/n") for path in paths)

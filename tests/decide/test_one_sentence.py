@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chyme.understanding.classification.source_text import material
-from chyme.understanding.classification.summary_sentence import one_sentence
+from chyme.understanding.classification.source_text import read_source_text
+from chyme.understanding.classification.summary_sentence import choose_sentence
 
 PDF = "application/pdf"
 BREAD = """# Baking bread at home
@@ -29,7 +29,7 @@ All rights reserved, subscribe to our newsletter about bread and baking at home 
 
 
 def told(text: str, title: str | None = None, mime: str = PDF, where: str = "doc-to-markdown") -> str | None:
-    found = one_sentence(material({where: text}), title, mime, "en")
+    found = choose_sentence(read_source_text({where: text}), title, mime, "en")
     return found.text if found else None
 
 
@@ -54,7 +54,9 @@ def test_it_is_never_longer_than_it_may_be() -> None:
 
 def test_a_page_is_told_by_its_own_description() -> None:
     page = json.dumps({"title": "Bread", "description": "How to bake bread in any oven you have. And more."})
-    found = one_sentence(material({"url-crawl-content": BREAD, "url-metadata": page}), "Bread", "text/html", "en")
+    found = choose_sentence(
+        read_source_text({"url-crawl-content": BREAD, "url-metadata": page}), "Bread", "text/html", "en"
+    )
     assert found is not None
     assert (found.text, found.where) == ("How to bake bread in any oven you have.", "url-metadata")
 
@@ -74,8 +76,8 @@ def test_slides_without_sentences_are_told_by_their_headings() -> None:
 def test_a_recording_is_told_by_its_summary() -> None:
     said = json.dumps({"text": "so yes", "segments": [{"text": "so yes let us talk about bread"}]})
     summary = "The bread is to be baked by Friday. Then it is sold.\n\n## Topics\n\n- Bread\n\n*Made by rules.*\n"
-    found = one_sentence(
-        material({"speech-recognition": said, "speech-recognition-summary": summary}), None, "audio/mpeg", "en"
+    found = choose_sentence(
+        read_source_text({"speech-recognition": said, "speech-recognition-summary": summary}), None, "audio/mpeg", "en"
     )
     assert found is not None
     assert found.text == "The bread is to be baked by Friday."
@@ -136,7 +138,7 @@ def test_a_word_that_is_also_an_abbreviation_may_end_a_sentence() -> None:
 
 
 def bill(sort: str, sender: str = "", day: str = "") -> str | None:
-    found = one_sentence(material({"file": BILL}), None, "text/plain", "de", sort, sender, day)
+    found = choose_sentence(read_source_text({"file": BILL}), None, "text/plain", "de", sort, sender, day)
     return found.text if found else None
 
 

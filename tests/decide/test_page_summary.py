@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from chyme.speech.transcripts.summary import LENGTH, without_mark
+from chyme.speech.transcripts.summary import LENGTH, strip_origin_line
 from chyme.text.markdown_blocks import blocks_of
-from chyme.text.page_summary import LEAST, MOST, in_markdown, picked, spoken_in, text_of, unfit
+from chyme.text.page_summary import LEAST, MOST, detect_language, find_problem, format_markdown, pick_sentences, text_of
 
 ARTICLE = """\
 # The pier
@@ -39,7 +39,7 @@ council to begin in autumn. The old pier of Whitby closes in June because its st
 
 def points_of(markdown: str) -> list[str]:
     blocks = blocks_of(markdown)
-    return list(picked(blocks, spoken_in(text_of(blocks))).points)
+    return list(pick_sentences(blocks, detect_language(text_of(blocks))).points)
 
 
 def test_the_best_sentences_are_picked_in_their_order() -> None:
@@ -81,14 +81,14 @@ def test_longer_pages_have_more_points(words: int, least: int) -> None:
 
 def test_a_page_of_a_few_sentences_is_its_own_summary() -> None:
     blocks = blocks_of("# Tides\n\nHigh water is at noon today.\n\n- Boats wait at the jetty until then.\n")
-    found = picked(blocks, "en")
+    found = pick_sentences(blocks, "en")
     assert found.whole
     assert found.points == ("High water is at noon today.", "Boats wait at the jetty until then.")
 
 
 def test_two_sentences_below_a_large_table_are_not_the_whole_page() -> None:
     table = "".join(f"| day {day} | {day} metres | calm |\n" for day in range(30))
-    found = picked(blocks_of(f"{table}\nThe tides of this month in metres.\n"), "en")
+    found = pick_sentences(blocks_of(f"{table}\nThe tides of this month in metres.\n"), "en")
     assert not found.whole
     assert found.points == ("The tides of this month in metres.",)
 
@@ -110,13 +110,13 @@ def test_scripts_without_spaces_are_picked_from_too() -> None:
 
 
 def test_points_become_lines_of_markdown_without_markup_of_their_own() -> None:
-    text = in_markdown(["# <b>one</b>", "[two](javascript:x)", "three " * 100], "Made by *someone*.")
+    text = format_markdown(["# <b>one</b>", "[two](javascript:x)", "three " * 100], "Made by *someone*.")
     lines = text.splitlines()
     assert lines[:2] == ["- \\# \\<b\\>one\\</b\\>", "- \\[two\\](javascript:x)"]
     assert LENGTH - 10 < len(lines[2]) <= LENGTH + 2
     assert lines[2].endswith("…")
     assert lines[3:] == ["", "*Made by \\*someone\\*.*"]
-    assert "someone" not in without_mark(text)
+    assert "someone" not in strip_origin_line(text)
 
 
 GOOD = ["The old pier closes in June.", "Divers found holes in its steel.", "The council repairs it in two parts."]
@@ -134,5 +134,5 @@ GOOD = ["The old pier closes in June.", "Divers found holes in its steel.", "The
     ],
 )
 def test_points_that_somebody_wrote_must_be_about_the_page(points: list[str], complaint: str | None) -> None:
-    found = unfit(points, ARTICLE, "en")
+    found = find_problem(points, ARTICLE, "en")
     assert found is None if complaint is None else found is not None and complaint in found

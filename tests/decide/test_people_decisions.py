@@ -10,8 +10,25 @@ from hypothesis import strategies as st
 
 from chyme.errors import UsageError
 from chyme.model import Voice
-from chyme.speech.people.names import Person, called, cleaned_name, nobody_called, numbered, shown, skipped_in
-from chyme.speech.people.voice_matching import Group, Heard, Joined, centre, join, packed, unit, unpacked
+from chyme.speech.people.names import (
+    Person,
+    clean_name,
+    display_name,
+    find_by_name,
+    no_match_message,
+    parse_person_number,
+    skipped_in,
+)
+from chyme.speech.people.voice_matching import (
+    KnownVoice,
+    VoiceAssignment,
+    VoiceGroup,
+    assign_voices,
+    compute_centroid,
+    normalise,
+    pack_vector,
+    unpack_vector,
+)
 
 PEOPLE = [Person(1, "Ada Lovelace"), Person(2, "José"), Person(3, "山田太郎"), Person(4, None), Person(5, "Ada")]
 
@@ -25,41 +42,41 @@ def voice(degrees: float, speaker: str = "speaker-1", seconds: float = 10.0, mod
     return Voice(speaker, seconds, model, at(degrees))
 
 
-def known(id_: int, degrees: float, person_id: int, speaker: str = "speaker-1", model: str = "m") -> Heard:
-    return Heard(id_, speaker, 10.0, model, at(degrees), 10 + id_, person_id)
+def known(id_: int, degrees: float, person_id: int, speaker: str = "speaker-1", model: str = "m") -> KnownVoice:
+    return KnownVoice(id_, speaker, 10.0, model, at(degrees), 10 + id_, person_id)
 
 
 def test_nobody_is_known_at_first() -> None:
-    assert join([voice(0), voice(90, "speaker-2")], [], {}, 0.75) == [
-        Joined(voice(0)),
-        Joined(voice(90, "speaker-2")),
+    assert assign_voices([voice(0), voice(90, "speaker-2")], [], {}, 0.75) == [
+        VoiceAssignment(voice(0)),
+        VoiceAssignment(voice(90, "speaker-2")),
     ]
 
 
 def test_the_best_of_a_persons_groups_counts() -> None:
-    groups = [Group(1, 1, at(0)), Group(2, 1, at(90)), Group(3, 2, at(60))]
+    groups = [VoiceGroup(1, 1, at(0)), VoiceGroup(2, 1, at(90)), VoiceGroup(3, 2, at(60))]
 
-    assert join([voice(88)], [], {"m": groups}, 0.75)[0].group_id == 2
+    assert assign_voices([voice(88)], [], {"m": groups}, 0.75)[0].group_id == 2
 
 
 def test_the_most_alike_pair_comes_first_and_a_person_is_taken_once() -> None:
-    groups = {"m": [Group(1, 1, at(0)), Group(2, 1, at(20)), Group(3, 2, at(-20))]}
-    first, second = join([voice(5), voice(1, "speaker-2")], [], groups, 0.75)
+    groups = {"m": [VoiceGroup(1, 1, at(0)), VoiceGroup(2, 1, at(20)), VoiceGroup(3, 2, at(-20))]}
+    first, second = assign_voices([voice(5), voice(1, "speaker-2")], [], groups, 0.75)
 
     assert (second.person_id, second.group_id) == (1, 1)
     assert (first.person_id, first.group_id) == (2, 3)
 
 
 def test_a_voice_of_the_file_stays_whose_it_was_though_another_sounds_more_alike() -> None:
-    groups = {"m": [Group(11, 1, at(10)), Group(12, 2, at(0))]}
+    groups = {"m": [VoiceGroup(11, 1, at(10)), VoiceGroup(12, 2, at(0))]}
 
-    assert join([voice(0)], [known(1, 10, 1)], groups, 0.75) == [Joined(voice(0), 1, 1, 11)]
+    assert assign_voices([voice(0)], [known(1, 10, 1)], groups, 0.75) == [VoiceAssignment(voice(0), 1, 1, 11)]
 
 
 def test_kept_voices_take_their_persons_so_that_no_other_speaker_does() -> None:
     before = [known(1, 0, 1)]
-    groups = {"m": [Group(11, 1, at(0))]}
-    placed = join([voice(0, "speaker-2"), voice(1)], before, groups, 0.75)
+    groups = {"m": [VoiceGroup(11, 1, at(0))]}
+    placed = assign_voices([voice(0, "speaker-2"), voice(1)], before, groups, 0.75)
 
     assert [each.kept for each in placed] == [None, 1]  # equally alike: the label decides
     assert [each.person_id for each in placed] == [None, 1]
@@ -68,17 +85,17 @@ def test_kept_voices_take_their_persons_so_that_no_other_speaker_does() -> None:
 def test_another_model_goes_by_label_and_length() -> None:
     before = [known(1, 0, 7), known(2, 90, 8, "speaker-2")]
     heard = [voice(50, model="n"), voice(120, "speaker-2", 30.0, "n")]
-    placed = join(heard, before, {"n": [Group(5, 7, at(52)), Group(6, 8, at(50))]}, 0.75)
+    placed = assign_voices(heard, before, {"n": [VoiceGroup(5, 7, at(52)), VoiceGroup(6, 8, at(50))]}, 0.75)
 
-    assert placed[0] == Joined(heard[0], 1, 7, 5)  # the person's own group, though another is nearer
-    assert placed[1] == Joined(heard[1], None, None, None)  # speaks three times as long: not the same part
+    assert placed[0] == VoiceAssignment(heard[0], 1, 7, 5)  # the person's own group, though another is nearer
+    assert placed[1] == VoiceAssignment(heard[1], None, None, None)  # speaks three times as long: not the same part
 
 
 def test_vectors_that_cannot_be_compared_are_strangers() -> None:
     long = Voice("speaker-1", 10.0, "m", (1.0, 0.0, 0.0))
     zero, odd = Voice("speaker-2", 10.0, "m", (0.0, 0.0)), Voice("speaker-3", 10.0, "m", (math.nan, 1.0))
 
-    placed = join([long, zero, odd], [], {"m": [Group(1, 1, at(0))]}, 0.75)
+    placed = assign_voices([long, zero, odd], [], {"m": [VoiceGroup(1, 1, at(0))]}, 0.75)
     assert [each.person_id for each in placed] == [None, None, None]
 
 
@@ -92,7 +109,9 @@ def test_everybody_has_one_place_and_no_person_is_recognised_twice(
 ) -> None:
     voices = [voice(degrees, f"speaker-{number}") for number, degrees in enumerate(heard, 1)]
     old = [known(number, degrees, person, f"speaker-{number}") for number, (degrees, person) in enumerate(before, 1)]
-    placed = join(voices, old, {"m": [Group(n, person, at(d)) for n, (d, person) in enumerate(groups)]}, 0.75)
+    placed = assign_voices(
+        voices, old, {"m": [VoiceGroup(n, person, at(d)) for n, (d, person) in enumerate(groups)]}, 0.75
+    )
 
     assert [each.voice for each in placed] == voices
     kept = [each.kept for each in placed if each.kept is not None]
@@ -103,18 +122,18 @@ def test_everybody_has_one_place_and_no_person_is_recognised_twice(
 
 
 def test_long_voices_weigh_more_but_not_without_end() -> None:
-    even = centre([(60.0, at(0)), (6000.0, at(90))])
-    short = centre([(60.0, at(0)), (6.0, at(90))])
+    even = compute_centroid([(60.0, at(0)), (6000.0, at(90))])
+    short = compute_centroid([(60.0, at(0)), (6.0, at(90))])
 
     assert even == pytest.approx(at(45))
     assert math.degrees(math.atan2(short[1], short[0])) == pytest.approx(5.7, abs=0.1)
 
 
 def test_vectors_are_kept_as_float32() -> None:
-    vector = unit((3.0, 4.0))
+    vector = normalise((3.0, 4.0))
 
-    assert len(packed(vector)) == 8
-    assert unpacked(packed(vector)) == pytest.approx((0.6, 0.8))
+    assert len(pack_vector(vector)) == 8
+    assert unpack_vector(pack_vector(vector)) == pytest.approx((0.6, 0.8))
 
 
 @pytest.mark.parametrize(
@@ -133,39 +152,39 @@ def test_vectors_are_kept_as_float32() -> None:
     ],
 )
 def test_whom_a_name_means(asked: str, found: list[int]) -> None:
-    assert [person.id for person in called(asked, PEOPLE)] == found
+    assert [person.id for person in find_by_name(asked, PEOPLE)] == found
 
 
 @pytest.mark.parametrize(
     ("asked", "number"), [("3", 3), ("Person 3", 3), (" person  12 ", 12), ("#7", 7), ("Ada", None)]
 )
 def test_a_number_means_a_person(asked: str, number: int | None) -> None:
-    assert numbered(asked) == number
+    assert parse_person_number(asked) == number
 
 
 def test_people_without_a_name_are_counted() -> None:
-    assert [shown(person) for person in PEOPLE[3:]] == ["Person 4", "Ada"]
+    assert [display_name(person) for person in PEOPLE[3:]] == ["Person 4", "Ada"]
 
 
 @pytest.mark.parametrize(
     ("given_", "kept"), [("  Ada \n Lovelace", "Ada Lovelace"), ("R2-D2", "R2-D2"), ("نیما‌پور", "نیما‌پور")]
 )
 def test_names_are_tidied(given_: str, kept: str) -> None:
-    assert cleaned_name(given_) == kept
+    assert clean_name(given_) == kept
 
 
 @pytest.mark.parametrize("name", ["", "7", "Person 7", "NEW", "a\x00b", "x" * 101, "a\udc80", "\u202eabc"])
 def test_what_is_no_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
-        cleaned_name(name)
+        clean_name(name)
 
 
 def test_who_may_have_been_meant_is_told() -> None:
-    assert nobody_called("Jsoe", PEOPLE) == "nobody here is called “Jsoe”; is it José?"
-    assert nobody_called("Zoe", PEOPLE) == "nobody here is called “Zoe”; known are Ada, Ada Lovelace, José, 山田太郎"
-    assert "chyme people name" in nobody_called("Zoe", [Person(4, None)])
+    assert no_match_message("Jsoe", PEOPLE) == "nobody here is called “Jsoe”; is it José?"
+    assert no_match_message("Zoe", PEOPLE) == "nobody here is called “Zoe”; known are Ada, Ada Lovelace, José, 山田太郎"
+    assert "chyme people name" in no_match_message("Zoe", [Person(4, None)])
     many = [Person(number, f"Q{letter}") for number, letter in enumerate("abcdefgh")]
-    assert nobody_called("Zoe", many).endswith("known are Qa, Qb, Qc, Qd, Qe and 3 more")
+    assert no_match_message("Zoe", many).endswith("known are Qa, Qb, Qc, Qd, Qe and 3 more")
 
 
 @pytest.mark.parametrize("content", [None, "", "no json", "[]", '{"skipped": 3}', '{"skipped": [1]}'])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.understanding.classification.picture_rules import classified_picture
+from chyme.understanding.classification.picture_rules import classify_picture_by_rules
 from chyme.understanding.classification.result import Candidate, Classification
 
 TAKEN = Candidate("2024-05-03", "2024-05-03T10:00:00", "exif", 0.95)
@@ -28,7 +28,7 @@ def of(
     name: str = "IMG_0001.jpg",
     composed: bool = True,
 ) -> Classification:
-    return classified_picture(
+    return classify_picture_by_rules(
         preview=json.dumps(preview) if preview else None,
         ocr=ocr,
         caption=json.dumps({"text": caption, "composed": composed}) if caption else None,
@@ -82,17 +82,19 @@ def test_a_name_that_a_person_gave_is_better_than_none() -> None:
 
 
 def test_nothing_known_leaves_everything_empty() -> None:
-    found = classified_picture(preview=None, ocr=None, caption=None, objects=None, name="IMG_0001.jpg")
+    found = classify_picture_by_rules(preview=None, ocr=None, caption=None, objects=None, name="IMG_0001.jpg")
     assert (found.title, found.summary, found.date, found.language, found.tags) == (None, None, None, None, ())
 
 
 def test_a_picture_that_nobody_can_see_is_not_called_by_its_name() -> None:
-    unseen = classified_picture(preview=None, ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
+    unseen = classify_picture_by_rules(preview=None, ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
     assert (unseen.title, unseen.confidence) == (None, {})
-    seen = classified_picture(preview="{}", ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
+    seen = classify_picture_by_rules(preview="{}", ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
     assert seen.title == "Rex on the sofa"
 
 
 def test_content_in_no_promised_shape_is_no_error() -> None:
-    found = classified_picture(preview="[1", ocr="", caption="3", objects='{"objects": [3]}', name="IMG_0001.jpg")
+    found = classify_picture_by_rules(
+        preview="[1", ocr="", caption="3", objects='{"objects": [3]}', name="IMG_0001.jpg"
+    )
     assert found.title is None

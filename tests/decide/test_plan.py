@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chyme.core.pipeline.plan import (
     downstream_of,
+    find_misordered,
     input_hash,
-    misordered,
     next_step,
     readable_inputs,
     readers_of,
@@ -76,9 +76,9 @@ def test_one_output_stands_for_all_of_its_digester() -> None:
 
 
 def test_who_reads_what_is_made_later_is_told() -> None:
-    assert misordered((Crawl(), Summary(), Tags())) == []
-    assert misordered((Summary(), Crawl())) == ["summary reads page, which is made after it"]
-    assert misordered((Crawl(), Crawl())) == [
+    assert find_misordered((Crawl(), Summary(), Tags())) == []
+    assert find_misordered((Summary(), Crawl())) == ["summary reads page, which is made after it"]
+    assert find_misordered((Crawl(), Crawl())) == [
         "crawl makes page, which crawl makes already",
         "crawl makes meta, which crawl makes already",
     ]
@@ -86,7 +86,7 @@ def test_who_reads_what_is_made_later_is_told() -> None:
 
 def test_our_own_digesters_fit_together_and_reset_what_they_must() -> None:
     registry = built_in()
-    assert misordered(registry) == []
+    assert find_misordered(registry) == []
     for output, readers in MUST_RESET.items():
         assert readers <= set(downstream_of(registry, output)), output
 
@@ -177,4 +177,4 @@ def test_only_what_is_read_can_be_optional() -> None:
     class Astray(Fixed):
         optional_reads = frozenset({"page"})
 
-    assert misordered((Crawl(), Astray())) == ["fixed calls page optional and does not read it"]
+    assert find_misordered((Crawl(), Astray())) == ["fixed calls page optional and does not read it"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import grows_linearly
 
-from chyme.text.markdown_blocks import Block, Sort, blocks_of
+from chyme.text.markdown_blocks import Block, BlockType, blocks_of
 
 PAGE = """\
 # The *old* pier
@@ -46,20 +46,20 @@ Costs are 5 \\* 3 \\_ &amp; <b>more</b> https://example.org/x_y_z than that [1].
 
 def test_blocks_are_told_apart_and_have_no_markup() -> None:
     assert blocks_of(PAGE) == [
-        Block(Sort.HEADING, "The old pier"),
-        Block(Sort.PARAGRAPH, "The steel of the old pier was measured in June. It goes on here."),
-        Block(Sort.MENU, "Home"),
-        Block(Sort.MENU, "About us | Contact"),
-        Block(Sort.HEADING, "Underlined"),
-        Block(Sort.ITEM, "First of all, ask the supplier."),
-        Block(Sort.ITEM, "Then write to the council, with a copy to the diver."),
-        Block(Sort.PARAGRAPH, "Quoted words are words. They go on."),
-        Block(Sort.ASIDE, "Day Height"),
-        Block(Sort.ASIDE, "Monday 3.4 m"),
-        Block(Sort.ASIDE, 'print("no prose")'),
-        Block(Sort.ASIDE, "# no heading"),
-        Block(Sort.ASIDE, "indented = code"),
-        Block(Sort.PARAGRAPH, "Costs are 5 * 3 _ & more than that ."),
+        Block(BlockType.HEADING, "The old pier"),
+        Block(BlockType.PARAGRAPH, "The steel of the old pier was measured in June. It goes on here."),
+        Block(BlockType.MENU, "Home"),
+        Block(BlockType.MENU, "About us | Contact"),
+        Block(BlockType.HEADING, "Underlined"),
+        Block(BlockType.ITEM, "First of all, ask the supplier."),
+        Block(BlockType.ITEM, "Then write to the council, with a copy to the diver."),
+        Block(BlockType.PARAGRAPH, "Quoted words are words. They go on."),
+        Block(BlockType.ASIDE, "Day Height"),
+        Block(BlockType.ASIDE, "Monday 3.4 m"),
+        Block(BlockType.ASIDE, 'print("no prose")'),
+        Block(BlockType.ASIDE, "# no heading"),
+        Block(BlockType.ASIDE, "indented = code"),
+        Block(BlockType.PARAGRAPH, "Costs are 5 * 3 _ & more than that ."),
     ]
 
 
@@ -79,7 +79,7 @@ def test_blocks_are_told_apart_and_have_no_markup() -> None:
     ],
 )
 def test_only_the_words_are_left(markdown: str, text: str) -> None:
-    assert [block.text for block in blocks_of(markdown) if block.sort is not Sort.ASIDE] == [text]
+    assert [block.text for block in blocks_of(markdown) if block.sort is not BlockType.ASIDE] == [text]
 
 
 def test_a_paragraph_without_end_becomes_several_blocks() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 from chyme.model import Place, Upstream
-from chyme.text.digest_text import Readable, readable
-from chyme.text.passages import cut
+from chyme.text.digest_text import ReadableText, extract_text
+from chyme.text.passages import cut_passages
 
 
-def read(name: str, told: object) -> Readable:
-    return readable(Upstream(name, json.dumps(told, ensure_ascii=False)))
+def read(name: str, told: object) -> ReadableText:
+    return extract_text(Upstream(name, json.dumps(told, ensure_ascii=False)))
 
 
-def at(text: Readable, words: str) -> Place:
+def at(text: ReadableText, words: str) -> Place:
     start = text.text.index(words)
     return next(place for place in text.places if place.start <= start < place.end)
 
@@ -55,14 +55,14 @@ def test_the_passage_of_a_late_chapter_knows_its_second() -> None:
         {"start": 60.0 * n, "end": 60.0 * n + 60, "title": f"Chapter {n} of many words " * 12} for n in range(40)
     ]
     text = read("media-preview", {"chapters": chapters})
-    last = cut(text.text, text.places)[-1]
+    last = cut_passages(text.text, text.places)[-1]
     assert last.seconds is not None
     assert last.seconds > 1000
 
 
 def test_a_recording_without_any_words_reads_as_nothing() -> None:
-    assert read("media-preview", {"duration": 3.0, "tags": {}, "peaks": [0, 100]}) == Readable("")
-    assert read("media-preview", {"tags": "none", "chapters": [{"start": 1}, "x"]}) == Readable("")
+    assert read("media-preview", {"duration": 3.0, "tags": {}, "peaks": [0, 100]}) == ReadableText("")
+    assert read("media-preview", {"tags": "none", "chapters": [{"start": 1}, "x"]}) == ReadableText("")
 
 
 def test_a_picture_is_read_by_what_was_written_about_it_and_its_camera() -> None:
@@ -103,8 +103,8 @@ def test_each_object_of_a_picture_is_read_at_its_box() -> None:
 
 
 def test_content_in_no_known_shape_is_read_as_it_is() -> None:
-    assert readable(Upstream("media-preview", "not json")).text == "not json"
-    assert readable(Upstream("doc-to-markdown", "# A\nb")).places[0].heading == "A"
+    assert extract_text(Upstream("media-preview", "not json")).text == "not json"
+    assert extract_text(Upstream("doc-to-markdown", "# A\nb")).places[0].heading == "A"
 
 
 def test_characters_no_database_keeps_are_replaced_without_moving_anything() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from chyme.imaging.ocr.reading_order import Quad, arranged, direction, gap
+from chyme.imaging.ocr.reading_order import Quad, direction, gap, order_lines
 
 ASPECT = 0.7  # of an upright sheet
 
@@ -29,7 +29,7 @@ def turned(quads: list[Quad], degrees: float, aspect: float = ASPECT) -> list[Qu
 
 
 def order(quads: list[Quad], aspect: float = ASPECT) -> list[int]:
-    return [index for paragraph in arranged(quads, aspect) for row in paragraph for index in row]
+    return [index for paragraph in order_lines(quads, aspect) for row in paragraph for index in row]
 
 
 def prose(left: float, top: float, width: float, count: int) -> list[Quad]:
@@ -89,29 +89,29 @@ def test_the_direction_of_the_writing_is_found_in_spite_of_a_few_lines_that_run_
 
 
 def test_the_cells_of_a_table_stay_in_their_row() -> None:
-    rows = [row for paragraph in arranged(TABLE, ASPECT) for row in paragraph]
+    rows = [row for paragraph in order_lines(TABLE, ASPECT) for row in paragraph]
     assert rows == [list(range(first, first + 4)) for first in range(0, 32, 4)]
 
 
 def test_remarks_that_stand_beside_the_lines_they_belong_to_are_read_with_them() -> None:
     page = [*prose(0.06, 0.1, 0.55, 10), *(line(0.7, 0.1 + 0.03 * at, 0.05) for at in range(10))]
-    rows = [row for paragraph in arranged(page, ASPECT) for row in paragraph]
+    rows = [row for paragraph in order_lines(page, ASPECT) for row in paragraph]
     assert rows == [[at, at + 10] for at in range(10)]
 
 
 def test_room_between_lines_begins_a_paragraph() -> None:
     page = [*prose(0.1, 0.1, 0.8, 4), *prose(0.1, 0.26, 0.8, 3)]
-    assert arranged(page, ASPECT) == [[[0], [1], [2], [3]], [[4], [5], [6]]]
+    assert order_lines(page, ASPECT) == [[[0], [1], [2], [3]], [[4], [5], [6]]]
 
 
 def test_larger_letters_are_a_paragraph_of_their_own() -> None:
     page = [line(0.1, 0.068, 0.5, 0.03), *prose(0.1, 0.1, 0.8, 4)]
-    assert arranged(page, ASPECT) == [[[0]], [[1], [2], [3], [4]]]
+    assert order_lines(page, ASPECT) == [[[0]], [[1], [2], [3], [4]]]
 
 
 def test_an_indented_line_begins_a_paragraph() -> None:
     page = [line(0.1 + (0.06 if at == 3 else 0), 0.1 + 0.03 * at, 0.7) for at in range(6)]
-    assert arranged(page, ASPECT) == [[[0], [1], [2]], [[3], [4], [5]]]
+    assert order_lines(page, ASPECT) == [[[0], [1], [2]], [[3], [4], [5]]]
 
 
 def test_the_room_between_two_cells_is_told_in_heights() -> None:

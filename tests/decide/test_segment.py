@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.text.unspaced_scripts import as_asked, segment
+from chyme.text.unspaced_scripts import segment, segment_query
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_indexed(text: str, indexed: str) -> None:
 @pytest.mark.parametrize("text", ["", "plain words", "naïve Straße", "Привет, мир", "שלום", "12:30 😀", "हिन्दी"])
 def test_other_scripts_are_left_alone(text: str) -> None:
     assert segment(text) is None
-    assert as_asked(text) == text
+    assert segment_query(text) == text
 
 
 def test_decomposed_hangul_is_indexed_like_composed() -> None:
@@ -39,9 +39,9 @@ def test_decomposed_hangul_is_indexed_like_composed() -> None:
 
 
 def test_a_question_may_end_inside_a_run() -> None:
-    assert as_asked("東京都").split() == ["東京", "京都"]
-    assert as_asked("東京 大阪").split() == ["東京", "京", "大阪"]
-    assert as_asked("東").split() == ["東"]
+    assert segment_query("東京都").split() == ["東京", "京都"]
+    assert segment_query("東京 大阪").split() == ["東京", "京", "大阪"]
+    assert segment_query("東").split() == ["東"]
 
 
 @given(st.text(alphabet="東京都大阪カナ한글 ab、", min_size=1, max_size=30), st.data())
@@ -53,7 +53,7 @@ def test_every_part_of_a_run_is_a_row_of_its_tokens(text: str, data: st.DataObje
 
     for run in runs:
         if len(run) > 1:
-            wanted = as_asked(run).split()
+            wanted = segment_query(run).split()
             assert any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens)))
         else:
             assert any(token.startswith(run) for token in tokens)

@@ -8,7 +8,7 @@ import pytest
 from growth import grows_linearly
 
 from chyme.files.machine_names import is_machine_made
-from chyme.understanding.slug_format import BYTES, LENGTH, numbered, slug_of
+from chyme.understanding.slug_format import BYTES, LENGTH, numbered_name, slug_of
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,12 @@ def test_what_comes_out_is_a_persons_name() -> None:
 
 
 def test_a_taken_name_gets_a_number_before_its_extension() -> None:
-    assert [numbered("a.tar.gz", number, ".tar.gz") for number in (1, 2, 3)] == ["a.tar.gz", "a 2.tar.gz", "a 3.tar.gz"]
-    assert numbered("a", 2, "") == "a 2"
+    assert [numbered_name("a.tar.gz", number, ".tar.gz") for number in (1, 2, 3)] == [
+        "a.tar.gz",
+        "a 2.tar.gz",
+        "a 3.tar.gz",
+    ]
+    assert numbered_name("a", 2, "") == "a 2"
 
 
 @pytest.mark.parametrize("part", ["a ", "1", "1.", "'a", "-", "\u0301", "2026-04-03 "])

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.search.query.spelling import correctable, deletions, distance, lookups, nearest, surely_meant, words_of
+from chyme.search.query.spelling import (
+    deletions,
+    distance,
+    is_certain_correction,
+    is_correctable,
+    lookups,
+    nearest,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,7 @@ def test_nearest_comes_first_and_the_far_not_at_all() -> None:
 
 def test_words_worth_remembering() -> None:
     assert words_of(["The Naïve gardener's 東京 abc x1y2 https " + "z" * 30]) == {"naive", "gardener", "https"}
-    assert not correctable("abc") and not correctable("ab12")
+    assert not is_correctable("abc") and not is_correctable("ab12")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +62,7 @@ def test_words_worth_remembering() -> None:
     ],
 )
 def test_what_is_no_word_of_its_own_is_surely_a_typing_error(typed: str, meant: str) -> None:
-    assert surely_meant(typed, meant, alone=True)
+    assert is_certain_correction(typed, meant, alone=True)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +73,9 @@ def test_what_is_no_word_of_its_own_is_surely_a_typing_error(typed: str, meant: 
     ],
 )
 def test_what_may_well_be_another_word_is_not_surely_meant(typed: str, known: str) -> None:
-    assert not surely_meant(typed, known, alone=True)
+    assert not is_certain_correction(typed, known, alone=True)
 
 
 def test_beside_other_words_a_short_one_is_surely_meant_only_where_letters_were_swapped() -> None:
-    assert not surely_meant("coast", "cost", alone=False)
-    assert surely_meant("csot", "cost", alone=False)
+    assert not is_certain_correction("coast", "cost", alone=False)
+    assert is_certain_correction("csot", "cost", alone=False)

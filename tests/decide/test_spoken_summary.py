@@ -12,14 +12,14 @@ from chyme.speech.transcripts.summary import (
     Point,
     Summary,
     as_markdown,
-    clock,
-    cut,
-    escaped,
+    escape_markdown,
+    format_clock,
     headings,
-    seconds_of,
-    without_mark,
+    parse_clock,
+    shorten_text,
+    strip_origin_line,
 )
-from chyme.speech.transcripts.summary_checks import unfaithful
+from chyme.speech.transcripts.summary_checks import check_summary
 from chyme.text.passages import markdown_headings
 
 WHOLE = Summary(
@@ -78,26 +78,32 @@ def test_only_so_many_points_and_none_too_long() -> None:
     ],
 )  # fmt: skip
 def test_what_was_said_is_never_markup(said: str, shown: str) -> None:
-    assert escaped(said) == shown
+    assert escape_markdown(said) == shown
 
 
 def test_the_last_line_is_not_what_was_said() -> None:
     text, _ = as_markdown(WHOLE, "en", "Written by *seer*.")
-    assert without_mark(text).endswith("- Speaker 1: Who writes?\n")
-    assert without_mark("A text.\n\n*not last*\n\nmore") == "A text.\n\n*not last*\n\nmore"
+    assert strip_origin_line(text).endswith("- Speaker 1: Who writes?\n")
+    assert strip_origin_line("A text.\n\n*not last*\n\nmore") == "A text.\n\n*not last*\n\nmore"
 
 
 def test_times_are_written_and_read() -> None:
-    assert [clock(at) for at in (0, 61.9, 3599, 3600, 36_000)] == ["0:00", "1:01", "59:59", "1:00:00", "10:00:00"]
-    assert [seconds_of(clock(at), 40_000) for at in (0, 61, 3600)] == [0, 61, 3600]
-    assert seconds_of("[1:02]", 100) == 62
-    assert [seconds_of(told, 100) for told in ("", "12", "x:y", "2:00", "1:2:3:4", "-1:00", "9999:00")] == [None] * 7
+    assert [format_clock(at) for at in (0, 61.9, 3599, 3600, 36_000)] == [
+        "0:00",
+        "1:01",
+        "59:59",
+        "1:00:00",
+        "10:00:00",
+    ]
+    assert [parse_clock(format_clock(at), 40_000) for at in (0, 61, 3600)] == [0, 61, 3600]
+    assert parse_clock("[1:02]", 100) == 62
+    assert [parse_clock(told, 100) for told in ("", "12", "x:y", "2:00", "1:2:3:4", "-1:00", "9999:00")] == [None] * 7
 
 
 def test_a_long_text_is_cut_at_a_blank() -> None:
-    assert cut("one two three", 9) == "one two…"
-    assert cut("x" * 50, 10) == "x" * 9 + "…"
-    assert cut("short", 10) == "short"
+    assert shorten_text("one two three", 9) == "one two…"
+    assert shorten_text("x" * 50, 10) == "x" * 9 + "…"
+    assert shorten_text("short", 10) == "short"
 
 
 def test_a_transcript_that_fits_is_sent_whole_with_times_and_speakers() -> None:
@@ -134,9 +140,9 @@ def test_an_endless_segment_does_not_burst_the_budget(characters: int) -> None:
 
 def test_a_faithful_summary_passes() -> None:
     said = "the budget for the new pier is too high"
-    assert unfaithful("The pier's budget is too large.", ["Budgets"], said, "en") is None
-    assert unfaithful("Too much.", [], said, "en") is None
-    assert unfaithful("预算太高了", [], "今天讨论预算", "zh") is None
+    assert check_summary("The pier's budget is too large.", ["Budgets"], said, "en") is None
+    assert check_summary("Too much.", [], said, "en") is None
+    assert check_summary("预算太高了", [], "今天讨论预算", "zh") is None
 
 
 @pytest.mark.parametrize(
@@ -149,6 +155,6 @@ def test_a_faithful_summary_passes() -> None:
     ],
 )
 def test_an_unfaithful_one_is_told_why(takeaway: str, reason: str) -> None:
-    told = unfaithful(takeaway, [], "the budget for the new pier is too high", "en")
+    told = check_summary(takeaway, [], "the budget for the new pier is too high", "en")
     assert told is not None
     assert reason in told

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from chyme.model import Segment, Word
-from chyme.speech.transcripts.word_timestamps import Timed, timed_words
+from chyme.speech.transcripts.word_timestamps import TimedWord, timed_words
 
 
 def heard(*words: str) -> tuple[Word, ...]:
@@ -17,11 +17,14 @@ def heard(*words: str) -> tuple[Word, ...]:
 
 def test_words_that_stand_in_the_text_have_their_own_times() -> None:
     segment = Segment(0, 3, " Good old  morning.", words=heard("Good", "old", "morning."))
-    assert timed_words(segment) == [Timed(1, 5, 0, 1), Timed(6, 9, 1, 2), Timed(11, 19, 2, 3)]
+    assert timed_words(segment) == [TimedWord(1, 5, 0, 1), TimedWord(6, 9, 1, 2), TimedWord(11, 19, 2, 3)]
 
 
 def test_signs_without_blanks_are_words_as_they_were_heard() -> None:
-    assert timed_words(Segment(0, 2, "早安。", words=heard("早", "安。"))) == [Timed(0, 1, 0, 1), Timed(1, 3, 1, 2)]
+    assert timed_words(Segment(0, 2, "早安。", words=heard("早", "安。"))) == [
+        TimedWord(0, 1, 0, 1),
+        TimedWord(1, 3, 1, 2),
+    ]
 
 
 def test_a_corrected_text_takes_the_times_over_in_order() -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from chyme.text.excerpts import stretches
+from chyme.text.excerpts import take_excerpts
 
 LINES = [f"line {number:03}" for number in range(100)]
 
 
 def test_what_fits_is_told_whole() -> None:
-    assert stretches(LINES[:3], 27, "…").text == "line 000\nline 001\nline 002"
-    assert stretches(LINES[:3], 27, "…").share == 1.0
-    assert stretches([], 10, "…").text == ""
+    assert take_excerpts(LINES[:3], 27, "…").text == "line 000\nline 001\nline 002"
+    assert take_excerpts(LINES[:3], 27, "…").share == 1.0
+    assert take_excerpts([], 10, "…").text == ""
 
 
 def test_of_more_the_beginning_the_middle_and_the_end_are_told() -> None:
-    found = stretches(LINES, 90, "…")
+    found = take_excerpts(LINES, 90, "…")
     assert found.text.splitlines() == [
         *("line 000", "line 001", "line 002", "line 003", "…"),
         *("line 048", "line 049", "line 050", "…"),
@@ -24,4 +24,4 @@ def test_of_more_the_beginning_the_middle_and_the_end_are_told() -> None:
 
 
 def test_a_line_longer_than_the_room_is_told_all_the_same() -> None:
-    assert stretches(["a" * 50], 10, "…").text == "a" * 50
+    assert take_excerpts(["a" * 50], 10, "…").text == "a" * 50

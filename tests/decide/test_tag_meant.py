@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.understanding.tags.lookup import meant, renamed, spelt
+from chyme.understanding.tags.lookup import current_names, match_spelling, resolve_tag
 
 RULES = {"invoice": "bill", "bill": "rechnung", "page": None, "sheet": "page", "ads": "ad"}
 KNOWN = ["ad", "car", "cars", "lease", "page", "rechnung"]
 
 
 def test_a_tag_is_called_by_the_last_of_its_names() -> None:
-    assert renamed(RULES) == {"invoice": "rechnung", "bill": "rechnung", "ads": "ad"}
+    assert current_names(RULES) == {"invoice": "rechnung", "bill": "rechnung", "ads": "ad"}
 
 
 @pytest.mark.parametrize(("name", "found"), [("car", ["car"]), ("leases", ["lease"]), ("boat", [])])
 def test_a_tag_that_is_written_so_comes_before_those_that_are_spelt_alike(name: str, found: list[str]) -> None:
-    assert spelt(name, KNOWN) == found
+    assert match_spelling(name, KNOWN) == found
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ def test_a_tag_that_is_written_so_comes_before_those_that_are_spelt_alike(name: 
     ],
 )
 def test_a_word_means_what_became_of_it(name: str, found: list[str]) -> None:
-    assert meant(name, KNOWN, RULES) == found
+    assert resolve_tag(name, KNOWN, RULES) == found

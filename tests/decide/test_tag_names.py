@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from chyme.errors import UsageError
-from chyme.understanding.tags.names import LONGEST, comparable, distinct, given, normalised, unknown
+from chyme.understanding.tags.names import (
+    LONGEST,
+    comparison_key,
+    normalise_tag,
+    parse_typed_tag,
+    split_tags,
+    unknown_tag_message,
+)
 
 WRITTEN = {
     "Invoice": "invoice",
@@ -74,41 +81,41 @@ DIFFERENT = (
 
 @pytest.mark.parametrize(("told", "kept"), WRITTEN.items())
 def test_a_tag_is_written_one_way(told: str, kept: str) -> None:
-    assert normalised(told) == kept
-    assert normalised(kept) == kept
+    assert normalise_tag(told) == kept
+    assert normalise_tag(kept) == kept
 
 
 @pytest.mark.parametrize("told", JUNK)
 def test_what_says_nothing_is_no_tag(told: str) -> None:
-    assert normalised(told) is None
+    assert normalise_tag(told) is None
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_spellings_of_one_word_are_one_tag(one: str, other: str) -> None:
-    assert comparable(one) == comparable(other)
+    assert comparison_key(one) == comparison_key(other)
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_different_words_stay_apart(one: str, other: str) -> None:
-    assert comparable(one) != comparable(other)
+    assert comparison_key(one) != comparison_key(other)
 
 
 def test_tags_come_once_in_order_and_no_more_than_wanted() -> None:
-    assert distinct(["Invoices", "the", "invoice", "Tax, Rent;  taxes", "2024"]) == ["invoices", "tax", "rent"]
-    assert len(distinct([f"subject {letter}x" for letter in "abcdefghijklm"])) == 10
-    assert distinct(["one, two words, three"], 2) == ["two words", "three"]
+    assert split_tags(["Invoices", "the", "invoice", "Tax, Rent;  taxes", "2024"]) == ["invoices", "tax", "rent"]
+    assert len(split_tags([f"subject {letter}x" for letter in "abcdefghijklm"])) == 10
+    assert split_tags(["one, two words, three"], 2) == ["two words", "three"]
 
 
 def test_a_person_may_give_what_a_machine_may_not_but_not_everything() -> None:
-    assert given(" #2024 ") == "2024"
-    assert given("Document") == "document"
-    assert given("x") == "x"
+    assert parse_typed_tag(" #2024 ") == "2024"
+    assert parse_typed_tag("Document") == "document"
+    assert parse_typed_tag("x") == "x"
     for told in ("", "!!", "a, b", "one two three four five", "x" * 51):
         with pytest.raises(UsageError, match="is no tag"):
-            given(told)
+            parse_typed_tag(told)
 
 
 def test_whoever_asks_for_an_unknown_tag_is_told_the_nearest() -> None:
-    assert unknown("invoce", ["invoice", "rent"]) == "there is no tag “invoce”; is it invoice?"
-    assert unknown("tax", ["income tax", "tax return"]).endswith("is it income tax or tax return?")
-    assert unknown("zebra", ["invoice"]) == "there is no tag “zebra”; 'chyme tags' lists them"
+    assert unknown_tag_message("invoce", ["invoice", "rent"]) == "there is no tag “invoce”; is it invoice?"
+    assert unknown_tag_message("tax", ["income tax", "tax return"]).endswith("is it income tax or tax return?")
+    assert unknown_tag_message("zebra", ["invoice"]) == "there is no tag “zebra”; 'chyme tags' lists them"

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from chyme.understanding.tags.digest import Tagged, as_json, from_json, in_line, ruled
-from chyme.understanding.tags.undo import Before, taken_back
+from chyme.understanding.tags.digest import TagDigest, apply_rules, as_json, from_json, update_digest
+from chyme.understanding.tags.undo import TagChange, undo_decision
 
-TOLD = Tagged(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
+TOLD = TagDigest(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
 
 
 def test_what_was_written_is_read_back() -> None:
     assert from_json(as_json(TOLD)) == TOLD
     assert json.loads(as_json(TOLD))["reused"] == {"bill": "invoice"}
-    plain = Tagged(("rent",), "classification", ("rent",))
+    plain = TagDigest(("rent",), "classification", ("rent",))
     assert "reused" not in json.loads(as_json(plain))
     assert from_json(as_json(plain)) == plain
 
@@ -27,31 +27,35 @@ def test_anything_else_is_no_digest_of_tags(content: str | None) -> None:
 
 def test_what_is_not_text_is_left_out() -> None:
     found = from_json('{"tags": ["a", 1, null], "proposed": "x", "reused": [1]}')
-    assert found == Tagged(("a",), "", ("a",), {})
+    assert found == TagDigest(("a",), "", ("a",), {})
 
 
 def test_rules_are_followed_to_their_end_and_never_in_a_circle() -> None:
     rules = {"a": "b", "b": "c", "bad": None, "worse": "bad", "x": "y", "y": "x"}
-    assert [ruled(tag, rules) for tag in ("a", "b", "c", "bad", "worse")] == ["c", "c", "c", None, None]
-    assert ruled("x", rules) == "x"
+    assert [apply_rules(tag, rules) for tag in ("a", "b", "c", "bad", "worse")] == ["c", "c", "c", None, None]
+    assert apply_rules("x", rules) == "x"
 
 
 def test_a_digest_in_line_tells_what_became_of_each_proposal() -> None:
-    found = in_line(TOLD, ["payment", "rent"], {"invoice": "payment"})
+    found = update_digest(TOLD, ["payment", "rent"], {"invoice": "payment"})
     assert (found.tags, found.reused) == (("payment", "rent"), {"bill": "payment"})
-    assert in_line(TOLD, ["rent"], {"invoice": None}).reused == {}
+    assert update_digest(TOLD, ["rent"], {"invoice": None}).reused == {}
 
 
 def test_a_file_left_as_it_was_gets_back_what_it_had() -> None:
-    assert taken_back(["x", "rent"], None, Before(["a", "b", "rent"], ["x", "rent"]), {"a": "x"}) == ["a", "b", "rent"]
+    assert undo_decision(["x", "rent"], None, TagChange(["a", "b", "rent"], ["x", "rent"]), {"a": "x"}) == [
+        "a",
+        "b",
+        "rent",
+    ]
 
 
 def test_a_file_digested_since_gets_what_it_proposed() -> None:
-    digest = Tagged(("x", "rent"), "generated", ("a", "rent"), {"a": "x"})
-    assert taken_back(["x", "rent"], digest, None, {"a": "x"}) == ["a", "rent"]
-    both = Tagged(("x", "rent"), "generated", ("a", "x", "rent"), {"a": "x"})
-    assert taken_back(["x", "rent"], both, None, {"a": "x"}) == ["a", "x", "rent"]
-    other = Tagged(("x",), "generated", ("a", "q"), {"a": "x", "q": "x"})
-    assert taken_back(["x"], other, Before(["a"], ["x", "z"]), {"a": "x"}) == ["a", "x"]
-    assert taken_back(["x"], None, None, {"a": "x"}) == ["x"]
-    assert taken_back(["x"], Tagged(("x",), "generated", ("x",)), None, {"a": "x"}) == ["x"]
+    digest = TagDigest(("x", "rent"), "generated", ("a", "rent"), {"a": "x"})
+    assert undo_decision(["x", "rent"], digest, None, {"a": "x"}) == ["a", "rent"]
+    both = TagDigest(("x", "rent"), "generated", ("a", "x", "rent"), {"a": "x"})
+    assert undo_decision(["x", "rent"], both, None, {"a": "x"}) == ["a", "x", "rent"]
+    other = TagDigest(("x",), "generated", ("a", "q"), {"a": "x", "q": "x"})
+    assert undo_decision(["x"], other, TagChange(["a"], ["x", "z"]), {"a": "x"}) == ["a", "x"]
+    assert undo_decision(["x"], None, None, {"a": "x"}) == ["x"]
+    assert undo_decision(["x"], TagDigest(("x",), "generated", ("x",)), None, {"a": "x"}) == ["x"]

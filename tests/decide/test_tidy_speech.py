@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from spoken import sample, transcript_of
 
-from chyme.speech.transcripts.cleanup_rules import bare, tidied
+from chyme.speech.transcripts.cleanup_rules import clean_segments, strip_fillers
 
 
 def tidy(language: str | None, *lines: str | tuple[str, str]) -> list[str]:
-    return list(tidied(transcript_of(lines, language).segments, language))
+    return list(clean_segments(transcript_of(lines, language).segments, language))
 
 
 @pytest.mark.parametrize(
@@ -163,15 +163,15 @@ def test_of_unspaced_scripts_only_the_spacing_is_touched(language: str, said: st
 @pytest.mark.parametrize("name", ["meeting.en", "lecture.de", "interview.fr"])
 def test_correcting_twice_changes_nothing_more(name: str) -> None:
     said = sample(name)
-    once = tidied(said.segments, said.language)
+    once = clean_segments(said.segments, said.language)
     again = transcript_of([(segment.speaker or "", text) for segment, text in zip(said.segments, once, strict=True)])
-    assert tidied(again.segments, said.language) == once
+    assert clean_segments(again.segments, said.language) == once
     assert sum(segment.text != text for segment, text in zip(said.segments, once, strict=True)) >= 2
 
 
 def test_what_is_left_of_a_filler_is_nothing() -> None:
-    assert bare("Um, uh.", "en") == ""
-    assert bare("um yes", "en") == "yes"
+    assert strip_fillers("Um, uh.", "en") == ""
+    assert strip_fillers("um yes", "en") == "yes"
 
 
 def test_hostile_text_costs_no_time() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.imaging.ocr.tiles import MOST_TILES, OVERLAP, TILE, longest_side, tiles, worth_a_closer_look
+from chyme.imaging.ocr.tiles import MOST_TILES, OVERLAP, TILE, longest_side, needs_tiles, tiles
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1600, 1600), (1601, 900), (1080, 12_000), (8000, 6000), (300, 40_000)])
@@ -34,7 +34,7 @@ def test_cores_cover_the_picture_once_and_tiles_reach_beyond_them(size: tuple[in
 def test_the_original_is_looked_at_again_where_that_shows_more(
     original: tuple[int, int], preview: tuple[int, int], heights: list[float], worth: bool
 ) -> None:
-    assert worth_a_closer_look(original, preview, heights) is worth
+    assert needs_tiles(original, preview, heights) is worth
 
 
 @pytest.mark.parametrize("size", [(1080, 12_000), (15_000, 15_000), (250_000, 1000), (100_000, 2500), (400, 300)])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from chyme.understanding.classification.source_text import material
-from chyme.understanding.titles.candidates import ENOUGH, titles
+from chyme.understanding.classification.source_text import read_source_text
+from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
 
 PDF, MAIL, HTML = "application/pdf", "message/rfc822", "text/html"
 PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and costs nine hundred a month.\n\n" * 5
@@ -30,8 +30,8 @@ class Given:
 
 def of_name(name: str, text: str = "", mime: str = "text/plain") -> str | None:
     """What a file is called for which nothing but its name, or this text, speaks."""
-    found = titles(material({"file": text}), name, mime)
-    return found[0].text if found and found[0].confidence >= ENOUGH else None
+    found = find_titles(read_source_text({"file": text}), name, mime)
+    return found[0].text if found and found[0].confidence >= MIN_CONFIDENCE else None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_contract_is_not_called_by_its_parties() -> None:
 def best(
     text: str, title: str = "", name: str = "scan0001.pdf", mime: str = PDF, where: str = "doc-to-markdown"
 ) -> str:
-    found = titles(material({where: text}, Given(title)), name, mime)
+    found = find_titles(read_source_text({where: text}, Given(title)), name, mime)
     return found[0].text if found else ""
 
 
@@ -132,13 +132,15 @@ def test_a_line_that_goes_on_below_is_no_title_before_the_name() -> None:
 
 
 def test_a_name_that_a_person_gave_does_where_the_text_tells_nothing() -> None:
-    found = titles(material({"doc-to-markdown": ""}), "Rental_contract-Miller.pdf", PDF)
+    found = find_titles(read_source_text({"doc-to-markdown": ""}), "Rental_contract-Miller.pdf", PDF)
     assert [(one.text, one.where) for one in found] == [("Rental contract Miller", "name")]
     assert found[0].confidence < 0.5
 
 
 def test_a_name_that_a_machine_gave_never_does() -> None:
-    assert titles(material({"doc-to-markdown": ""}), "WhatsApp Image 2024-01-01 at 10.00.00.pdf", PDF) == []
+    assert (
+        find_titles(read_source_text({"doc-to-markdown": ""}), "WhatsApp Image 2024-01-01 at 10.00.00.pdf", PDF) == []
+    )
 
 
 def test_how_the_text_begins_is_better_than_nothing() -> None:
@@ -168,9 +170,11 @@ def test_a_longest_title_is_cut() -> None:
 
 
 def test_two_places_that_agree_are_surer_than_one() -> None:
-    alone = titles(material({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given()), "scan1.pdf", PDF)
-    both = titles(
-        material({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given("House rules for all")),
+    alone = find_titles(
+        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given()), "scan1.pdf", PDF
+    )
+    both = find_titles(
+        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given("House rules for all")),
         "scan1.pdf",
         PDF,
     )

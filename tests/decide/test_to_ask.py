@@ -7,7 +7,13 @@ import json
 import pytest
 from growth import grows_linearly
 
-from chyme.understanding.classification.model_input import GAP, ToAsk, read_back, to_ask, to_json
+from chyme.understanding.classification.model_input import (
+    GAP,
+    ModelInput,
+    build_model_input,
+    model_input_from_json,
+    model_input_to_json,
+)
 from chyme.understanding.classification.result import Candidate, Classification
 
 RULES = Classification(
@@ -25,27 +31,31 @@ RULES = Classification(
 
 
 def test_a_short_document_is_sent_whole_without_its_markup() -> None:
-    asked = to_ask({"doc-to-markdown": "# The **pier**\n\nIt [closes](https://example.org/x) in June."}, RULES, 1000)
+    asked = build_model_input(
+        {"doc-to-markdown": "# The **pier**\n\nIt [closes](https://example.org/x) in June."}, RULES, 1000
+    )
     assert asked.text == "# The pier\nIt closes in June."
     assert (asked.share, asked.where, asked.note) == (1.0, "doc-to-markdown", None)
 
 
 def test_what_chyme_wrote_into_a_text_is_not_sent() -> None:
-    asked = to_ask({"doc-to-markdown": "The pier [?] closes.\n\n> note: pages 3 to 9 could not be read\n"}, RULES, 1000)
+    asked = build_model_input(
+        {"doc-to-markdown": "The pier [?] closes.\n\n> note: pages 3 to 9 could not be read\n"}, RULES, 1000
+    )
     assert asked.text == "The pier closes."
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\n", " \n"])
 def test_blanks_cost_no_more_than_their_length(blank: str) -> None:
     def read(size: int) -> None:
-        to_ask({"doc-to-markdown": blank * size, "url-crawl-content": blank * size}, RULES, 24_000)
+        build_model_input({"doc-to-markdown": blank * size, "url-crawl-content": blank * size}, RULES, 24_000)
 
     assert grows_linearly(read, 100_000)
 
 
 def test_of_a_long_one_beginning_middle_and_end_are_sent_and_how_much_that_is() -> None:
     lines = [f"Line {at} speaks of the harbour and of nothing else." for at in range(10_000)]
-    asked = to_ask({"doc-to-markdown": "\n\n".join(lines)}, RULES, 6000)
+    asked = build_model_input({"doc-to-markdown": "\n\n".join(lines)}, RULES, 6000)
     sent = [int(line.split()[1]) for line in asked.text.splitlines() if line.startswith("Line")]
     assert len(asked.text) <= 6200
     assert sent[0] == 0
@@ -59,7 +69,7 @@ def test_of_a_long_one_beginning_middle_and_end_are_sent_and_how_much_that_is() 
 @pytest.mark.parametrize("name", ["file", "doc-to-markdown", "url-crawl-content"])
 def test_one_endless_line_is_sampled_too(name: str) -> None:
     line = "".join(f"{at:06d} the harbour is here. " for at in range(40_000))
-    asked = to_ask({name: line}, RULES, 9000)
+    asked = build_model_input({name: line}, RULES, 9000)
     assert len(asked.text) < 16_000
     assert "000000" in asked.text
     assert "039999" in asked.text
@@ -74,14 +84,14 @@ def test_everything_there_is_to_read_is_sent_each_once() -> None:
         "media-preview": json.dumps({"tags": {"title": "Greetings"}, "duration": 3}),
         "speech-recognition-summary": "Somebody says hello.\n",
     }
-    asked = to_ask(texts, Classification(), 1000)
+    asked = build_model_input(texts, Classification(), 1000)
     assert asked.sent == "Greetings\nHello there, everybody."
     assert asked.where == "speech-recognition-cleanup"
 
 
 def test_a_text_that_is_cut_takes_its_summary_along() -> None:
     long = "\n\n".join(f"Line {at} of the harbour." for at in range(1000))
-    asked = to_ask(
+    asked = build_model_input(
         {"url-crawl-content": long, "url-crawl-summary": "- All about the harbour.\n"}, Classification(), 2000
     )
     assert "All about the harbour" in asked.sent
@@ -89,19 +99,19 @@ def test_a_text_that_is_cut_takes_its_summary_along() -> None:
 
 
 def test_dates_found_in_the_text_are_pointed_out_and_others_are_not() -> None:
-    asked = to_ask({"doc-to-markdown": "Written on 3 April 2026."}, RULES, 1000)
+    asked = build_model_input({"doc-to-markdown": "Written on 3 April 2026."}, RULES, 1000)
     assert asked.sent.splitlines()[-1] == "3 April 2026 = 2026-04-03"
     assert "2020" not in asked.sent
 
 
 @pytest.mark.parametrize("texts", [{}, {"file": ""}, {"file": " \n\n "}, {"media-preview": '{"duration": 3}'}])
 def test_without_text_nobody_is_asked(texts: dict[str, str]) -> None:
-    assert to_ask(texts, RULES, 1000) == ToAsk(RULES)
+    assert build_model_input(texts, RULES, 1000) == ModelInput(RULES)
 
 
 def test_it_comes_back_as_it_was_written() -> None:
-    asked = to_ask({"file": "Text with \ud800 and ☃"}, RULES, 1000)
-    assert read_back(to_json(asked)) == asked
+    asked = build_model_input({"file": "Text with \ud800 and ☃"}, RULES, 1000)
+    assert model_input_from_json(model_input_to_json(asked)) == asked
 
 
 @pytest.mark.parametrize(
@@ -109,4 +119,4 @@ def test_it_comes_back_as_it_was_written() -> None:
 )
 def test_anything_else_does_not(data: bytes) -> None:
     with pytest.raises((ValueError, TypeError)):
-        read_back(data)
+        model_input_from_json(data)

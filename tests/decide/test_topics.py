@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chyme.text.markdown_blocks import blocks_of
-from chyme.understanding.classification.document_types import sort_tags
-from chyme.understanding.tags.topics import topics
+from chyme.understanding.classification.document_types import document_type_tags
+from chyme.understanding.tags.topics import find_topics
 
 ALPS = """# Hiking in the Alps
 
@@ -21,7 +21,7 @@ Several glaciers can be crossed with a guide. Glaciers are dangerous, and crossi
 
 
 def tags(text: str, language: str | None = "en", title: str | None = None, most: int = 7) -> list[str]:
-    return [one.tag for one in topics(blocks_of(text), title, language, most)]
+    return [one.tag for one in find_topics(blocks_of(text), title, language, most)]
 
 
 def test_phrases_that_come_again_are_the_topics() -> None:
@@ -123,4 +123,4 @@ def test_a_text_in_which_nothing_comes_again_has_none() -> None:
     ],
 )
 def test_the_kind_is_told_where_the_evidence_is_strong(text: str, mime: str, wanted: list[str]) -> None:
-    assert [tag for tag, _ in sort_tags(text, None, mime)] == wanted
+    assert [tag for tag, _ in document_type_tags(text, None, mime)] == wanted

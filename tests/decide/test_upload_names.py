@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chyme.errors import UsageError
-from chyme.vault.intake.upload_names import kept_folder, kept_name, note_name, sent_name, sent_path
+from chyme.vault.intake.upload_names import decode_name, note_name, safe_file_name, safe_folder_name, split_path
 
 
 @pytest.mark.parametrize(
@@ -25,32 +25,32 @@ from chyme.vault.intake.upload_names import kept_folder, kept_name, note_name, s
     ],
 )
 def test_names_are_harmless_and_stay_readable(sent: str, kept: str) -> None:
-    assert kept_name(sent) == kept
+    assert safe_file_name(sent) == kept
 
 
 def test_long_names_are_cut_and_keep_their_ending() -> None:
-    name = kept_name("ä" * 300 + ".pdf")
+    name = safe_file_name("ä" * 300 + ".pdf")
     assert name.endswith("ä.pdf")
     assert len(name.encode()) <= 210
-    assert len(kept_folder("x" * 300)) == 200
+    assert len(safe_folder_name("x" * 300)) == 200
 
 
 @pytest.mark.parametrize("sent", ["../x", "a/../../x", "/etc/passwd", "a/", "", "/", ".", "a/" * 40 + "b", ".."])
 def test_what_leads_elsewhere_is_refused(sent: str) -> None:
     with pytest.raises(UsageError):
-        sent_path("file", sent)
+        split_path("file", sent)
 
 
 def test_dropped_folders_are_told_in_the_name_or_the_field() -> None:
-    assert sent_path("file", "trip/day 1/a.jpg") == ["trip", "day 1", "a.jpg"]
-    assert sent_path("trip/a.jpg", "a.jpg") == ["trip", "a.jpg"]
-    assert sent_path("file", "./a//b.jpg") == ["a", "b.jpg"]
+    assert split_path("file", "trip/day 1/a.jpg") == ["trip", "day 1", "a.jpg"]
+    assert split_path("trip/a.jpg", "a.jpg") == ["trip", "a.jpg"]
+    assert split_path("file", "./a//b.jpg") == ["a", "b.jpg"]
 
 
 def test_names_come_as_browsers_send_them() -> None:
-    assert sent_name(b"say %22hi%22.txt") == 'say "hi".txt'
-    assert sent_name("größe.txt".encode()) == "größe.txt"
-    assert kept_name(sent_name(b"\xff\xfe.txt")) == "unnamed.txt"
+    assert decode_name(b"say %22hi%22.txt") == 'say "hi".txt'
+    assert decode_name("größe.txt".encode()) == "größe.txt"
+    assert safe_file_name(decode_name(b"\xff\xfe.txt")) == "unnamed.txt"
 
 
 @pytest.mark.parametrize(

@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 
 from chyme.model import Segment, Word
-from chyme.speech.transcripts.utterances import LETTERS, LONGEST, Said, utterances
+from chyme.speech.transcripts.utterances import LETTERS, LONGEST, SpokenWord, utterances
 
 
-def said(text: str, pace: float = 0.3, start: float = 0.0) -> list[Said]:
+def said(text: str, pace: float = 0.3, start: float = 0.0) -> list[SpokenWord]:
     """The words of a text at an even pace; `|` is a pause of two seconds."""
     words, now = [], start
     for word in text.split():
         if word == "|":
             now += 2.0
             continue
-        words.append(Said(Word(word, now, now + pace, 0.9)))
+        words.append(SpokenWord(Word(word, now, now + pace, 0.9)))
         now += pace
     return words
 
 
-def texts(words: list[Said]) -> list[str]:
+def texts(words: list[SpokenWord]) -> list[str]:
     return [segment.text for segment in utterances(words)]
 
 
@@ -77,12 +77,12 @@ def test_nothing_is_lost_and_nothing_changed() -> None:
 
 def test_languages_without_blanks_stay_without_them() -> None:
     letters = "今天天气很好。我们去公园吧。"
-    words = [Said(Word(letter, at / 5, at / 5 + 0.2, 1.0), blank=False) for at, letter in enumerate(letters)]
+    words = [SpokenWord(Word(letter, at / 5, at / 5 + 0.2, 1.0), blank=False) for at, letter in enumerate(letters)]
     assert texts(words) == ["今天天气很好。", "我们去公园吧。"]
 
 
 def test_a_long_text_without_any_mark_is_still_cut() -> None:
-    words = [Said(Word("了", at / 4, at / 4 + 0.25, 1.0), blank=False) for at in range(400)]
+    words = [SpokenWord(Word("了", at / 4, at / 4 + 0.25, 1.0), blank=False) for at in range(400)]
     parts = utterances(words)
     sound(parts)
     assert all(part.end - part.start <= LONGEST for part in parts)
@@ -91,14 +91,14 @@ def test_a_long_text_without_any_mark_is_still_cut() -> None:
 def test_words_that_take_no_time_go_with_their_neighbours() -> None:
     words = [
         *said("Hello there."),
-        Said(Word("Yes.", 0.6, 0.6, 0.1)),
-        Said(Word("No.", 0.6, 0.6, 0.1)),
+        SpokenWord(Word("Yes.", 0.6, 0.6, 0.1)),
+        SpokenWord(Word("No.", 0.6, 0.6, 0.1)),
         *said("Well, good night.", start=0.6),
     ]
     parts = utterances(words)
     sound(parts)
     assert sum(len(part.words) for part in parts) == len(words)
-    (alone,) = utterances([Said(Word("Hm.", 0.0, 0.0, 0.1))])
+    (alone,) = utterances([SpokenWord(Word("Hm.", 0.0, 0.0, 0.1))])
     assert alone.start < alone.end
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.reader import read_page
-from chyme.webpages.walls.detection import Facts, Finding, Wall, needs_script, tell_apart
-from chyme.webpages.walls.page_signals import signs_of, telling_headers
+from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall, needs_script
+from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
 
 ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
 PROSE = "".join(
@@ -31,14 +31,14 @@ def finding(
 ) -> Finding:
     page = f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
     read = read_page(page, url, ConversionLimits())
-    signs = signs_of(page, read.markdown)
-    return tell_apart(
-        Facts(
+    signs = read_page_signals(page, read.markdown)
+    return detect_wall(
+        ResponseFacts(
             status=status,
             asked=asked,
             url=url,
             words=read.words,
-            headers=telling_headers(headers or {}),
+            headers=wall_headers(headers or {}),
             title=signs.title,
             beginning=signs.beginning,
             ending=signs.ending,
@@ -217,4 +217,4 @@ def test_scripts_are_needed_where_nothing_is_there_without_them(
 
 
 def test_addresses_that_are_none_do_no_harm() -> None:
-    assert tell_apart(Facts(status=200, asked="http://[", url="http://[", words=500)).wall is Wall.CONTENT
+    assert detect_wall(ResponseFacts(status=200, asked="http://[", url="http://[", words=500)).wall is Wall.CONTENT

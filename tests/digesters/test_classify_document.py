@@ -28,7 +28,7 @@ from chyme.errors import (
 )
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import Misfit
+from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_document import PREPARED, ClassifyDocument
 
@@ -168,7 +168,7 @@ def test_a_model_that_does_as_the_document_says_is_asked_again_and_then_left(scr
     assert "the text is data" in server.requests[1].words
     with ModelServer([says(obedient)]) as server:
         digester = ClassifyDocument(language(server))
-        with pytest.raises(Misfit):
+        with pytest.raises(InvalidAnswer):
             asked(digester, replace(source, calls=FreeCalls()))
         assert server.count == 2
         by_rules = told(digester.without_model(source))
@@ -205,7 +205,7 @@ def test_a_second_misfit_is_the_end_of_asking_and_the_rules_answer(scratch: Path
     source = source_of(scratch)
     with ModelServer([says(misfit)]) as server:
         digester = ClassifyDocument(language(server))
-        with pytest.raises(Misfit, match=r"^scan0001\.pdf: "):
+        with pytest.raises(InvalidAnswer, match=r"^scan0001\.pdf: "):
             asked(digester, source)
     assert server.count == 2
     assert told(digester.without_model(source)) == told(ClassifyDocument().digest(source))

@@ -15,7 +15,7 @@ from model_server import ModelServer, fails, says
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.models.providers.invalid_answer import Misfit
+from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_image import ClassifyImage
 
@@ -142,7 +142,7 @@ def test_words_in_a_picture_give_no_orders(tmp_path: Path) -> None:
     source = source_of(tmp_path, words=hostile)
     with ModelServer([says(obedient)]) as server:
         digester = ClassifyImage(vision(server))
-        with pytest.raises(Misfit):
+        with pytest.raises(InvalidAnswer):
             asked(digester, source)
     assert server.count == 2
     assert "the text is data" in server.requests[1].words

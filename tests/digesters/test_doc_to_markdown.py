@@ -11,12 +11,12 @@ import pytest
 from disk_source import source_of
 
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.conversion.scan_results import Scan, keep
+from chyme.documents.conversion.scan_results import Scan, save_scan
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import DigestError, LimitReached
 from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.model import Kind, Place
-from chyme.text.passages import cut
+from chyme.text.passages import cut_passages
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
@@ -49,7 +49,9 @@ def test_scanned_pages_are_read_and_their_lines_have_boxes(tmp_path: Path) -> No
     assert output.content[line.start : line.end] == "The guest of honour brought a narwhal tooth."
     assert line.box == pytest.approx((0.095, 0.15, 0.77, 0.175), abs=0.015)
     (passage,) = (
-        span for span in cut(output.content, output.places) if "narwhal" in output.content[span.start : span.end]
+        span
+        for span in cut_passages(output.content, output.places)
+        if "narwhal" in output.content[span.start : span.end]
     )
     assert (passage.page, passage.box is not None) == (3, True)
 
@@ -57,7 +59,7 @@ def test_scanned_pages_are_read_and_their_lines_have_boxes(tmp_path: Path) -> No
 def test_another_attempt_goes_on_behind_the_pages_that_were_read(tmp_path: Path) -> None:
     source = source_of(SAMPLES / "pages" / "three_scans.pdf", tmp_path)
     assert DocToMarkdown.keeps
-    keep(tmp_path, 1, Scan("kept from before", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),), 0, "Latin"))
+    save_scan(tmp_path, 1, Scan("kept from before", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),), 0, "Latin"))
     (tmp_path / "scan-00002.json").write_text('{"text": "half a pa', encoding="utf-8")
     (output,) = DocToMarkdown().digest(source)
     assert output.content is not None

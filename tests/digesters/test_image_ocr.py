@@ -19,10 +19,10 @@ from chyme.digester import Digester, StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import EngineUnavailable, UpstreamMissing
 from chyme.imaging.ocr.engine_interface import OcrSettings
-from chyme.imaging.thumbnails import face
+from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.model import File, Kind, Limits, Stamp, Upstream
 from chyme.pictures.image_ocr import ImageOcr
-from chyme.text.passages import cut
+from chyme.text.passages import cut_passages
 
 PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
 MEGABYTE = 1 << 20
@@ -59,7 +59,7 @@ def shown(name: str, data: bytes, scratch: Path) -> Shown:
     with Image.open(io.BytesIO(data)) as image:
         facts = {"width": image.width, "height": image.height, "format": image.format}
         frames = getattr(image, "n_frames", 1)
-        faces = face("preview.jpg", image)
+        faces = make_preview_and_thumbnail("preview.jpg", image)
     content = json.dumps(facts | ({"frames": frames} if frames > 1 else {}))
     artifacts = {artifact.filename: artifact.data for artifact in faces}
     return Shown(data, file, Upstream("image-preview", content, (), artifacts), scratch)
@@ -134,7 +134,9 @@ def test_every_page_of_a_tiff_is_read_up_to_the_limit(tmp_path: Path) -> None:
     (output,) = ImageOcr().digest(source)
     assert output.content is not None
     assert [place.page for place in output.places if place.page] == [1, 2, 3]
-    passages = {span.page: output.content[span.start : span.end] for span in cut(output.content, output.places)}
+    passages = {
+        span.page: output.content[span.start : span.end] for span in cut_passages(output.content, output.places)
+    }
     assert "lighthouse" in passages[1]
     assert "quokka" in passages[3]
     assert {line["page"] for line in json.loads(output.artifacts[0].data)["lines"]} == {1, 2, 3}

@@ -24,7 +24,7 @@ from chyme.model import File, Kind, Lane, Output, Place, Stamp, Upstream
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, EmbeddedBefore, passage_hash
+from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passage_hash
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
 
@@ -160,7 +160,7 @@ def test_the_title_is_the_file_s_own_whatever_it_is_called_and_classified(
 def test_passages_that_have_their_vectors_are_not_embedded_again(plain: Plain) -> None:
     source = having(Kind.URL, url_crawl_content="one two six. " * 60)
     first, _ = digest(source, by(plain))
-    before = EmbeddedBefore(Plain.dimension, frozenset(passage_hash(one.text) for one in first.passages)).as_json()
+    before = ReusablePassages(Plain.dimension, frozenset(passage_hash(one.text) for one in first.passages)).as_json()
     source.inputs |= {
         EMBEDDED_BEFORE: Upstream(EMBEDDED_BEFORE, before),
         "url-crawl-summary": Upstream("url-crawl-summary", "A page about numbers."),

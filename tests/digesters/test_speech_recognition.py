@@ -27,7 +27,7 @@ from chyme.models.weights.folder import path_of
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media_preview import MediaPreview
 from chyme.speech.recognition.whisper_settings import SpeechSettings
-from chyme.speech.speech_recognition import SpeechRecognition, output
+from chyme.speech.speech_recognition import SpeechRecognition, build_output
 from chyme.speech.transcripts.json_format import from_json
 from chyme.speech.voices.encoder import load
 from chyme.speech.voices.json_format import from_json as voices_from_json
@@ -105,7 +105,7 @@ def test_whoever_heard_it_speakers_and_subtitles_are_made_the_same_way() -> None
     heard = Transcript("en", "some model", 4.0, (Segment(0.0, 3.8, "Hello. Who is there?", None, words),))
     turns = [Turn(0.0, 0.9, "speaker-1"), Turn(0.9, 4.0, "speaker-2")]
     voices = [Voice("speaker-1", 0.9, "m", (1.0, 0.0)), Voice("speaker-3", 0.5, "m", (0.0, 1.0))]
-    made = output(heard, turns, voices)
+    made = build_output(heard, turns, voices)
     told = content_of([made])
     assert [(row["speaker"], row["text"]) for row in told["segments"]] == [
         ("speaker-1", "Hello."),
@@ -115,7 +115,7 @@ def test_whoever_heard_it_speakers_and_subtitles_are_made_the_same_way() -> None
     assert list(files) == ["voices.json", "subtitles.srt", "subtitles.vtt"]
     assert [voice.speaker for voice in voices_from_json(files["voices.json"])] == ["speaker-1"]
     assert "<v Speaker 2>Who is there?" in files["subtitles.vtt"].decode()
-    assert output(replace(heard, segments=()), turns, voices) == Output("speech-recognition", None)
+    assert build_output(replace(heard, segments=()), turns, voices) == Output("speech-recognition", None)
 
 
 def test_a_film_without_sound_has_no_content_and_is_not_even_opened(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from chyme.errors import (
 )
 from chyme.model import Kind, Output, Transcript, Upstream
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import Misfit
+from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
-from chyme.text.digest_text import readable
+from chyme.text.digest_text import extract_text
 
 MEETING = sample("meeting.en")
 ANSWER: dict[str, Any] = {
@@ -169,7 +169,7 @@ def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(
 def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model(tmp_path: Path) -> None:
     with serving([says("no")]) as provider:
         summary = SpeechRecognitionSummary(language(provider))
-        with pytest.raises(Misfit, match=r"^talk\.mp3: .*llm_model"):
+        with pytest.raises(InvalidAnswer, match=r"^talk\.mp3: .*llm_model"):
             summary.digest(source_of(MEETING, tmp_path))
         assert len(provider.asked) == 2
         by_rules = SpeechRecognitionSummary().digest(source_of(MEETING, tmp_path))
@@ -212,7 +212,7 @@ def test_a_model_that_hangs_is_left_in_time(tmp_path: Path) -> None:
 
 def test_search_reads_it_and_its_hits_lead_into_the_recording(tmp_path: Path) -> None:
     output, text = made(SpeechRecognitionSummary(), MEETING, tmp_path)
-    read = readable(Upstream(output.name, output.content, output.places))
+    read = extract_text(Upstream(output.name, output.content, output.places))
     assert read.text.startswith(text.splitlines()[0])
     timed = [place for place in read.places if place.seconds is not None]
     assert {read.text[place.start : place.end] for place in timed} <= set(text.splitlines())

@@ -13,7 +13,7 @@ from disk_source import source_of
 from chyme.model import Kind, Output, Upstream
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.understanding.classification.result import Classification, as_json
-from chyme.understanding.tags.tags import LOOKED_AT, Tags
+from chyme.understanding.tags.tags import MAX_INPUT_CHARS, Tags
 from chyme.understanding.tags.vectors import embed_tags
 
 GARDEN = """# Growing tomatoes
@@ -135,7 +135,7 @@ def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None
 
 def test_long_texts_are_bounded_and_every_kind_but_other_has_tags(tmp_path: Path) -> None:
     digester = Tags()
-    assert digester.reads_at_most["doc-to-markdown"] == LOOKED_AT
+    assert digester.reads_at_most["doc-to-markdown"] == MAX_INPUT_CHARS
     file = source_of(_empty(tmp_path)).file
     assert [kind for kind in Kind if not digester.can_digest(replace(file, kind=kind))] == [Kind.OTHER]
     found = told(digested(tmp_path, text=GARDEN * 2000))

@@ -25,9 +25,9 @@ from chyme.errors import (
 )
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import Misfit
-from chyme.text.digest_text import readable
-from chyme.webpages.url_crawl_summary import LOOKED_AT, UrlCrawlSummary
+from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.text.digest_text import extract_text
+from chyme.webpages.url_crawl_summary import MAX_INPUT_CHARS, UrlCrawlSummary
 
 FILE = File(1, "a/pier.url", "pier.url", Kind.URL, "application/x-mswinurl", Stamp("1", "1", 50, 0), "00", 1)
 PAGE = """\
@@ -233,7 +233,7 @@ def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(misfit: object
 def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model() -> None:
     with serving([says("no")]) as provider:
         summary = UrlCrawlSummary(language(provider))
-        with pytest.raises(Misfit, match=r"^pier\.url: .*llm_model"):
+        with pytest.raises(InvalidAnswer, match=r"^pier\.url: .*llm_model"):
             summary.digest(source_of(PAGE))
         assert len(provider.asked) == 2
         assert summary.without_model(source_of(PAGE)) == UrlCrawlSummary().digest(source_of(PAGE))
@@ -275,14 +275,14 @@ def test_a_model_that_hangs_is_left_in_time() -> None:
 
 def test_search_reads_the_points_and_not_how_they_were_made() -> None:
     text = made(UrlCrawlSummary(), PAGE)
-    read = readable(Upstream("url-crawl-summary", text)).text
+    read = extract_text(Upstream("url-crawl-summary", text)).text
     assert read.strip() == text.partition("\n\n*")[0]
 
 
 def test_a_page_as_long_as_a_library_is_read_as_far_as_a_book() -> None:
-    assert UrlCrawlSummary().reads_at_most == {"url-crawl-content": LOOKED_AT}
+    assert UrlCrawlSummary().reads_at_most == {"url-crawl-content": MAX_INPUT_CHARS}
     endless = PAGE + "\n\nThe sequel is about penguins and nothing else but penguins, says its author." * (
-        LOOKED_AT // 50
+        MAX_INPUT_CHARS // 50
     )
     assert "Whitby" in made(UrlCrawlSummary(), endless)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.accounts.authentication import Doors
+from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.errors import UsageError
 
@@ -37,12 +37,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def doors(tmp_path: Path, clock: Clock) -> Iterator[Doors]:
-    with closing(Doors(tmp_path / "server", clock)) as opened:
+def doors(tmp_path: Path, clock: Clock) -> Iterator[Authenticator]:
+    with closing(Authenticator(tmp_path / "server", clock)) as opened:
         yield opened
 
 
-def test_nothing_is_made_before_there_is_anybody(doors: Doors, tmp_path: Path) -> None:
+def test_nothing_is_made_before_there_is_anybody(doors: Authenticator, tmp_path: Path) -> None:
     assert not doors.closed
     assert doors.by_session("x") is None and doors.by_token("x") is None
     assert (doors.accounts.listed(), doors.keys.listed(), doors.keys.revoke(1)) == ([], [], False)
@@ -50,28 +50,28 @@ def test_nothing_is_made_before_there_is_anybody(doors: Doors, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_first_user_closes_the_doors_and_the_last_opens_them(doors: Doors) -> None:
+def test_the_first_user_closes_the_doors_and_the_last_opens_them(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     assert doors.closed
     doors.accounts.remove("ada")
     assert not doors.closed
 
 
-def test_a_token_closes_them_as_well(doors: Doors) -> None:
+def test_a_token_closes_them_as_well(doors: Authenticator) -> None:
     made = doors.keys.add("ci", Right.READ)
     assert doors.closed
     assert doors.keys.revoke(made.token.id)
     assert not doors.closed
 
 
-def test_another_process_is_noticed(doors: Doors, tmp_path: Path, clock: Clock) -> None:
+def test_another_process_is_noticed(doors: Authenticator, tmp_path: Path, clock: Clock) -> None:
     assert not doors.closed
-    with closing(Doors(tmp_path / "server", clock)) as other:
+    with closing(Authenticator(tmp_path / "server", clock)) as other:
         other.accounts.add("Ada", PASSWORD)
     assert doors.closed
 
 
-def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Doors, tmp_path: Path) -> None:
+def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Authenticator, tmp_path: Path) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     token = doors.keys.add("ci", Right.READ).secret
     session = doors.accounts.sign_in("ada", PASSWORD, 1, "Firefox")
@@ -89,26 +89,26 @@ def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Door
 @pytest.mark.parametrize(
     "password", ["", "short", "password", "PASSWORD", "changeme", "aaaaaaaaaa", "ada lovelace", "x" * 2000]
 )
-def test_passwords_that_everybody_tries_first_are_refused(doors: Doors, password: str) -> None:
+def test_passwords_that_everybody_tries_first_are_refused(doors: Authenticator, password: str) -> None:
     with pytest.raises(UsageError, match="password is"):
         doors.accounts.add("Ada Lovelace", password)
     assert not doors.closed
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a/b", "a\x00b", "a\u202eb", "x" * 65, "a:b"])
-def test_names_that_could_deceive_are_refused(doors: Doors, name: str) -> None:
+def test_names_that_could_deceive_are_refused(doors: Authenticator, name: str) -> None:
     with pytest.raises(UsageError, match="no name"):
         doors.accounts.add(name, PASSWORD)
 
 
-def test_names_that_look_alike_are_one(doors: Doors) -> None:
+def test_names_that_look_alike_are_one(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     for alike in ("ada", " ADA ", "\uff21da"):  # the last with a fullwidth A
         with pytest.raises(UsageError, match="already"):
             doors.accounts.add(alike, PASSWORD)
 
 
-def test_signing_in_needs_name_and_password(doors: Doors) -> None:
+def test_signing_in_needs_name_and_password(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.READ)
     assert doors.accounts.sign_in("ada", "wrong", 1, "") is None
     assert doors.accounts.sign_in("nobody", PASSWORD, 1, "") is None
@@ -119,7 +119,7 @@ def test_signing_in_needs_name_and_password(doors: Doors) -> None:
     assert len(doors.accounts.sessions(signed_in.user_id)[0].hint) == 200
 
 
-def test_a_session_ends_by_itself(doors: Doors, clock: Clock) -> None:
+def test_a_session_ends_by_itself(doors: Authenticator, clock: Clock) -> None:
     doors.accounts.add("Ada", PASSWORD)
     signed_in = doors.accounts.sign_in("ada", PASSWORD, 2, "")
     assert signed_in is not None and doors.by_session(signed_in.secret) is not None
@@ -128,7 +128,7 @@ def test_a_session_ends_by_itself(doors: Doors, clock: Clock) -> None:
     assert doors.accounts.sessions(signed_in.user_id) == []
 
 
-def test_a_new_password_ends_all_sessions_but_the_one_it_is_changed_in(doors: Doors) -> None:
+def test_a_new_password_ends_all_sessions_but_the_one_it_is_changed_in(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     here, there = (doors.accounts.sign_in("ada", PASSWORD, 1, "") for _ in range(2))
     assert here is not None and there is not None
@@ -141,7 +141,7 @@ def test_a_new_password_ends_all_sessions_but_the_one_it_is_changed_in(doors: Do
     assert doors.by_session(here.secret) is None
 
 
-def test_who_is_removed_is_out_at_once(doors: Doors) -> None:
+def test_who_is_removed_is_out_at_once(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     doors.accounts.add("Bob", PASSWORD, Right.WRITE)
     signed_in = doors.accounts.sign_in("ada", PASSWORD, 1, "")
@@ -154,7 +154,7 @@ def test_who_is_removed_is_out_at_once(doors: Doors) -> None:
     assert doors.again(visitor) is None
 
 
-def test_nobody_ends_the_session_of_another(doors: Doors) -> None:
+def test_nobody_ends_the_session_of_another(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.add("Bob", PASSWORD)
     ada, bob = (doors.accounts.sign_in(name, PASSWORD, 1, "") for name in ("ada", "bob"))
@@ -166,7 +166,7 @@ def test_nobody_ends_the_session_of_another(doors: Doors) -> None:
     assert doors.by_session(ada.secret) is None
 
 
-def test_rights_are_told_vault_by_vault(doors: Doors) -> None:
+def test_rights_are_told_vault_by_vault(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.grant("ada", PHOTOS, Right.WRITE)
     doors.accounts.grant("ada", DIARY, Right.READ)
@@ -191,7 +191,7 @@ def test_rights_are_told_vault_by_vault(doors: Doors) -> None:
     assert least is not None and not least.may("another", Right.READ)
 
 
-def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Doors) -> None:
+def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Authenticator) -> None:
     one = doors.by_token(doors.keys.add("one", Right.WRITE, PHOTOS).secret)
     all_ = doors.by_token(doors.keys.add("all", Right.READ).secret)
     assert one is not None and all_ is not None
@@ -200,7 +200,7 @@ def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Doors) -> None:
     assert one.account == ""  # a program has no account page
 
 
-def test_a_token_never_opens_more_than_its_owner_may(doors: Doors) -> None:
+def test_a_token_never_opens_more_than_its_owner_may(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.grant("ada", PHOTOS, Right.READ)
     visitor = doors.by_token(doors.keys.add("all", Right.WRITE, owner="Ada").secret)
@@ -209,14 +209,14 @@ def test_a_token_never_opens_more_than_its_owner_may(doors: Doors) -> None:
     assert not visitor.may(PHOTOS[0], Right.WRITE) and not visitor.may(DIARY[0], Right.READ)
 
 
-def test_a_token_ends_after_its_days_and_still_keeps_the_doors_closed(doors: Doors, clock: Clock) -> None:
+def test_a_token_ends_after_its_days_and_still_keeps_the_doors_closed(doors: Authenticator, clock: Clock) -> None:
     secret = doors.keys.add("ci", Right.READ, days=3).secret
     assert doors.by_token(secret) is not None
     clock.pass_by(days=3)
     assert doors.by_token(secret) is None and doors.closed
 
 
-def test_its_last_use_is_noted_once_a_minute(doors: Doors, clock: Clock) -> None:
+def test_its_last_use_is_noted_once_a_minute(doors: Authenticator, clock: Clock) -> None:
     secret = doors.keys.add("ci", Right.READ).secret
     doors.by_token(secret)
     doors.keys.add("flushes what was submitted", Right.READ)
@@ -233,12 +233,12 @@ def test_its_last_use_is_noted_once_a_minute(doors: Doors, clock: Clock) -> None
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9])
-def test_a_life_nobody_lives_is_refused(doors: Doors, days: int) -> None:
+def test_a_life_nobody_lives_is_refused(doors: Authenticator, days: int) -> None:
     with pytest.raises(UsageError, match="days"):
         doors.keys.add("ci", Right.READ, days=days)
 
 
-def test_the_schema_refuses_what_must_not_be(doors: Doors) -> None:
+def test_the_schema_refuses_what_must_not_be(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     with closing(sqlite3.connect(doors.path)) as db:
         for statement in (

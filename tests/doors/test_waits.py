@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chyme.accounts.login_throttle import BRIEF_WAIT, LONGEST_WAIT, REMEMBERED, Waits, wait_after, whereabouts
+from chyme.accounts.login_throttle import BRIEF_WAIT, LONGEST_WAIT, MAX_KEYS, LoginThrottle, network_key, wait_after
 
 
 class Clock:
@@ -24,7 +24,7 @@ def test_the_first_guesses_are_free_and_then_each_waits_twice_as_long() -> None:
 
 def test_guesses_during_the_wait_are_neither_made_nor_counted() -> None:
     clock = Clock()
-    waits = Waits(5, clock)
+    waits = LoginThrottle(5, clock)
     assert [waits.begin(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
     assert waits.begin(["ada"]) == 5
     clock.moment += timedelta(seconds=5)
@@ -33,7 +33,7 @@ def test_guesses_during_the_wait_are_neither_made_nor_counted() -> None:
 
 
 def test_one_who_waits_under_one_key_waits_under_all() -> None:
-    waits = Waits(2, Clock())
+    waits = LoginThrottle(2, Clock())
     for _ in range(2):
         waits.begin(["from here", "ada"])
     assert waits.begin(["from elsewhere", "ada"]) > 0
@@ -43,7 +43,7 @@ def test_one_who_waits_under_one_key_waits_under_all() -> None:
 
 def test_a_brief_key_never_waits_long_and_makes_nobody_wait_long() -> None:
     clock = Clock()
-    waits = Waits(5, clock)
+    waits = LoginThrottle(5, clock)
     for number in range(40):
         told = waits.begin([f"from {number}", f"ada from {number}"], brief=["ada"])
         assert told <= BRIEF_WAIT.total_seconds() == 30
@@ -54,7 +54,7 @@ def test_a_brief_key_never_waits_long_and_makes_nobody_wait_long() -> None:
 
 def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
     clock = Clock()
-    waits = Waits(5, clock)
+    waits = LoginThrottle(5, clock)
     told = []
     for _ in range(40):
         told.append(waits.begin(["from here"], brief=["ada"]))
@@ -64,7 +64,7 @@ def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
 
 def test_a_right_guess_and_an_hour_make_all_well() -> None:
     clock = Clock()
-    waits = Waits(2, clock)
+    waits = LoginThrottle(2, clock)
     waits.begin(["ada"])
     waits.right(["ada"])
     assert [waits.begin(["ada"]), waits.begin(["ada"])] == [0, 0]
@@ -73,10 +73,10 @@ def test_a_right_guess_and_an_hour_make_all_well() -> None:
 
 
 def test_guessers_do_not_fill_the_memory() -> None:
-    waits = Waits(1, Clock())
-    for number in range(REMEMBERED + 50):
+    waits = LoginThrottle(1, Clock())
+    for number in range(MAX_KEYS + 50):
         waits.begin([f"from {number}"])
-    assert len(waits._guesses) == REMEMBERED
+    assert len(waits._guesses) == MAX_KEYS
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_guessers_do_not_fill_the_memory() -> None:
     ],
 )
 def test_one_household_is_one_guesser(address: str, key: str) -> None:
-    assert whereabouts(address) == key
+    assert network_key(address) == key

@@ -188,7 +188,7 @@ def _scatter(state: Path, each: int) -> None:
     """More passages for every file, with vectors around those it has: what many long notes would leave behind."""
     dice = numpy.random.default_rng(7)
     database = Database(state)
-    embedder = embedders.serving(database.read())
+    embedder = embedders.get_serving(database.read())
     assert embedder is not None
 
     def fill(db: Connection) -> None:

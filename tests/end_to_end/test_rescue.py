@@ -22,9 +22,9 @@ from damaging import REFUSED
 from running_chyme import wait_until
 
 from chyme.application.app import open_app
-from chyme.application.backup.capture_restore import Capture, put_back
+from chyme.application.backup.capture_restore import Capture, restore_captures
 from chyme.application.backup.rescue import PREFIX
-from chyme.core.pipeline.output_preparation import prepare
+from chyme.core.pipeline.output_preparation import prepare_output
 from chyme.core.store import artifacts, digests, people, tags, vault_properties, voices
 from chyme.core.store.models import calls
 from chyme.core.store.rescue.salvage import OldDigest
@@ -83,8 +83,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Output("url-crawl-content", PAGE, places=(Place(0, 24, heading="A page that is gone"),)),
                 Output("url-crawl-html", None, (Artifact("page.html", COPY),)),
             ]
-            prepared = [prepare(link, output) for output in captured]
-            put_back(
+            prepared = [prepare_output(link, output) for output in captured]
+            restore_captures(
                 db,
                 app.rules,
                 link,

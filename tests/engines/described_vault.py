@@ -9,11 +9,11 @@ from sqlite3 import Connection
 
 from chyme.application.app import App
 from chyme.core.clock import now
-from chyme.core.files.vault_folder import spell
+from chyme.core.files.vault_folder import encode_path
 from chyme.core.store import digests, document_descriptions, files, tags
 from chyme.model import File, iso
 from chyme.understanding.classification.result import Classification, as_json
-from chyme.vault.watch.file_inspection import examine
+from chyme.vault.watch.file_inspection import inspect_file
 
 
 def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
@@ -23,8 +23,8 @@ def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
     with open(path, "wb") as stream:
         data = content.encode() if isinstance(content, str) else content
         stream.write(data or b"some text of " + os.fsencode(name))
-    spelled, escaped = spell(os.fsdecode(name))
-    seen = examine(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
+    spelled, escaped = encode_path(os.fsdecode(name))
+    seen = inspect_file(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
     assert seen is not None
     app.intake.take_in([seen])
     return file_at(app, spelled)
@@ -53,7 +53,7 @@ def classify(app: App, file: File, title: str | None, date: str | None = None, *
     at = iso(now())
 
     def give(db: Connection) -> None:
-        tags.give(db, file.id, [tags.ensure(db, tag, at) for tag in machine_tags])
+        tags.set_file_tags(db, file.id, [tags.ensure(db, tag, at) for tag in machine_tags])
 
     app.database.write(give)
     complete(app, file, "classify-document", as_json(Classification(title, date=date, tags=machine_tags)))

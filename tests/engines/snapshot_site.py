@@ -14,7 +14,7 @@ from local_web import LocalWeb
 from PIL import Image, ImageDraw
 from waiting import AMPLE
 
-from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.fetch_result import FetchResult
 
 CHROMIUM = Path("/usr/lib/chromium/chromium")
 SIZE = (1000, 1400)
@@ -116,7 +116,7 @@ class PlainFetches:
 
     asked: list[str] = field(default_factory=list)
 
-    def part(self, url: str, most: int) -> Fetched | None:
+    def part(self, url: str, most: int) -> FetchResult | None:
         self.asked.append(url)
         assert url.startswith("http://127.0.0.1:"), url
         try:
@@ -126,7 +126,7 @@ class PlainFetches:
         except OSError as error:
             getattr(error, "close", lambda: None)()
             return None
-        return Fetched(url, 200, headers, body) if len(body) <= most else None
+        return FetchResult(url, 200, headers, body) if len(body) <= most else None
 
 
 def chromium(url: str, *options: str, seconds: float = 90.0) -> subprocess.CompletedProcess[bytes]:

@@ -31,8 +31,8 @@ from chyme.errors import (
 )
 from chyme.webpages.browser.browser import Browser
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.process_tree import family_of
-from chyme.webpages.browser.rendered_page import Visited
+from chyme.webpages.browser.process_tree import process_tree
+from chyme.webpages.browser.rendered_page import RenderedPage
 from chyme.webpages.browser.settings import BrowserSettings
 
 pytestmark = [
@@ -287,7 +287,7 @@ def test_a_script_without_end_is_killed_in_time_and_the_next_page_is_shown(
     assert local_sites.RENDERED in patiently(hasty, local_sites.javascript_only(web), guard, "ferry.url").html
 
 
-def patiently(browser: Browser, url: str, guard: Guard, name: str) -> Visited:
+def patiently(browser: Browser, url: str, guard: Guard, name: str) -> RenderedPage:
     """The page, visited again where a loaded machine took too long for it."""
     for _ in range(20):
         with suppress(TimedOut):
@@ -352,7 +352,7 @@ def test_a_page_whose_process_dies_is_told_and_the_next_one_is_shown(
     browser: Browser, web: LocalWeb, guard: Guard
 ) -> None:
     def kill(_asked: Asked, _wire: Wire) -> Page:
-        for process in family_of(browser.pid or 0):
+        for process in process_tree(browser.pid or 0):
             if b"--type=renderer" in Path(f"/proc/{process.pid}/cmdline").read_bytes():
                 os.kill(process.pid, signal.SIGKILL)
         return Page()

@@ -18,14 +18,14 @@ import pytest
 from local_web import Listener, LocalWeb
 from waiting import AMPLE, wait_until
 
-from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import AddressRefused, DigestError
 from chyme.webpages.browser.browser import Browser
 from chyme.webpages.browser.chromium_process import NOBODY, SANDBOX
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.process_tree import Process, family_of
+from chyme.webpages.browser.process_tree import Process, process_tree
 from chyme.webpages.browser.settings import BrowserSettings
 
 SRC = Path(__file__).parents[2] / "src"
@@ -184,7 +184,7 @@ def test_the_page_runs_in_a_sandbox_and_without_privileges(browser: Browser, web
     seen: dict[str, str] = {}
 
     def look(_asked: object, _wire: object) -> None:
-        for process in family_of(browser.pid or 0):
+        for process in process_tree(browser.pid or 0):
             with suppress(OSError):  # helpers, as those of chromium-sandbox, end at any moment
                 if b"--type=renderer" in Path(f"/proc/{process.pid}/cmdline").read_bytes():
                     status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii").splitlines()
@@ -201,13 +201,13 @@ def test_the_page_runs_in_a_sandbox_and_without_privileges(browser: Browser, web
 
 
 def still_there(processes: frozenset[Process]) -> list[int]:
-    return [process.pid for process in processes if process in family_of(process.pid)]
+    return [process.pid for process in processes if process in process_tree(process.pid)]
 
 
 def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: Guard) -> None:
     browser = Browser(BrowserSettings())
     browser.visit(local_sites.javascript_only(web), guard, "ferry.url", shot=False)
-    processes = family_of(browser.pid or 0)
+    processes = process_tree(browser.pid or 0)
     folder = browser.folder
     assert len(processes) > 3
     assert folder is not None
@@ -223,7 +223,7 @@ AS_SOMEBODY = """
     from chyme.webpages.browser.browser import Browser
     from chyme.webpages.browser.settings import BrowserSettings
     from chyme.core.children.isolation import confine
-    from chyme.core.outbound.connection_client import Knocking
+    from chyme.core.outbound.connection_client import ConnectionClient
     from chyme.errors import DigestError
 
     for name in ("utf-16-le", "idna", "ascii"):  # Python may lie where this user cannot read later
@@ -244,7 +244,7 @@ AS_SOMEBODY = """
         assert confine((uid, uid), os.getppid(), 1 << 30, goes_out=True).network_off
     os.environ["HOME"] = "/nonexistent"
     browser = Browser(BrowserSettings())
-    outside = Knocking(door, 30)
+    outside = ConnectionClient(door, 30)
     try:
         for _ in range(2):
             visited = browser.visit(url, outside, "a.url")
@@ -260,12 +260,12 @@ AS_SOMEBODY = """
 
 
 @pytest.fixture
-def door(guard: Guard) -> Iterator[Door]:
-    with closing(Door(guard)) as made:
+def door(guard: Guard) -> Iterator[ConnectionServer]:
+    with closing(ConnectionServer(guard)) as made:
         yield made
 
 
-def somebody(how: str, uid: int, web: LocalWeb, door: Door) -> subprocess.Popen[str]:
+def somebody(how: str, uid: int, web: LocalWeb, door: ConnectionServer) -> subprocess.Popen[str]:
     url = local_sites.javascript_only(web)
     with door.admit() as end:
         told = (how, str(uid), url, str(end.fileno()))
@@ -282,7 +282,7 @@ def somebody(how: str, uid: int, web: LocalWeb, door: Door) -> subprocess.Popen[
 @needs_root
 @pytest.mark.parametrize(("how", "uid"), [("child of root", NOBODY), ("child", 12345), ("user", 12345)])
 def test_it_works_for_every_user_and_inside_a_child_without_network(
-    how: str, uid: int, web: LocalWeb, door: Door
+    how: str, uid: int, web: LocalWeb, door: ConnectionServer
 ) -> None:
     with somebody(how, uid, web, door) as process:
         told, _ = process.communicate(timeout=AMPLE)
@@ -292,18 +292,20 @@ def test_it_works_for_every_user_and_inside_a_child_without_network(
 
 
 @needs_root
-def test_where_no_sandbox_can_be_had_it_is_not_used_and_the_error_says_so(web: LocalWeb, door: Door) -> None:
+def test_where_no_sandbox_can_be_had_it_is_not_used_and_the_error_says_so(
+    web: LocalWeb, door: ConnectionServer
+) -> None:
     with somebody("no namespaces", NOBODY, web, door) as process:
         told, _ = process.communicate(timeout=AMPLE)
     assert told == f"EngineUnavailable a.url: {SANDBOX}\n"
 
 
-def test_when_we_are_killed_it_goes_with_us(web: LocalWeb, door: Door) -> None:
+def test_when_we_are_killed_it_goes_with_us(web: LocalWeb, door: ConnectionServer) -> None:
     with somebody("wait", os.geteuid(), web, door) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("seen ")
         pid, folder = process.stdout.readline().split()
-        processes = family_of(int(pid))
+        processes = process_tree(int(pid))
         assert len(processes) > 3
         process.send_signal(signal.SIGKILL)
     wait_until(lambda: not running(processes) and not Path(folder).exists())

@@ -19,10 +19,10 @@ from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.digester import Outside
 from chyme.errors import NetworkFailed, RateLimited
-from chyme.webpages.browser.devtools_pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
+from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded, Pipe
 from chyme.webpages.browser.executable import browser_marker, browser_program
 from chyme.webpages.browser.process_tree import adopt_orphans
-from chyme.webpages.browser.proxy import MARK, Proxy
+from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy
 from chyme.webpages.browser.settings import BrowserSettings
 
 
@@ -111,7 +111,7 @@ def test_what_the_guard_refuses_is_refused_and_kept(web: LocalWeb, guard: Guard)
             for request in (f"GET {forbidden.url('/x')}", f"CONNECT {forbidden.host}"):
                 answer = asked(proxy, f"{request} HTTP/1.1\r\n\r\n".encode())
                 assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
-                assert f"{MARK}: {proxy.mark}".encode() in answer
+                assert f"{REFUSED_HEADER}: {proxy.mark}".encode() in answer
         assert list(proxy.traffic.refused) == [forbidden.host]
         assert forbidden.connections == 0
 
@@ -273,7 +273,7 @@ def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
     ends.pipe.hears = lambda _session, event, _told: heard.append(event)
     ends.say({"method": "small.1"})
     os.write(ends.says, b'{"method": "large", "params": "' + b"x" * 3000)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(DeadlineExceeded):
         ends.pipe.call("A.b", time.monotonic() + 0.1)
     os.write(ends.says, b'"}\0')
     ends.say({"method": "small.2"})
@@ -285,16 +285,16 @@ def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
 def test_silence_an_end_and_nonsense_are_told_apart(ends: Ends) -> None:
     watched: list[float] = []
     ends.pipe.watches = lambda: watched.append(time.monotonic())
-    with pytest.raises(OutOfTime):
+    with pytest.raises(DeadlineExceeded):
         ends.pipe.call("A.b", soon())
     assert 2 <= len(watched) <= 4
     os.write(ends.says, b"{nonsense\0")
-    with pytest.raises(BrowserGone):
+    with pytest.raises(BrowserDisconnected):
         ends.pipe.call("A.b", soon())
     other = Ends()
     os.close(other.says)
     try:
-        with pytest.raises(BrowserGone):
+        with pytest.raises(BrowserDisconnected):
             other.pipe.call("A.b", soon())
     finally:
         other.pipe.close()

@@ -17,13 +17,13 @@ from waiting import AMPLE, wait_until
 
 from chyme.errors import ChymeError, DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
-from chyme.models.providers.cancellation import calls_cancelled
+from chyme.models.providers.cancellation import cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.structured_request import ask
 from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.piece_index import Piece, Prepared, write_index
+from chyme.speech.recognition.piece_index import Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import transcribe
-from chyme.speech.recognition.voice_activity import Span
+from chyme.speech.recognition.voice_activity import SpeechSpan
 
 PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
 
@@ -81,7 +81,7 @@ def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: An
     with ModelServer([answer]) as server:
         thread = Thread(lambda: asked(server, calls, provider))
         assert until(lambda: server.count == 1)
-        with calls_cancelled():
+        with cancel_calls():
             assert thread.ended()
         assert server.requests[0].hung_up.wait(AMPLE)
     assert is_stop(thread.raised)
@@ -94,7 +94,7 @@ def test_whoever_waits_for_leave_is_let_go_and_nothing_is_sent() -> None:
     with ModelServer([says({"title": "Lease"})]) as server:
         thread = Thread(lambda: asked(server, calls))
         assert until(lambda: len(calls.questions) == 1)
-        with calls_cancelled():
+        with cancel_calls():
             assert thread.ended()
         assert server.count == 0
     assert is_stop(thread.raised)
@@ -104,8 +104,8 @@ def test_whoever_waits_for_leave_is_let_go_and_nothing_is_sent() -> None:
 def test_a_call_that_begins_while_chyme_stops_is_not_made_and_later_ones_are() -> None:
     calls = FreeCalls()
     with ModelServer([says({"title": "Lease"})]) as server:
-        with calls_cancelled():
-            with pytest.raises(ChymeError) as caught, calls_cancelled():
+        with cancel_calls():
+            with pytest.raises(ChymeError) as caught, cancel_calls():
                 asked(server, calls)
             with pytest.raises(ChymeError, match="shutting down"):
                 asked(server, calls)
@@ -122,7 +122,7 @@ def test_an_end_that_cannot_be_kept_ends_the_call_all_the_same() -> None:
     with ModelServer([hangs()]) as server:
         thread = Thread(lambda: asked(server, Full()))
         assert until(lambda: server.count == 1)
-        with calls_cancelled():
+        with cancel_calls():
             assert thread.ended()
     assert is_stop(thread.raised)
 
@@ -130,15 +130,15 @@ def test_an_end_that_cannot_be_kept_ends_the_call_all_the_same() -> None:
 def test_sound_on_its_way_is_not_waited_for_either(tmp_path: Path) -> None:
     sound = b"fLaC of no matter"
     (tmp_path / "piece-0001.flac").write_bytes(sound)
-    span = (Span(0.0, 6.0),)
+    span = (SpeechSpan(0.0, 6.0),)
     piece = Piece("piece-0001.flac", len(sound), hashlib.sha256(sound).hexdigest(), span, span)
-    write_index(tmp_path, Prepared(6.0, (piece,)))
+    write_index(tmp_path, PreparedRecording(6.0, (piece,)))
     calls = FreeCalls()
     with serving([Heard(hang=True)]) as service:
         endpoint = SpeechEndpoint(service.url, "whisper-1", "key", PATIENCE)
         thread = Thread(lambda: transcribe(calls, "a.mp3", tmp_path, endpoint, "", lambda _part: None))
         assert until(lambda: len(service.sent) == 1)
-        with calls_cancelled():
+        with cancel_calls():
             assert thread.ended()
         assert service.hung_up.wait(AMPLE)
     assert is_stop(thread.raised)

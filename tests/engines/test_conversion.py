@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from chyme.documents.conversion.charts import as_shown
+from chyme.documents.conversion.charts import format_numbers
 from chyme.documents.conversion.converter import convert
 from chyme.documents.conversion.results import (
     ConversionLimits,
-    Converted,
+    ConversionResult,
+    build_unpaged_result,
+    compact_tables,
+    format_ranges,
     headings_in,
-    joined,
+    join_pages,
     places_in,
-    ranges,
-    squeezed,
-    whole,
 )
 from chyme.documents.conversion.scan_results import Scan, ScanReader
 from chyme.errors import EngineUnavailable, LimitReached, UnreadableFile
@@ -33,11 +33,11 @@ SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
 
 
-def converted(sample: str, limits: ConversionLimits | None = None) -> Converted:
+def converted(sample: str, limits: ConversionLimits | None = None) -> ConversionResult:
     return of_bytes(sample, (SAMPLES / sample).read_bytes(), limits)
 
 
-def of_bytes(name: str, data: bytes, limits: ConversionLimits | None = None) -> Converted:
+def of_bytes(name: str, data: bytes, limits: ConversionLimits | None = None) -> ConversionResult:
     return convert(name, data, DOCUMENTS[name.rpartition(".")[2]], limits or ConversionLimits())
 
 
@@ -112,7 +112,7 @@ def test_places_cover_the_text_without_overlap() -> None:
 
 
 def test_a_heading_reaches_over_the_page_that_follows() -> None:
-    found = joined([(1, "# One\n\nword"), (2, "more"), (3, ""), (4, "# Two")])
+    found = join_pages([(1, "# One\n\nword"), (2, "more"), (3, ""), (4, "# Two")])
     assert [(place.page, place.heading) for place in found.places] == [(1, "One"), (2, "One"), (4, "Two")]
 
 
@@ -125,7 +125,7 @@ def test_hashes_inside_code_are_no_headings() -> None:
 def test_without_a_reader_of_scans_pages_that_have_no_text_layer_are_named() -> None:
     assert converted("half_scanned.pdf").notes == ("pages 2–3 have no text layer",)
     assert converted("scanned.pdf").markdown == ""
-    assert ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
+    assert format_ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
 
 
 class ATypist:
@@ -144,7 +144,9 @@ class ATypist:
         return Scan(text, lines, self.unread, "Latin letters")
 
 
-def scanned(typist: ScanReader, limits: ConversionLimits | None = None, sample: str = "half_scanned.pdf") -> Converted:
+def scanned(
+    typist: ScanReader, limits: ConversionLimits | None = None, sample: str = "half_scanned.pdf"
+) -> ConversionResult:
     data = (SAMPLES / sample).read_bytes()
     return convert(sample, data, DOCUMENTS["pdf"], limits or ConversionLimits(), scans=typist)
 
@@ -256,8 +258,8 @@ def test_figures_are_kept_as_their_program_shows_them() -> None:
     assert "| 2023 | 4.4 |" in found.markdown
     assert "| 2024 | 0.3 |" in found.markdown
     written = "v1.2.30000000000000004 3.14159265358979323 1.00000000000000004x 10000000000000004 9.95"
-    assert as_shown(written) == written
-    assert as_shown("(-2.2000000000000002, 8.0000000000000004)") == "(-2.2, 8)"
+    assert format_numbers(written) == written
+    assert format_numbers("(-2.2000000000000002, 8.0000000000000004)") == "(-2.2, 8)"
 
 
 def paragraph(*runs: str) -> str:
@@ -545,14 +547,14 @@ def test_a_text_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
 
 def test_tables_are_not_padded_to_equal_width() -> None:
     table = "| a    | b       |\n| ---- | ------- |\n| c    | d  e    |\n\ntext   |   as    it was"
-    assert squeezed(table) == "| a | b |\n| --- | --- |\n| c | d e |\n\ntext   |   as    it was"
-    assert len(squeezed("| " + " " * 5_000_000 + "x |")) == 5
+    assert compact_tables(table) == "| a | b |\n| --- | --- |\n| c | d e |\n\ntext   |   as    it was"
+    assert len(compact_tables("| " + " " * 5_000_000 + "x |")) == 5
 
 
 def test_endless_runs_of_letters_are_cut_and_told() -> None:
-    found = whole("before " + "A" * 50_000 + " after " + "漢字" * 2_000)
+    found = build_unpaged_result("before " + "A" * 50_000 + " after " + "漢字" * 2_000)
     assert found.markdown == "before " + "A" * 200 + "… after " + "漢字" * 2_000
     assert found.notes == ("runs of more than 1,000 letters without a space are cut: 1",)
-    paged = joined([(1, "one"), (2, "B" * 5_000), (3, "three")])
+    paged = join_pages([(1, "one"), (2, "B" * 5_000), (3, "three")])
     assert [place.page for place in paged.places] == [1, 2, 3] and paged.notes == found.notes
     assert paged.markdown[paged.places[2].start :] == "three"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from chyme.webpages.snapshot.parser_process import apart
+from chyme.webpages.snapshot.parser_process import run_in_fork
 
 
 def test_work_that_had_to_wait_is_not_lost() -> None:
@@ -12,7 +12,7 @@ def test_work_that_had_to_wait_is_not_lost() -> None:
         time.sleep(2.0)  # as on a machine that does something else meanwhile
         return b"done"
 
-    assert apart(wait, 1.0, 100) == b"done"
+    assert run_in_fork(wait, 1.0, 100) == b"done"
 
 
 def test_work_without_end_is_ended() -> None:
@@ -20,9 +20,9 @@ def test_work_without_end_is_ended() -> None:
         while True:
             pass
 
-    assert apart(burn, 1.0, 100) is None
+    assert run_in_fork(burn, 1.0, 100) is None
 
 
 def test_more_than_allowed_is_not_taken() -> None:
-    assert apart(lambda: b"x" * 100, 60.0, 100) == b"x" * 100
-    assert apart(lambda: b"x" * 101, 60.0, 100) is None
+    assert run_in_fork(lambda: b"x" * 100, 60.0, 100) == b"x" * 100
+    assert run_in_fork(lambda: b"x" * 101, 60.0, 100) is None

@@ -20,9 +20,9 @@ from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import AddressRefused, LimitReached, NetworkFailed, RateLimited, TimedOut, UnreadableFile
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.fetcher import Fetcher
-from chyme.webpages.http_client.responses import ServerTrouble
+from chyme.webpages.http_client.responses import ServerError
 from chyme.webpages.http_client.text_decoding import decode_page
 
 MB = 1024 * 1024
@@ -75,7 +75,7 @@ def forbidden() -> Iterator[Listener]:
         assert listener.connections == 0
 
 
-def fetch(gate: Gate, url: str, limits: CrawlLimits = PATIENTLY) -> Fetched:
+def fetch(gate: Gate, url: str, limits: CrawlLimits = PATIENTLY) -> FetchResult:
     with Fetcher(gate, limits, "link.url") as fetcher:
         return fetcher.page(url)
 
@@ -238,7 +238,7 @@ def test_a_huge_page_that_comes_with_a_refusal_is_cut(web: LocalWeb, gate: Gate)
 def test_trouble_of_the_server_is_told_with_its_page(web: LocalWeb, gate: Gate) -> None:
     with pytest.raises(NetworkFailed, match=r"link\.url: 127\.0\.0\.1 is in trouble and answers 500"):
         fetch(gate, sites.status(web, 500))
-    with pytest.raises(ServerTrouble) as caught:
+    with pytest.raises(ServerError) as caught:
         fetch(gate, sites.bot_walls(web)["denied"])
     assert caught.value.fetched.status == 503
     assert b"Pardon our interruption" in caught.value.fetched.body

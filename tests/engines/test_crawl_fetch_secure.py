@@ -17,7 +17,7 @@ from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import NetworkFailed, TimedOut, UnreadableFile
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.connections import authorities
+from chyme.webpages.http_client.connections import load_certificates
 from chyme.webpages.http_client.fetcher import Fetcher
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command for certificates")
@@ -118,6 +118,6 @@ def test_hands_that_are_never_shaken_end_on_time(authority: Authority) -> None:
 
 
 def test_the_authorities_of_the_machine_are_read_once_and_names_are_checked() -> None:
-    assert authorities() is authorities()
-    assert authorities().check_hostname
-    assert authorities().verify_mode is ssl.CERT_REQUIRED
+    assert load_certificates() is load_certificates()
+    assert load_certificates().check_hostname
+    assert load_certificates().verify_mode is ssl.CERT_REQUIRED

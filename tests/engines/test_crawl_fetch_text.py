@@ -16,8 +16,8 @@ from chyme.core.outbound.policy import policy_of
 from chyme.errors import UnreadableFile
 from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.cookies import MOST_COOKIES, Cookies
-from chyme.webpages.http_client.decompression import MOST_BETWEEN, MOST_MEMBERS, PIECE, Unpackable, unpacked
-from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.decompression import MOST_BETWEEN, MOST_MEMBERS, PIECE, DecompressionError, decompress
+from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.text_decoding import decode_page
 
@@ -51,44 +51,44 @@ PACKED = {
 def test_every_kind_of_packing_is_undone_however_the_bytes_arrive(how: str, size: int) -> None:
     encoding, data = PACKED[how]
     pieces = (data[at : at + size] for at in range(0, len(data), size))
-    assert b"".join(unpacked(pieces, encoding)) == WORDS
+    assert b"".join(decompress(pieces, encoding)) == WORDS
 
 
 def test_bytes_that_wait_inside_when_all_was_taken_in_are_not_lost() -> None:
     for length in range(PIECE, PIECE + 300):
-        assert len(b"".join(unpacked([raw_deflate(bytes(length))], "deflate"))) == length
+        assert len(b"".join(decompress([raw_deflate(bytes(length))], "deflate"))) == length
 
 
 def test_no_piece_is_larger_than_a_buffer() -> None:
     bomb = gzip.compress(bytes(50_000_000))
-    sizes = [len(piece) for piece in unpacked([bomb], "gzip")]
+    sizes = [len(piece) for piece in decompress([bomb], "gzip")]
     assert sum(sizes) == 50_000_000
     assert max(sizes) <= PIECE
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "deflate, gzip"])
 def test_nothing_at_all_unpacks_to_nothing(encoding: str) -> None:
-    assert b"".join(unpacked([], encoding)) == b""
+    assert b"".join(decompress([], encoding)) == b""
 
 
 def test_what_cannot_be_unpacked_is_said() -> None:
     broken = bytearray(gzip.compress(WORDS))
     broken[500:600] = bytes(100)
     for encoding, data in (("gzip", bytes(broken)), ("deflate", b"\xff\xff no"), ("br", b"x"), ("gzip," * 4, b"x")):
-        with pytest.raises(Unpackable):
-            b"".join(unpacked([data], encoding))
+        with pytest.raises(DecompressionError):
+            b"".join(decompress([data], encoding))
 
 
 def test_packings_within_each_other_end_where_they_hold_nothing() -> None:
     nothing = gzip.compress(b"")
-    with pytest.raises(Unpackable, match="more pieces"):
-        b"".join(unpacked([nothing * 1000] * (MOST_MEMBERS // 1000 + 1), "gzip"))
+    with pytest.raises(DecompressionError, match="more pieces"):
+        b"".join(decompress([nothing * 1000] * (MOST_MEMBERS // 1000 + 1), "gzip"))
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     empty = packer.flush(zlib.Z_FULL_FLUSH)  # a block without anything
     inner = empty * (MOST_BETWEEN // len(empty) + 1)
-    with pytest.raises(Unpackable, match="endless in between"):
-        b"".join(unpacked([gzip.compress(inner, 1)], "deflate, gzip"))
-    assert b"".join(unpacked([inner[: 5 * MOST_MEMBERS]], "deflate")) == b""
+    with pytest.raises(DecompressionError, match="endless in between"):
+        b"".join(decompress([gzip.compress(inner, 1)], "deflate, gzip"))
+    assert b"".join(decompress([inner[: 5 * MOST_MEMBERS]], "deflate")) == b""
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def web() -> Iterator[LocalWeb]:
         yield web
 
 
-def page_of(web: LocalWeb, url: str) -> Fetched:
+def page_of(web: LocalWeb, url: str) -> FetchResult:
     with Fetcher(Guard(policy_of(web.host), delay=0), CrawlLimits(), "link.url") as fetcher:
         return fetcher.page(url)
 
@@ -128,7 +128,7 @@ def test_a_page_that_lies_about_its_letters_is_read_right(web: LocalWeb, lie: st
 
 def decoded(data: bytes, header: str | None = None) -> str:
     told = f"text/html; charset={header}" if header else "text/html"
-    return decode_page(Fetched("http://x/", 200, {"content-type": told}, data))
+    return decode_page(FetchResult("http://x/", 200, {"content-type": told}, data))
 
 
 @pytest.mark.parametrize(

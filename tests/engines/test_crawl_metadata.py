@@ -10,10 +10,10 @@ import pytest
 from growth import grows_linearly
 
 from chyme.documents.html.metadata import PageMetadata, metadata_of
-from chyme.documents.html.metadata_values import date_of, language_of, plain
+from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.structured_data import things_in
 from chyme.documents.html.tree import tree_of
-from chyme.webpages.walls.page_signals import signs_of, telling_headers
+from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
 
 URL = "https://www.example.org/2024/loaf.html"
 
@@ -193,7 +193,7 @@ def test_a_script_full_of_blanks_costs_no_more_than_its_length(begun: str, blank
 
 def test_words_in_the_shadow_of_an_element_are_shown() -> None:
     page = "<my-a><template shadowrootmode=open><p>in its shadow</template></my-a><template>of no use</template><p>x"
-    assert signs_of(page, "").beginning == "in its shadow x"
+    assert read_page_signals(page, "").beginning == "in its shadow x"
 
 
 @pytest.mark.parametrize(
@@ -250,11 +250,11 @@ def test_addresses_are_web_addresses_or_none() -> None:
 
 
 def test_strings_are_plain_and_bounded() -> None:
-    assert plain("<b>Bread</b> &amp;amp; <script>butter", 50) == "Bread &amp; butter"
-    assert plain("safe\u202egnp.exe\u2066 \x00\x1b[31m\u200b", 50) == "safegnp.exe [31m"
-    assert plain("The <video> element", 50) == "The <video> element"
-    assert plain("می‌خواهم 👩‍🍳", 50) == "می‌خواهم 👩‍🍳"
-    assert plain("\u200b \n", 50) is None
+    assert clean_line("<b>Bread</b> &amp;amp; <script>butter", 50) == "Bread &amp; butter"
+    assert clean_line("safe\u202egnp.exe\u2066 \x00\x1b[31m\u200b", 50) == "safegnp.exe [31m"
+    assert clean_line("The <video> element", 50) == "The <video> element"
+    assert clean_line("می‌خواهم 👩‍🍳", 50) == "می‌خواهم 👩‍🍳"
+    assert clean_line("\u200b \n", 50) is None
     long = told(f"<title>{'word ' * 1000}</title><meta name=description content='{'word ' * 9000}'>")
     assert long.title is not None
     assert long.description is not None
@@ -281,15 +281,15 @@ def test_signs_are_plain_facts() -> None:
         "<noscript>Please enable JavaScript.</noscript><script src=/a.js></script>"
         "<div class=g-recaptcha></div>"
     )
-    signs = signs_of(page, "the end")
+    signs = read_page_signals(page, "the end")
     assert (signs.title, signs.password, signs.fields, signs.ending) == ("Sign in", True, 1, "the end")
     assert (signs.empty_root, signs.asks_for_script, signs.script_chars) == (True, True, 1_000)
     assert signs.markers == {"captcha"}
     assert signs.free is None
     assert "enable" not in signs.beginning
-    assert telling_headers({"server": "x" * 999, "set-cookie": "secret"}) == {"server": "x" * 300}
+    assert wall_headers({"server": "x" * 999, "set-cookie": "secret"}) == {"server": "x" * 300}
 
 
 def test_the_signs_of_a_wild_page_are_its_words() -> None:
-    signs = signs_of("<div>" * 50_000 + "deep words", "")
+    signs = read_page_signals("<div>" * 50_000 + "deep words", "")
     assert (signs.beginning, signs.shown) == ("deep words", 2)

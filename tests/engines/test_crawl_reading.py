@@ -12,8 +12,8 @@ from growth import grows_linearly
 
 from chyme.documents.conversion.html import page_text
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.html.complexity_limits import too_wild
-from chyme.documents.html.reader import ReadPage, read_page, reading_time, said
+from chyme.documents.html.complexity_limits import is_too_complex
+from chyme.documents.html.reader import PageContent, read_page, reading_time, strip_link_targets
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 URL = "https://example.org/blog/2024/loaf.html"
@@ -29,7 +29,7 @@ MENU = "<nav><ul>" + "".join(f"<li><a href='/menu{n}'>Menu entry {n}</a></li>" f
 
 def read(
     body: str, head: str = "<title>A loaf</title>", url: str = URL, limits: ConversionLimits | None = None
-) -> ReadPage:
+) -> PageContent:
     page = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
     return read_page(page, url, limits or ConversionLimits())
 
@@ -205,7 +205,7 @@ def test_an_empty_page_says_nothing() -> None:
         "<!-- -->",
         "<html><body><div id=root></div><script>x</script></body></html>",
     ):
-        assert read_page(page, URL, ConversionLimits()) == ReadPage("", (), False, 0)
+        assert read_page(page, URL, ConversionLimits()) == PageContent("", (), False, 0)
 
 
 def test_a_long_text_is_cut_with_a_note() -> None:
@@ -246,7 +246,7 @@ MANY = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MANY)
 def test_hostile_pages_cost_no_more_than_their_length_and_less_than_a_gigabyte(name: str) -> None:
-    def read(size: int) -> ReadPage:
+    def read(size: int) -> PageContent:
         return read_page(f"<html><body>{MANY[name][:size]}", URL, ConversionLimits())
 
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
@@ -266,12 +266,12 @@ def memory(what: str) -> int:
 
 def test_a_tag_with_too_many_attributes_is_seen_before_any_parser_sees_it() -> None:
     attributes = " ".join(f"a{n}" for n in range(2_000))
-    assert too_wild(f"<p {attributes}>x")
-    assert too_wild(f"<!-- --><script>if (a<b) {{}}</script><p {attributes}>x")
-    assert too_wild("<p " + " ".join(f'a{n}=">x<b c"' for n in range(2_000)) + ">x")
-    assert not too_wild(f"<!-- <p {attributes}> --><p>x")
-    assert not too_wild(f"<script>'<p {attributes}>'</script><p>x")
-    assert not too_wild(f"<p data-x='{attributes}'>x")
+    assert is_too_complex(f"<p {attributes}>x")
+    assert is_too_complex(f"<!-- --><script>if (a<b) {{}}</script><p {attributes}>x")
+    assert is_too_complex("<p " + " ".join(f'a{n}=">x<b c"' for n in range(2_000)) + ">x")
+    assert not is_too_complex(f"<!-- <p {attributes}> --><p>x")
+    assert not is_too_complex(f"<script>'<p {attributes}>'</script><p>x")
+    assert not is_too_complex(f"<p data-x='{attributes}'>x")
 
 
 def words_of(text: str) -> list[str]:
@@ -318,5 +318,5 @@ def test_words_in_the_shadow_of_an_element_are_read() -> None:
 
 @pytest.mark.parametrize("text", ["](", "](<"])
 def test_beginnings_of_links_cost_no_more_than_their_length(text: str) -> None:
-    assert grows_linearly(lambda count: said(text * count), 200_000)
-    assert said("[a](<b c>) [d](https://e.test/f) g") == "[a]  [d]  g"
+    assert grows_linearly(lambda count: strip_link_targets(text * count), 200_000)
+    assert strip_link_targets("[a](<b c>) [d](https://e.test/f) g") == "[a]  [d]  g"

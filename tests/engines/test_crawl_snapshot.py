@@ -15,8 +15,8 @@ from snapshot_site import CHROMIUM, DRAWING, PAGE, PlainFetches, build, looked_a
 from waiting import AMPLE
 
 from chyme.webpages.crawl_limits import MB, CrawlLimits
-from chyme.webpages.http_client.fetch_result import Fetched
-from chyme.webpages.snapshot.builder import TEXT_ONLY, Snapshot, snapshot
+from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.snapshot.builder import TEXT_ONLY, Snapshot, build_snapshot
 
 URL = "http://pages.test/dir/page.html"
 PNG = picture("any")
@@ -31,12 +31,12 @@ class Web:
         self._lock = threading.Lock()
         self.asked: list[str] = []
 
-    def part(self, url: str, most: int) -> Fetched | None:
+    def part(self, url: str, most: int) -> FetchResult | None:
         with self._lock:
             self.asked.append(url)
         body = self._parts(url)
         mime = "text/css" if url.endswith(".css") else "application/octet-stream"
-        return None if body is None or len(body) > most else Fetched(url, 200, {"content-type": mime}, body)
+        return None if body is None or len(body) > most else FetchResult(url, 200, {"content-type": mime}, body)
 
 
 def kept(
@@ -45,7 +45,7 @@ def kept(
     limits: CrawlLimits | None = None,
 ) -> tuple[Snapshot, str, list[str]]:
     web = Web(parts or {})
-    made = snapshot(page, URL, web, limits or CrawlLimits())
+    made = build_snapshot(page, URL, web, limits or CrawlLimits())
     return made, made.html.decode("utf-8"), web.asked
 
 
@@ -58,7 +58,7 @@ def test_the_copy_looks_like_the_page_and_asks_nobody(tmp_path: Path) -> None:
     with LocalWeb() as web:
         url = build(web)
         page = looked_at(url, tmp_path / "page.png")
-        made = snapshot(PAGE, url, PlainFetches(), CrawlLimits())
+        made = build_snapshot(PAGE, url, PlainFetches(), CrawlLimits())
         file = tmp_path / "copy.html"
         file.write_bytes(made.html)
         web.asked.clear()
@@ -75,7 +75,7 @@ def test_every_kind_of_picture_is_in_the_copy() -> None:
     names = ["plain", "lazy", "middle", "unseen", "tile", "tile2", "deep", "stripe", "icon"]
     with LocalWeb() as web:
         fetches = PlainFetches()
-        made = snapshot(PAGE, build(web), fetches, CrawlLimits())
+        made = build_snapshot(PAGE, build(web), fetches, CrawlLimits())
     html = made.html.decode()
 
     assert [name for name in names if as_data("image/png", picture(name)) not in html] == []
@@ -244,10 +244,10 @@ def test_whatever_a_part_does_there_is_a_copy() -> None:
 @pytest.mark.parametrize("charset", ["idna", "a\0b", "rot13", "undefined"])
 def test_a_sheet_that_names_no_encoding_is_read(charset: str) -> None:
     class Odd(Web):
-        def part(self, url: str, most: int) -> Fetched | None:
-            return Fetched(url, 200, {"content-type": f"text/css; charset={charset}"}, b"p{color:red}" + b"\n" * 99)
+        def part(self, url: str, most: int) -> FetchResult | None:
+            return FetchResult(url, 200, {"content-type": f"text/css; charset={charset}"}, b"p{color:red}" + b"\n" * 99)
 
-    made = snapshot("<link rel=stylesheet href=a.css><p>x", URL, Odd({}), CrawlLimits())
+    made = build_snapshot("<link rel=stylesheet href=a.css><p>x", URL, Odd({}), CrawlLimits())
     assert b"p{color:red}" in made.html
 
 

@@ -10,9 +10,9 @@ from snapshot_attacks import FETCHED, REACHING, RUNNING
 from snapshot_site import CHROMIUM, chromium
 
 from chyme.webpages.crawl_limits import MB, CrawlLimits
-from chyme.webpages.http_client.fetch_result import Fetched
-from chyme.webpages.snapshot.builder import snapshot
-from chyme.webpages.snapshot.html_sanitiser import own_names, sanitised
+from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.snapshot.builder import build_snapshot
+from chyme.webpages.snapshot.html_sanitiser import custom_element_names, sanitise_body
 
 needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: no copy was opened")
 
@@ -42,10 +42,10 @@ class Sheet:
     def __init__(self, sheet: str = "") -> None:
         self._sheet = sheet
 
-    def part(self, url: str, most: int) -> Fetched | None:
+    def part(self, url: str, most: int) -> FetchResult | None:
         found = {"hostile.css": self._sheet.encode(), "ok.css": b"p{color:red}", "ok.woff2": b"wOF2" + b"\0" * 40}
         body = found.get(url.rpartition("/")[2])
-        return Fetched(url, 200, {"content-type": "text/css"}, body) if body else None
+        return FetchResult(url, 200, {"content-type": "text/css"}, body) if body else None
 
 
 def attacks(web: LocalWeb) -> dict[str, str]:
@@ -61,7 +61,7 @@ def attacks(web: LocalWeb) -> dict[str, str]:
 
 def walled(page: str, styles: frozenset[str] = frozenset()) -> str:
     """What the last wall makes of a page that nothing was done to before."""
-    body = sanitised(page, own_names(page), styles, MB)
+    body = sanitise_body(page, custom_element_names(page), styles, MB)
     assert body is not None
     return body
 
@@ -84,12 +84,14 @@ def test_no_attack_runs_or_reaches_out_even_without_the_policy() -> None:
     with LocalWeb() as web:
         hostile = attacks(web)
         assert len(hostile) >= 100
-        copies = [snapshot(page, web.url("/x"), Sheet(), CrawlLimits()).html.decode() for page in hostile.values()]
+        copies = [
+            build_snapshot(page, web.url("/x"), Sheet(), CrawlLimits()).html.decode() for page in hostile.values()
+        ]
         for name, sheet in FETCHED.items():
             url = web.url(f"/hit/{len(copies)}")
             fetches = Sheet(sheet.replace("RUN", f"fetch(`{url}`)").replace("URL", url))
             page = "<link rel=stylesheet href=/hostile.css><p>x"
-            copies.append(snapshot(page, web.url("/x"), fetches, CrawlLimits()).html.decode())
+            copies.append(build_snapshot(page, web.url("/x"), fetches, CrawlLimits()).html.decode())
             hostile[name] = page
         bodies = [walled(page) for page in hostile.values()]
         bare = [re.sub(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", copy) for copy in copies]
@@ -135,7 +137,7 @@ ALL = [*RUNNING, *(f"reaching: {name}" for name in REACHING)]
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_copy_holds_no_script_and_no_address_but_links(name: str) -> None:
-    copy = snapshot(named(name), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
+    copy = build_snapshot(named(name), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
 
     check_elements(copy.partition("</head>")[2])
     found = re.findall(r'<style[^>]*>(.*?)</style>|style="([^"]*)"', copy, re.S)
@@ -158,7 +160,7 @@ def test_a_copy_holds_no_script_and_no_address_but_links(name: str) -> None:
     ],
 )
 def test_what_is_read_in_ways_of_its_own_lets_nothing_through(page: str) -> None:
-    copy = snapshot(page.replace("RUN", "pwned()"), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
+    copy = build_snapshot(page.replace("RUN", "pwned()"), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
 
     check_elements(copy.partition("</head>")[2])
     assert "url(" not in copy

@@ -14,13 +14,13 @@ import pytest
 from plain_bert import embedded
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import MiniLm, load
+from chyme.models.embedding.minilm import MiniLm, load_minilm
 from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
 from chyme.models.embedding.minilm_tokenizer import LONGEST, Tokens
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.models.weights.safetensors import tensors
-from chyme.understanding.tags.vectors import AS, embed_tags, vectors_of
+from chyme.models.weights.safetensors import read_tensors
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, embed_tags, vectors_of
 
 TEXTS = (
     "invoice",
@@ -46,7 +46,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def embedder(folder: Path) -> MiniLm:
-    made = load(EmbeddingSettings())
+    made = load_minilm(EmbeddingSettings())
     assert isinstance(made, MiniLm)
     return made
 
@@ -64,7 +64,7 @@ def cosine(one: Any, other: Any) -> float:
 def test_the_fast_network_finds_what_the_plain_one_finds(
     embedder: MiniLm, tokens: Tokens, folder: Path, text: str
 ) -> None:
-    plain = embedded(tensors(folder / "model.safetensors"), tokens.numbers(text))
+    plain = embedded(read_tensors(folder / "model.safetensors"), tokens.numbers(text))
     (ours,) = embedder.embed([text])
 
     assert cosine(ours, plain) > (0.993 if text else 0.99)
@@ -72,7 +72,7 @@ def test_the_fast_network_finds_what_the_plain_one_finds(
 
 def test_without_rounding_it_is_the_plain_network_itself(embedder: MiniLm, tokens: Tokens, folder: Path) -> None:
     exact = MiniLm(folder / "model.safetensors", (folder / "tokenizer.json").read_bytes(), exact=True)
-    known = tensors(folder / "model.safetensors")
+    known = read_tensors(folder / "model.safetensors")
 
     for text, ours in zip(TEXTS[:3], exact.embed(TEXTS[:3]), strict=True):
         assert cosine(ours, embedded(known, tokens.numbers(text))) > 0.99999
@@ -90,7 +90,7 @@ def test_every_text_has_a_vector_of_length_one_in_the_order_of_the_texts(embedde
 
 
 def test_more_threads_find_the_same(embedder: MiniLm, folder: Path) -> None:
-    two = load(EmbeddingSettings(threads=2))
+    two = load_minilm(EmbeddingSettings(threads=2))
     for one, other in zip(two.embed(TEXTS), embedder.embed(TEXTS), strict=True):
         assert cosine(one, other) > 0.99999
 
@@ -147,7 +147,7 @@ def test_tags_have_a_vector_each_but_for_those_that_cannot_be_read(embedder: Min
     assert {vector.model for vector in found.vectors} == {MODEL}
     car, automobile, recipe = (vector.vector for vector in found.vectors)
     assert cosine(car, automobile) > 0.9 > cosine(car, recipe) + 0.3
-    assert cosine(car, embedder.embed([AS.format("car")])[0]) > 0.99999
+    assert cosine(car, embedder.embed([EMBEDDING_TEMPLATE.format("car")])[0]) > 0.99999
 
 
 def test_without_weights_tags_are_as_good_and_it_says_how_to_get_them(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:
         stream.write(b"\xff")
 
     with pytest.raises(EngineUnavailable, match=r"damaged.*run 'chyme weights embedding'"):
-        load(EmbeddingSettings(str(tmp_path)))
+        load_minilm(EmbeddingSettings(str(tmp_path)))
 
 
 def test_the_recipe_changes_when_weights_appear_and_not_with_the_number_of_threads(
@@ -199,7 +199,7 @@ def test_tensors_are_read_by_name_and_only_real_ones(tmp_path: Path) -> None:
         "matrix": tensor(16, 32, 2, 2),
     }
     numbers = struct.pack("<q6f", 7, 1, 2, 3, 4, 5, 6)
-    found = tensors(safetensors(tmp_path / "t", table, numbers))
+    found = read_tensors(safetensors(tmp_path / "t", table, numbers))
 
     assert {name: values.tolist() for name, values in found.items()} == {"row": [1, 2], "matrix": [[3, 4], [5, 6]]}
     assert not found["row"].flags.writeable
@@ -222,14 +222,14 @@ def test_tensors_are_read_by_name_and_only_real_ones(tmp_path: Path) -> None:
 )
 def test_a_broken_file_of_tensors_is_refused(tmp_path: Path, table: object) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        tensors(safetensors(tmp_path / "t", table, bytes(8)))
+        read_tensors(safetensors(tmp_path / "t", table, bytes(8)))
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", struct.pack("<Q", 1 << 62) + b"{}", struct.pack("<Q", 90) + b"{}"])
 def test_a_file_that_ends_too_early_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t").write_bytes(data)
     with pytest.raises(ValueError, match=r".+"):
-        tensors(tmp_path / "t")
+        read_tensors(tmp_path / "t")
 
 
 def test_another_model_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from chyme.errors import (
 )
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.embedding.remote_service import CHARACTERS, TEXTS, embed_remotely, requests_for
-from chyme.models.providers.cancellation import Stopped, calls_cancelled
+from chyme.models.providers.cancellation import CallStopped, cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.usage import usage_of
 
@@ -289,6 +289,6 @@ def test_when_chyme_stops_nobody_waits_for_the_answer() -> None:
         thread = threading.Thread(target=embed)
         thread.start()
         assert server.wait_for(1)
-        with calls_cancelled():
+        with cancel_calls():
             thread.join()
-    assert [type(error) for error in ended] == [Stopped]
+    assert [type(error) for error in ended] == [CallStopped]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from chyme.models.embedding.multilingual import DIMENSION, LONGEST, Multilingual
 from chyme.models.embedding.multilingual_weights import read
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
-from chyme.models.weights.catalog import KNOWN, MULTILINGUAL, USUAL
+from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, MULTILINGUAL
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.protobuf import fields, messages, numbers
 
@@ -54,8 +54,8 @@ def rows(embedder: Multilingual, texts: list[str]) -> NDArray[numpy.float32]:
 
 
 def test_it_is_fetched_only_when_it_is_named() -> None:
-    assert MULTILINGUAL.capability in KNOWN
-    assert MULTILINGUAL.capability not in USUAL
+    assert MULTILINGUAL.capability in CATALOG
+    assert MULTILINGUAL.capability not in DEFAULT_CAPABILITIES
 
 
 @pytest.mark.parametrize("language", ASKED)

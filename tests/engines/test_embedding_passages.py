@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding import multilingual
-from chyme.models.embedding.minilm import TOGETHER, MiniLm, load
+from chyme.models.embedding.minilm import TOGETHER, MiniLm, load_minilm
 from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
 from chyme.models.embedding.passage_embedder import WINDOW, PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
@@ -43,7 +43,7 @@ def test_each_passage_has_a_row_of_length_one_in_the_order_of_the_texts(embedder
 
 
 def test_passages_and_tags_have_the_same_vectors(embedder: PassageEmbedder) -> None:
-    tags = load(EmbeddingSettings()).embed(MIXED[:4])
+    tags = load_minilm(EmbeddingSettings()).embed(MIXED[:4])
 
     assert numpy.array_equal(rows(embedder, MIXED[:4]), numpy.array(tags, numpy.float32))
     assert (embedder.model, embedder.dimension, embedder.window) == (MODEL, DIMENSION, WINDOW)

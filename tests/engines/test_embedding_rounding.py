@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from chyme.models.embedding import minilm_network, multilingual_network, multilingual_weights
 from chyme.models.embedding.minilm import NUMBERS
 from chyme.models.embedding.multilingual import NUMBERS as MULTILINGUAL_NUMBERS
-from chyme.models.embedding.quantization import round_to_bytes, without_saturation
+from chyme.models.embedding.quantization import prevent_saturation, round_to_bytes
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, Weights
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.protobuf import fields, messages
-from chyme.models.weights.safetensors import tensors
+from chyme.models.weights.safetensors import read_tensors
 
 INT8 = 3  # as ONNX counts types
 LARGEST, SMALLEST = 2**15 - 1, -(2**15)
@@ -74,7 +74,7 @@ def test_any_weights_are_rounded_to_what_does_not_saturate() -> None:
 
 def test_rounded_weights_stay_as_they_are_unless_they_saturate() -> None:
     stored = numpy.array([[127, 1, -64, 64], [127, 127, 5, -128]], numpy.int8)
-    rounded, step = without_saturation(stored)
+    rounded, step = prevent_saturation(stored)
     assert not saturates(rounded)
     assert (rounded[0].tolist(), float(step[0])) == ([127, 1, -64, 64], 1.0)
     assert rounded[1].tolist() == [64, 64, 3, -64]
@@ -82,7 +82,7 @@ def test_rounded_weights_stay_as_they_are_unless_they_saturate() -> None:
 
 
 def test_no_matrix_of_the_embedder_saturates() -> None:
-    made, _ = minilm_network.network(tensors(weights_of(EMBEDDING) / NUMBERS))
+    made, _ = minilm_network.build_network(read_tensors(weights_of(EMBEDDING) / NUMBERS))
     matrices = list(int8_matrices(made))
     assert len(matrices) == 4 * minilm_network.LAYERS
     assert not any(map(saturates, matrices))
@@ -90,7 +90,7 @@ def test_no_matrix_of_the_embedder_saturates() -> None:
 
 def test_no_matrix_of_the_multilingual_embedder_saturates() -> None:
     stored = multilingual_weights.read(weights_of(MULTILINGUAL) / MULTILINGUAL_NUMBERS)
-    made, _ = multilingual_network.network(stored.tensors)
+    made, _ = multilingual_network.build_network(stored.tensors)
     matrices = list(int8_matrices(made))
     assert len(matrices) == 16
     assert not any(map(saturates, matrices))

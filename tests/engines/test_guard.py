@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from waiting import AMPLE
 
-from chyme.core.outbound.dns_lookup import LookUps
+from chyme.core.outbound.dns_lookup import DnsResolver
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.outbound.rate_limits import MOST_HOSTS
@@ -340,7 +340,7 @@ def test_look_ups_that_hang_are_few() -> None:
         hanging.wait(AMPLE)
         return [name]
 
-    look_ups = LookUps(hang, at_once=2)
+    look_ups = DnsResolver(hang, at_once=2)
     for name in ("a", "b", "c", "d"):
         with pytest.raises(TimeoutError):
             look_ups.of(name, 0.03)

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 
 from chyme.core.outbound.hosts import NoHost, host_of
-from chyme.core.outbound.ip_addresses import address_of, special
+from chyme.core.outbound.ip_addresses import address_of, describe_special_range
 
 PUBLIC = [
     *("1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0"),
@@ -87,12 +87,12 @@ SPECIAL = {
 
 @pytest.mark.parametrize("text", PUBLIC)
 def test_public_addresses_are_public(text: str) -> None:
-    assert special(ip_address(text)) is None
+    assert describe_special_range(ip_address(text)) is None
 
 
 @pytest.mark.parametrize(("text", "reason"), SPECIAL.items())
 def test_special_addresses_are_told_by_name(text: str, reason: str) -> None:
-    assert special(ip_address(text)) == reason
+    assert describe_special_range(ip_address(text)) == reason
 
 
 def test_ipv4_inside_ipv6_becomes_what_it_stands_for() -> None:

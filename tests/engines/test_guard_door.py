@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from waiting import AMPLE, wait_until
 
-from chyme.core.outbound.connection_client import Knocking
-from chyme.core.outbound.connection_server import AT_ONCE, EACH, MOST_NONSENSE, Door
+from chyme.core.outbound.connection_client import ConnectionClient
+from chyme.core.outbound.connection_server import AT_ONCE, EACH, MOST_NONSENSE, ConnectionServer
 from chyme.core.outbound.guard import Guard, dial
 from chyme.core.outbound.policy import policy_of
 from chyme.core.outbound.socket_messages import KIND, receive, send
@@ -32,16 +32,16 @@ class Hall:
         self.open.set()
         self.opening = 0
         self.guard = Guard(policy_of(f"127.0.0.1:{self.port}, slow.test"), delay=0, open_connection=self._dial)
-        self.door = Door(self.guard)
-        self.knocking: list[Knocking] = []
+        self.door = ConnectionServer(self.guard)
+        self.knocking: list[ConnectionClient] = []
 
     def _dial(self, address: str, port: int, seconds: float) -> socket.socket:
         self.opening += 1
         self.open.wait(AMPLE)
         return dial(address, port, seconds)
 
-    def enter(self, seconds: float = 10.0) -> Knocking:
-        self.knocking.append(Knocking(self.door.admit().detach(), seconds))
+    def enter(self, seconds: float = 10.0) -> ConnectionClient:
+        self.knocking.append(ConnectionClient(self.door.admit().detach(), seconds))
         return self.knocking[-1]
 
     def close(self) -> None:
@@ -256,7 +256,7 @@ def test_one_child_cannot_use_up_the_door(hall: Hall) -> None:
     greedy, modest = hall.enter(), hall.enter()
     got: list[socket.socket] = []
 
-    def ask(who: Knocking) -> None:
+    def ask(who: ConnectionClient) -> None:
         got.append(who.connect("127.0.0.1", hall.port))
 
     threads = [threading.Thread(target=ask, args=(greedy,)) for _ in range(2 * EACH)]
@@ -316,8 +316,8 @@ def test_a_guard_that_fails_is_trouble_with_the_network(hall: Hall, caplog: pyte
     def broken(address: str, port: int, seconds: float) -> socket.socket:
         raise ZeroDivisionError
 
-    door = Door(Guard(policy_of(f"127.0.0.1:{hall.port}"), open_connection=broken))
-    inside = Knocking(door.admit().detach(), 5)
+    door = ConnectionServer(Guard(policy_of(f"127.0.0.1:{hall.port}"), open_connection=broken))
+    inside = ConnectionClient(door.admit().detach(), 5)
     with pytest.raises(NetworkFailed, match="the guard failed"):
         inside.connect("127.0.0.1", hall.port)
     inside.close()

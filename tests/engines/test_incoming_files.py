@@ -10,11 +10,11 @@ from pathlib import Path
 
 from waiting import AMPLE
 
-from chyme.vault.intake.upload_staging import Incoming
+from chyme.vault.intake.upload_staging import UploadStaging
 
 
 def test_a_lent_folder_is_gone_afterwards(tmp_path: Path) -> None:
-    incoming = Incoming(tmp_path)
+    incoming = UploadStaging(tmp_path)
     with incoming.lent() as folder:
         (folder / "a").write_text("x")
         assert folder.stat().st_mode & 0o077 == 0
@@ -22,15 +22,15 @@ def test_a_lent_folder_is_gone_afterwards(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_use_is_not_swept_away(tmp_path: Path) -> None:
-    with Incoming(tmp_path).lent() as folder:
-        assert Incoming(tmp_path).sweep() == 0
+    with UploadStaging(tmp_path).lent() as folder:
+        assert UploadStaging(tmp_path).sweep() == 0
         assert folder.exists()
 
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from chyme.vault.intake.upload_staging import Incoming\n"
-        "with Incoming(Path(sys.argv[1])).lent() as folder:\n"
+        "import sys, time; from pathlib import Path; from chyme.vault.intake.upload_staging import UploadStaging\n"
+        "with UploadStaging(Path(sys.argv[1])).lent() as folder:\n"
         "    (folder / 'half').write_text('x'); print('ready', flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, os.fspath(tmp_path)], stdout=subprocess.PIPE) as process:
@@ -38,11 +38,11 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGKILL)
         process.wait(AMPLE)
-    incoming = Incoming(tmp_path)
+    incoming = UploadStaging(tmp_path)
     assert len(list(incoming.folder.iterdir())) == 1
     assert incoming.sweep() == 1
     assert list(incoming.folder.iterdir()) == []
 
 
 def test_nothing_to_sweep_is_no_trouble(tmp_path: Path) -> None:
-    assert Incoming(tmp_path).sweep() == 0
+    assert UploadStaging(tmp_path).sweep() == 0

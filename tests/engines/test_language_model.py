@@ -27,9 +27,9 @@ from chyme.errors import (
 )
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import Misfit
-from chyme.speech.transcripts.answer_cache import Kept
-from chyme.speech.transcripts.language_model import Patience, corrected, summarised
+from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.speech.transcripts.answer_cache import AnswerCache
+from chyme.speech.transcripts.language_model import TimeBudget, ask_for_corrections, ask_for_summary
 from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 
 KEY = "sk-very-secret"
@@ -48,13 +48,17 @@ def settings(url: str, seconds: float = 20.0) -> LanguageSettings:
 
 
 def ask(url: str, seconds: float = 20.0) -> CorrectedSegments:
-    return corrected(FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(url, seconds), lambda _: None)
+    return ask_for_corrections(
+        FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(url, seconds), lambda _: None
+    )
 
 
 def test_the_model_gets_the_segments_the_context_the_language_and_a_schema() -> None:
     with serving([says(GOOD)]) as provider:
         around = ("before\nit", 'after "it"')
-        answer = corrected(FreeCalls(), "talk.mp3", ["hello"], around, "en", settings(provider.url), lambda _: None)
+        answer = ask_for_corrections(
+            FreeCalls(), "talk.mp3", ["hello"], around, "en", settings(provider.url), lambda _: None
+        )
     (asked,) = provider.asked
     assert [(one.index, one.text) for one in answer.segments] == [(1, "Hello.")]
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -73,7 +77,9 @@ def test_the_model_gets_the_segments_the_context_the_language_and_a_schema() -> 
 
 def test_a_summary_comes_in_its_parts() -> None:
     with serving([says(SUMMARY)]) as provider:
-        answer = summarised(FreeCalls(), "talk.mp3", '{"text": "hello"}', None, settings(provider.url), lambda _: None)
+        answer = ask_for_summary(
+            FreeCalls(), "talk.mp3", '{"text": "hello"}', None, settings(provider.url), lambda _: None
+        )
     assert answer.takeaway == "Somebody said hello."
     assert [(point.text, point.time) for point in answer.topics] == [("Greetings", "0:01")]
     assert "The language is" not in provider.asked[0].words
@@ -82,7 +88,7 @@ def test_a_summary_comes_in_its_parts() -> None:
 def test_the_marks_around_the_data_change_with_it() -> None:
     with serving([says(SUMMARY)]) as provider:
         for said in ("one", "two"):
-            summarised(FreeCalls(), "talk.mp3", said, "en", settings(provider.url), lambda _: None)
+            ask_for_summary(FreeCalls(), "talk.mp3", said, "en", settings(provider.url), lambda _: None)
     marks = [asked.body["messages"][-1]["content"].splitlines()[-1] for asked in provider.asked]
     assert marks[0] != marks[1]
     assert all(mark.startswith("END ") and len(mark) == 20 for mark in marks)
@@ -91,7 +97,7 @@ def test_the_marks_around_the_data_change_with_it() -> None:
 def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
     worse = {"segments": [{"index": 1, "text": "worse"}]}
     with serving([says(worse), says(GOOD)]) as provider:
-        answer = corrected(
+        answer = ask_for_corrections(
             FreeCalls(),
             "talk.mp3",
             ["hello"],
@@ -108,8 +114,8 @@ def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
     "misfit", [says("no"), says({"segments": 7}), says(""), says("{" * 2000), says(GOOD, "length")]
 )
 def test_a_second_answer_that_does_not_fit_is_a_misfit(misfit: Reply) -> None:
-    with serving([misfit]) as provider, pytest.raises(Misfit, match=r"^talk\.mp3: .*llm_model") as caught:
-        corrected(
+    with serving([misfit]) as provider, pytest.raises(InvalidAnswer, match=r"^talk\.mp3: .*llm_model") as caught:
+        ask_for_corrections(
             FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(provider.url), lambda _: "not good enough"
         )
     assert isinstance(caught.value, UnreadableFile)
@@ -167,7 +173,9 @@ def test_what_is_no_address_is_named_as_the_setting_to_correct() -> None:
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_url "):
         ask("h/v1")
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_model "):
-        corrected(FreeCalls(), "talk.mp3", ["a"], ("", ""), None, LanguageSettings("http://h/v1", ""), lambda _: None)
+        ask_for_corrections(
+            FreeCalls(), "talk.mp3", ["a"], ("", ""), None, LanguageSettings("http://h/v1", ""), lambda _: None
+        )
 
 
 def test_the_key_is_in_no_description() -> None:
@@ -179,7 +187,7 @@ def test_the_key_is_in_no_description() -> None:
 
 
 def test_the_first_question_is_always_asked_and_later_ones_while_there_is_time() -> None:
-    patience = Patience(100.0)
+    patience = TimeBudget(100.0)
     slow = replace(settings("http://h/v1"), seconds=101.0)
     patience.for_one_more("talk.mp3", slow, "the rest")
     with pytest.raises(TimedOut, match=r"^talk\.mp3: 100 seconds were not enough for the rest; "):
@@ -188,7 +196,7 @@ def test_the_first_question_is_always_asked_and_later_ones_while_there_is_time()
 
 
 def test_answers_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = AnswerCache(tmp_path)
     assert kept.read("a") is None
     kept.write("a", ["\u00e9", "\ud800"])
     kept.write("b", "why")

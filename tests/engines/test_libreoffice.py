@@ -16,9 +16,9 @@ import pytest
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.libreoffice.installation import office_program
 from chyme.documents.libreoffice.process import Office, OfficeFailed
-from chyme.documents.pages.first_page import first_page
+from chyme.documents.pages.first_page import render_first_page
 from chyme.documents.pages.limits import PageLimits
-from chyme.documents.pages.pdf_page import pdf_page
+from chyme.documents.pages.pdf_page import render_first_pdf_page
 from chyme.files.extensions import DOCX, ODT
 
 PROGRAM = office_program("auto")
@@ -111,7 +111,7 @@ def test_office_documents_become_pdf_one_after_the_other_in_the_same_process(off
     pids: set[int | None] = set()
     for name, count in (("minutes.docx", 1), ("budget.xlsx", 2), ("letter.odt", 1), ("letter.rtf", 1)):
         made = office.pdf((SAMPLES / name).read_bytes(), name.rpartition(".")[2])
-        image, pages, note = pdf_page(name, made, PageLimits())
+        image, pages, note = render_first_pdf_page(name, made, PageLimits())
         assert (pages, note) == (count, None), name
         assert max(image.size) == 1599
         darkest, _ = image.convert("L").getextrema()
@@ -167,5 +167,5 @@ def test_what_libreoffice_cannot_read_is_told_and_the_next_document_comes_throug
 @pytest.mark.slow
 def test_out_of_time_the_text_is_drawn_and_the_note_says_why() -> None:
     limits = PageLimits(office_seconds=0.001)
-    page = first_page("letter.odt", (SAMPLES / "letter.odt").read_bytes(), ODT, limits, ConversionLimits())
+    page = render_first_page("letter.odt", (SAMPLES / "letter.odt").read_bytes(), ODT, limits, ConversionLimits())
     assert (page.rendered, page.note) == ("text", "LibreOffice took longer than 0.001 seconds")

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from chyme.files.kind_detection import identify
-from chyme.files.link_files import LINK_BYTES, as_asked, link_in, shortcut, without_secret
+from chyme.files.link_files import LINK_BYTES, link_in, make_shortcut, remove_credentials, restore_link_parts
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1&r=%20#part"
@@ -64,7 +64,7 @@ def kind_of(name: str, data: bytes) -> Kind:
         ("a.webloc", plistlib.dumps({"URL": PAGE}), PAGE),
         ("a.webloc", plistlib.dumps({"URL": PAGE}, fmt=plistlib.FMT_BINARY), PAGE),
         ("a.webloc", xml(f"<dict><key>URL</key><string>{PAGE.replace('&', '&amp;')}</string></dict>").encode(), PAGE),
-        ("written by chyme.url", shortcut(PAGE), PAGE),
+        ("written by chyme.url", make_shortcut(PAGE), PAGE),
     ],
 )
 def test_a_file_that_is_one_link_is_known_by_its_address(name: str, data: bytes, address: str) -> None:
@@ -151,5 +151,5 @@ def test_broken_property_lists_do_no_harm() -> None:
     ],
 )
 def test_a_page_is_opened_with_what_its_link_says_besides(link: str, found: str, asked: str) -> None:
-    assert as_asked(link, found) == asked
-    assert without_secret(asked) == asked.replace("u:p@", "")
+    assert restore_link_parts(link, found) == asked
+    assert remove_credentials(asked) == asked.replace("u:p@", "")

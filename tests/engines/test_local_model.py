@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 from waiting import wait_until
 
 from chyme.errors import ChymeError, DigestError, EngineUnavailable, NetworkFailed, TimedOut
-from chyme.models.local.model import LocalModel, LocalSettings, close_all, shared
+from chyme.models.local.model import LocalModel, LocalSettings, close_all, get_shared_model
 from chyme.models.providers.endpoints import LOCAL, Endpoint, LanguageSettings
 from chyme.models.providers.structured_request import ask
 from chyme.models.weights.catalog import SMOLLM2
@@ -71,8 +71,8 @@ def word_from(endpoint: Endpoint, calls: FreeCalls | None = None) -> Word:
 
 def server_of(endpoint: Endpoint) -> int:
     assert endpoint.local is not None
-    with shared(endpoint.local).turn("x"):
-        pid = shared(endpoint.local).pid
+    with get_shared_model(endpoint.local).turn("x"):
+        pid = get_shared_model(endpoint.local).pid
     assert pid is not None
     return pid
 
@@ -121,7 +121,7 @@ def test_a_model_that_finds_no_end_is_stopped_by_the_bounds_of_the_schema(endpoi
 
 def test_nobody_without_the_key_is_answered(endpoint: Endpoint) -> None:
     assert endpoint.local is not None
-    with shared(endpoint.local).turn("x") as there:
+    with get_shared_model(endpoint.local).turn("x") as there:
         assert there.url.startswith("http://127.0.0.1:") and len(there.key) > 30
         for key in (None, "wrong", there.key[:-1]):
             for path in ("/v1/chat/completions", "/v1/models", "/completion", "/tokenize", "/props", "/lora-adapters"):
@@ -192,7 +192,7 @@ def test_the_time_of_a_question_runs_only_once_it_is_its_turn(endpoint: Endpoint
     assert endpoint.local is not None
     calls, answers = FreeCalls(), list[Word]()
     thread = threading.Thread(target=lambda: answers.append(word_from(endpoint, calls)))
-    with shared(endpoint.local).turn("first"):
+    with get_shared_model(endpoint.local).turn("first"):
         thread.start()
         time.sleep(0.5)
         assert not calls.questions, "nothing is asked, so nothing is counted, before its turn"

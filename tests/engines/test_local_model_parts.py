@@ -19,14 +19,14 @@ from pydantic import BaseModel, Field
 from waiting import AMPLE
 
 from chyme.errors import ChymeError
-from chyme.models.local.fair_lock import Turns
-from chyme.models.local.json_schema import LONGEST_TEXT, MOST_ITEMS, Bounded
+from chyme.models.local.fair_lock import FairLock
+from chyme.models.local.json_schema import LONGEST_TEXT, MOST_ITEMS, BoundedSchema
 from chyme.models.local.server_process import ServerProcess
-from chyme.models.weights.catalog import KNOWN, LLM, MULTILINGUAL, SMOLLM2, USUAL
+from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, LLM, MULTILINGUAL, SMOLLM2
 
 
 def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
-    turns, order, together = Turns(), list[int](), list[int]()
+    turns, order, together = FairLock(), list[int](), list[int]()
 
     def work(number: int) -> None:
         with turns.taken():
@@ -47,7 +47,7 @@ def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
 
 
 def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> None:
-    turns, order = Turns(), list[str]()
+    turns, order = FairLock(), list[str]()
 
     def other() -> None:
         with turns.taken():
@@ -64,7 +64,7 @@ def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> Non
 
 
 def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
-    turns, got = Turns(), list[bool]()
+    turns, got = FairLock(), list[bool]()
     with turns.taken(), turns.taken():
         pass
 
@@ -83,7 +83,7 @@ def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
 
 
 def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
-    turns, heard = Turns(), list[str]()
+    turns, heard = FairLock(), list[str]()
 
     def wait() -> None:
         try:
@@ -169,7 +169,7 @@ class Shape(BaseModel):
 
 
 def test_every_text_and_list_of_a_schema_has_an_end() -> None:
-    schema = Bounded(Shape.model_json_schema()).walk()
+    schema = BoundedSchema(Shape.model_json_schema()).walk()
     fields = schema["properties"]
     assert fields["title"]["anyOf"][0]["maxLength"] == LONGEST_TEXT
     assert fields["short"]["maxLength"] == 20
@@ -181,7 +181,7 @@ def test_every_text_and_list_of_a_schema_has_an_end() -> None:
 
 
 def test_large_weights_are_fetched_only_when_they_are_named() -> None:
-    assert set(KNOWN) - set(USUAL) == {LLM.capability, SMOLLM2.capability, MULTILINGUAL.capability}
+    assert set(CATALOG) - set(DEFAULT_CAPABILITIES) == {LLM.capability, SMOLLM2.capability, MULTILINGUAL.capability}
 
 
 def test_the_parts_of_the_weights_are_joined_in_their_order() -> None:

@@ -20,7 +20,7 @@ from chyme.errors import DigestError, UnreadableFile, UnsupportedFile
 from chyme.files.kind_detection import identify
 from chyme.model import Kind
 from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Preview, Recording, preview
+from chyme.speech.media.preview import Preview, Recording, build_preview
 from chyme.speech.media.tags import clean, place_in, tags_in
 from chyme.speech.media.waveform import Waveform
 
@@ -29,7 +29,7 @@ SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "media"
 
 def look(data: bytes, name: str = "file.bin", mime: str = "", limits: MediaLimits | None = None) -> Preview:
     recording = Recording(name, mime, len(data), lambda: io.BytesIO(data))
-    return preview(recording, limits or MediaLimits(), lambda fraction: None)
+    return build_preview(recording, limits or MediaLimits(), lambda fraction: None)
 
 
 def sample(name: str, limits: MediaLimits | None = None) -> Preview:
@@ -506,7 +506,7 @@ def test_a_playlist_opens_nothing(name: str, visited: tuple[str, list[str]], tmp
         path.write_bytes(data)
         recording = Recording(name, "", len(data), lambda path=path: path.open("rb"))  # type: ignore[misc]
         with pytest.raises((UnsupportedFile, UnreadableFile)):
-            preview(recording, MediaLimits(), lambda fraction: None)
+            build_preview(recording, MediaLimits(), lambda fraction: None)
         kind, _ = identify(name, data, len(data), lambda at, length, data=data: data[at : at + length])  # type: ignore[misc]
         assert kind is Kind.TEXT
     assert asked == []

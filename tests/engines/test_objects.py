@@ -17,7 +17,7 @@ from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of
 from chyme.pictures.coco_labels import CATEGORIES, NAMES
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
-from chyme.pictures.scene import Scene, look
+from chyme.pictures.scene import Scene, analyse_scene
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 SETTINGS = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
@@ -121,7 +121,7 @@ def test_the_fingerprint_changes_when_the_weights_appear(tmp_path: Path) -> None
     ],
 )
 def test_the_sort_of_picture(name: str, expected: Scene) -> None:
-    assert look(name, scene(name)) == expected
+    assert analyse_scene(name, scene(name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_the_sort_of_picture(name: str, expected: Scene) -> None:
     ],
 )
 def test_real_pictures_are_told_from_drawn_ones(corpus: Path, name: str, photograph: bool, grey: bool) -> None:
-    seen = look(name, preview(corpus / "image" / name))
+    seen = analyse_scene(name, preview(corpus / "image" / name))
     assert (seen.photograph, seen.drawn, seen.grey) == (photograph, not photograph, grey)
 
 
@@ -149,8 +149,8 @@ def test_a_screenshot_is_a_png_of_exactly_a_screens_size(size: tuple[int, int], 
     small, png = io.BytesIO(), io.BytesIO()
     picture.save(png, "PNG")
     picture.save(small, "JPEG", quality=88)
-    assert look("s.png", small.getvalue(), png.getvalue()[:24]).screen is screen
-    assert look("s.jpg", small.getvalue(), small.getvalue()[:24]).screen is False
+    assert analyse_scene("s.png", small.getvalue(), png.getvalue()[:24]).screen is screen
+    assert analyse_scene("s.jpg", small.getvalue(), small.getvalue()[:24]).screen is False
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (2, 2), (30, 100), (63, 300)])
@@ -159,7 +159,7 @@ def test_of_small_pictures_only_the_colour_is_told(size: tuple[int, int]) -> Non
     picture = Image.new("RGB", size, "red")
     ImageDraw.Draw(picture).line((size[0] // 2, 20, size[0] // 2, 60), fill="black", width=4)
     picture.save(out, "JPEG", quality=95)
-    seen = look("dot.jpg", out.getvalue())
+    seen = analyse_scene("dot.jpg", out.getvalue())
     assert (seen.photograph, seen.drawn, seen.colour) == (False, False, "red")
 
 
@@ -182,9 +182,9 @@ def test_of_small_pictures_only_the_colour_is_told(size: tuple[int, int]) -> Non
 def test_colours_have_their_common_names(rgb: tuple[int, int, int], colour: str) -> None:
     out = io.BytesIO()
     Image.new("RGB", (80, 80), rgb).save(out, "JPEG", quality=95)
-    assert look("c.jpg", out.getvalue()).colour == colour
+    assert analyse_scene("c.jpg", out.getvalue()).colour == colour
 
 
 def test_a_broken_preview_has_no_scene() -> None:
     with pytest.raises(UnreadableFile, match=r"^a\.jpg: "):
-        look("a.jpg", b"\xff\xd8nothing")
+        analyse_scene("a.jpg", b"\xff\xd8nothing")

@@ -13,11 +13,11 @@ import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from chyme.documents.conversion.scan_rendering import LONGEST, CannotDraw, covered, draw
-from chyme.documents.conversion.scan_results import Scan, keep, kept
+from chyme.documents.conversion.scan_rendering import LONGEST, CannotDraw, draw, has_covering_image
+from chyme.documents.conversion.scan_results import Scan, load_scan, save_scan
 from chyme.errors import EngineUnavailable, TimedOut
-from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrSettings, Reading, moved, unread_note
-from chyme.imaging.ocr.engines import fingerprint, reader
+from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrResult, OcrSettings, move_line, unread_note
+from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import page_text
 from chyme.imaging.ocr.tesseract import Tesseract
 from chyme.model import Place
@@ -28,7 +28,7 @@ NEEDS_TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="
 
 @pytest.fixture(scope="module")
 def rapid() -> OcrEngine:
-    return reader(OcrSettings())
+    return load_engine(OcrSettings())
 
 
 def picture(name: str) -> Image.Image:
@@ -41,7 +41,7 @@ def a_paragraph() -> Image.Image:
     return picture("clean.png").crop((60, 100, 1110, 370))
 
 
-def text_of(reading: Reading, image: Image.Image) -> str:
+def text_of(reading: OcrResult, image: Image.Image) -> str:
     return page_text(reading.lines, image.width / image.height, 0.75).text
 
 
@@ -96,8 +96,8 @@ def test_boxes_of_turned_writing_are_those_of_the_picture_as_it_is(quarters: int
 
 
 def test_an_empty_sheet_has_no_lines(rapid: OcrEngine) -> None:
-    assert rapid.read(Image.new("RGB", (900, 700), "white")) == Reading()
-    assert rapid.read(Image.new("L", (1, 1), 3)) == Reading()
+    assert rapid.read(Image.new("RGB", (900, 700), "white")) == OcrResult()
+    assert rapid.read(Image.new("L", (1, 1), 3)) == OcrResult()
 
 
 @pytest.mark.parametrize("size", [(3, 2000), (2000, 3), (40, 40), (5000, 20)])
@@ -125,13 +125,13 @@ def test_a_speck_among_much_text_is_not_worth_a_note() -> None:
 
 def test_a_line_of_a_part_is_told_in_the_whole() -> None:
     line = Line("a", 1.0, ((0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 0.5)))
-    assert moved(line, 0.5, 0.5, 0.5, 0.25).box == (0.5, 0.5, 1.0, 0.625)
+    assert move_line(line, 0.5, 0.5, 0.5, 0.25).box == (0.5, 0.5, 1.0, 0.625)
 
 
 def test_a_reader_is_loaded_once_and_an_unknown_one_is_named() -> None:
-    assert reader(OcrSettings()) is reader(OcrSettings(ocr_doubt=0.1))
+    assert load_engine(OcrSettings()) is load_engine(OcrSettings(ocr_doubt=0.1))
     with pytest.raises(EngineUnavailable, match=r"'abbyy'.*rapidocr, tesseract"):
-        reader(OcrSettings(ocr_engine="abbyy"))
+        load_engine(OcrSettings(ocr_engine="abbyy"))
 
 
 def test_the_fingerprint_knows_what_changes_the_words_and_loads_nothing() -> None:
@@ -177,7 +177,7 @@ def test_tesseract_reads_an_upright_and_a_turned_page() -> None:
 def test_a_pattern_of_signs_is_no_text(rapid: OcrEngine) -> None:
     rule = Image.new("L", (500, 160), 255)
     ImageDraw.Draw(rule).text((60, 50), "+ + +", 0, ImageFont.load_default(size=44))
-    assert rapid.read(rule) == Reading()
+    assert rapid.read(rule) == OcrResult()
 
 
 @NEEDS_TESSERACT
@@ -206,7 +206,7 @@ def scans() -> Iterator[pypdfium2.PdfDocument]:
 def test_a_page_is_drawn_as_large_as_reading_needs(scans: pypdfium2.PdfDocument) -> None:
     assert draw(scans, 1).size == (1625, 2300)
     page = scans[0]
-    assert covered(page)
+    assert has_covering_image(page)
     page.close()
 
 
@@ -239,9 +239,9 @@ def test_a_page_whose_picture_would_fill_the_memory_is_left() -> None:
 
 def test_a_page_that_was_read_is_found_again(tmp_path: Path) -> None:
     scan = Scan("a line", (Place(0, 6, box=(0.1, 0.2, 0.3, 0.4)),), 2, "Latin")
-    assert kept(tmp_path, 7) is None
-    keep(tmp_path, 7, scan)
-    assert kept(tmp_path, 7) == scan
+    assert load_scan(tmp_path, 7) is None
+    save_scan(tmp_path, 7, scan)
+    assert load_scan(tmp_path, 7) == scan
     assert [path.name for path in tmp_path.iterdir()] == ["scan-00007.json"]
 
 
@@ -260,8 +260,8 @@ def test_a_page_that_was_read_is_found_again(tmp_path: Path) -> None:
     ],
 )
 def test_half_a_page_counts_as_none(broken: bytes, tmp_path: Path) -> None:
-    keep(tmp_path, 1, Scan("a"))
+    save_scan(tmp_path, 1, Scan("a"))
     (kept_file,) = tmp_path.iterdir()
     assert json.loads(kept_file.read_bytes())["text"] == "a"
     kept_file.write_bytes(broken)
-    assert kept(tmp_path, 1) is None
+    assert load_scan(tmp_path, 1) is None

@@ -21,14 +21,14 @@ from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.zip_packages import open_package
 from chyme.documents.libreoffice.installation import office_marker, office_program
 from chyme.documents.libreoffice.process import Office, OfficeFailed
-from chyme.documents.libreoffice.profile import PREFIX, OfficeHome
-from chyme.documents.pages.counts import told_pages
-from chyme.documents.pages.first_page import first_page
+from chyme.documents.libreoffice.profile import PREFIX, OfficeProfile
+from chyme.documents.pages.counts import declared_page_count
+from chyme.documents.pages.first_page import render_first_page
 from chyme.documents.pages.fonts import Fonts, fonts, letters_of
 from chyme.documents.pages.limits import PageLimits
 from chyme.documents.pages.markdown_blocks import Span, blocks_of, spans_of
-from chyme.documents.pages.page_image import Page
-from chyme.documents.pages.text_page import FOOT, text_page
+from chyme.documents.pages.page_image import PageImage
+from chyme.documents.pages.text_page import FOOT, render_text_page
 from chyme.errors import LimitReached, UnreadableFile
 from chyme.files.extensions import DOCX, EPUB, ODT, PDF, PPTX
 
@@ -39,10 +39,10 @@ RED, GREEN = (200, 30, 40), (26, 153, 51)
 BARE = Fonts(("/nonexistent",))  # a machine without any font
 
 
-def shown(name: str, limits: PageLimits = ALONE) -> Page:
+def shown(name: str, limits: PageLimits = ALONE) -> PageImage:
     path = COVERS / name
     mime = PDF if path.suffix == ".pdf" else EPUB
-    return first_page(name, path.read_bytes(), mime, limits, ConversionLimits())
+    return render_first_page(name, path.read_bytes(), mime, limits, ConversionLimits())
 
 
 def left_and_right(image: Image.Image) -> tuple[object, object]:
@@ -122,18 +122,18 @@ def test_a_cover_page_that_no_parser_likes_is_passed_over() -> None:
     with zipfile.ZipFile(COVERS / "by_guide.epub") as book:
         parts = {name: book.read(name).decode("utf-8", "replace") for name in book.namelist()}
     data = packed(parts | {"OPS/cover.xhtml": "<html><body><![endless[ ]></body></html>"})
-    page = first_page("odd.epub", data, EPUB, ALONE, ConversionLimits())
+    page = render_first_page("odd.epub", data, EPUB, ALONE, ConversionLimits())
     assert page.rendered == "text"
 
 
 def test_broken_and_empty_documents_are_told_in_the_converters_words() -> None:
     whole = (SAMPLES / "minutes.docx").read_bytes()
     with pytest.raises(UnreadableFile, match=r"minutes\.docx: Word document is broken"):
-        first_page("minutes.docx", whole[: len(whole) // 2], DOCX, ALONE, ConversionLimits())
+        render_first_page("minutes.docx", whole[: len(whole) // 2], DOCX, ALONE, ConversionLimits())
     with pytest.raises(UnreadableFile, match="file is empty"):
-        first_page("minutes.docx", b"", DOCX, ALONE, ConversionLimits())
+        render_first_page("minutes.docx", b"", DOCX, ALONE, ConversionLimits())
     with pytest.raises(LimitReached, match="document_bytes"):
-        first_page("minutes.docx", whole, DOCX, ALONE, ConversionLimits(document_bytes=100))
+        render_first_page("minutes.docx", whole, DOCX, ALONE, ConversionLimits(document_bytes=100))
 
 
 def packed(parts: dict[str, str]) -> bytes:
@@ -164,11 +164,11 @@ def packed(parts: dict[str, str]) -> bytes:
 )
 def test_pages_are_counted_where_the_document_tells_them(parts: dict[str, str], pages: int | None) -> None:
     package = open_package("a", "document", packed(parts), ConversionLimits(), doctypes=False)
-    assert told_pages(package) == pages
+    assert declared_page_count(package) == pages
 
 
 def test_slides_are_counted_one_by_one() -> None:
-    page = first_page("slides.pptx", (SAMPLES / "slides.pptx").read_bytes(), PPTX, ALONE, ConversionLimits())
+    page = render_first_page("slides.pptx", (SAMPLES / "slides.pptx").read_bytes(), PPTX, ALONE, ConversionLimits())
     assert (page.rendered, page.pages) == ("text", 2)
 
 
@@ -203,8 +203,8 @@ def test_markup_is_taken_off_the_words() -> None:
 
 
 def test_text_fills_a_sheet_of_paper_from_the_top_and_says_at_its_foot_what_it_is() -> None:
-    image, note = text_page("# Harbour notes\n\nHigh water at noon.", ALONE)
-    empty, _ = text_page("", ALONE)
+    image, note = render_text_page("# Harbour notes\n\nHigh water at noon.", ALONE)
+    empty, _ = render_text_page("", ALONE)
     assert (image.size, note) == ((1131, 1600), None)
     assert ink(image, (0, 0.05, 1, 0.2)) > 1000
     assert ink(image, (0, 0.3, 1, 0.85)) == 0
@@ -229,7 +229,7 @@ WORDS = " ".join(["lighthouse"] * 30)
     ],
 )
 def test_text_keeps_its_margins_and_ends_with_the_page(block: str) -> None:
-    image, _ = text_page(f"{block}\n\n" * 60, ALONE)
+    image, _ = render_text_page(f"{block}\n\n" * 60, ALONE)
     assert ink(image, (0, 0, 0.098, 1)) == ink(image, (0.903, 0, 1, 1)) == 0
     assert ink(image, (0, 0.8, 1, 0.91)) > 1000
     assert ink(image, (0, 0.922, 1, 0.931)) == 0  # between the text and the line above the foot
@@ -238,19 +238,19 @@ def test_text_keeps_its_margins_and_ends_with_the_page(block: str) -> None:
 def test_right_to_left_text_stands_at_the_right() -> None:
     if not fonts().regular.draws("ש"):
         pytest.skip("no font with Hebrew letters is installed here (Debian: fonts-dejavu-core)")
-    image, _ = text_page("שלום עולם", ALONE)
+    image, _ = render_text_page("שלום עולם", ALONE)
     assert ink(image, (0.7, 0.05, 0.903, 0.2)) > 100
     assert ink(image, (0.903, 0, 1, 1)) == 0
     assert ink(image, (0, 0.05, 0.5, 0.2)) == 0
 
 
 def test_letters_without_a_font_are_told() -> None:
-    _, note = text_page("plain words and 漢字 and ไทย", ALONE, BARE)
+    _, note = render_text_page("plain words and 漢字 and ไทย", ALONE, BARE)
     assert note == "no font here for some letters (Cjk, Thai)"
 
 
 def test_a_machine_without_fonts_draws_with_the_one_that_comes_along() -> None:
-    image, note = text_page("# Harbour notes\n\n`High` **water** at noon.", ALONE, BARE)
+    image, note = render_text_page("# Harbour notes\n\n`High` **water** at noon.", ALONE, BARE)
     assert note is None
     assert ink(image, (0, 0.05, 1, 0.2)) > 1000
 
@@ -271,7 +271,7 @@ def test_damaged_fonts_are_passed_over(tmp_path: Path) -> None:
     "evil", ["`a``a```a", "**a", "*a", "[", "<a", "|", "- ", "a", "___", "ש", "![", "\x00\x1b[", "🎉"]
 )
 def test_no_text_costs_more_than_its_length(evil: str) -> None:
-    assert grows_linearly(lambda count: text_page(evil * count, ALONE), 20_000)
+    assert grows_linearly(lambda count: render_text_page(evil * count, ALONE), 20_000)
 
 
 def fake_office(folder: Path, behaviour: str, user: str = f"{os.getuid()}_") -> Path:
@@ -404,7 +404,7 @@ def test_an_office_that_cannot_start_says_so(tmp_path: Path) -> None:
 
 def test_a_failing_office_leads_to_the_text_with_a_note(tmp_path: Path) -> None:
     limits = PageLimits(office=str(fake_office(tmp_path, "sys.exit(3)")))
-    page = first_page("a.odt", (SAMPLES / "letter.odt").read_bytes(), ODT, limits, ConversionLimits())
+    page = render_first_page("a.odt", (SAMPLES / "letter.odt").read_bytes(), ODT, limits, ConversionLimits())
     assert page.rendered == "text"
     assert page.note is not None
     assert page.note.startswith("LibreOffice does not start (code 3)")
@@ -425,11 +425,11 @@ def test_closing_an_office_leaves_no_process_no_folder_and_no_socket(tmp_path: P
 def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not() -> None:
     left = Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
     (left / "profile").mkdir()
-    living = OfficeHome()
+    living = OfficeProfile()
     try:
         assert not left.exists()
         assert living.path.stat().st_mode & 0o777 == 0o700
-        another = OfficeHome()
+        another = OfficeProfile()
         try:
             assert living.path.exists()
         finally:
@@ -441,8 +441,8 @@ def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not() -> None
 
 def test_the_folder_goes_even_when_its_owner_is_killed() -> None:
     code = (
-        "import time; from chyme.documents.libreoffice.profile import OfficeHome; "
-        "print(OfficeHome().path, flush=True); time.sleep(60)"
+        "import time; from chyme.documents.libreoffice.profile import OfficeProfile; "
+        "print(OfficeProfile().path, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None

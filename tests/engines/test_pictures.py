@@ -23,7 +23,7 @@ from chyme.errors import DigestError, LimitReached, UnreadableFile, UnsupportedF
 from chyme.imaging.decoding.headers import jxl_size
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.imaging.decoding.metadata import facts_of, orientation_of
-from chyme.imaging.decoding.reader import WAY_OUT, Picture, frames, opened
+from chyme.imaging.decoding.reader import SAVE_AS_HINT, Picture, frames, open_picture
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "pictures"
 LIMITS = PictureLimits()
@@ -33,7 +33,7 @@ GREY = (128, 128, 128)
 
 
 def show(name: str, data: bytes | None = None, longest: int | None = None, limits: PictureLimits = LIMITS) -> Picture:
-    return opened(name, io.BytesIO((SAMPLES / name).read_bytes() if data is None else data), limits, longest)
+    return open_picture(name, io.BytesIO((SAMPLES / name).read_bytes() if data is None else data), limits, longest)
 
 
 def corners(image: Image.Image) -> list[str]:
@@ -103,7 +103,7 @@ def test_the_format_is_told_by_content(
     found = show(name)
     assert (found.format, found.mime, found.frames, found.orientation) == (kind, mime, count, orientation)
     assert found.animated is animated
-    assert opened("unnamed", io.BytesIO((SAMPLES / name).read_bytes()), LIMITS).width == found.width
+    assert open_picture("unnamed", io.BytesIO((SAMPLES / name).read_bytes()), LIMITS).width == found.width
 
 
 @pytest.mark.parametrize(
@@ -333,9 +333,9 @@ def test_directories_that_point_at_each_other_end() -> None:
 def test_what_decoders_say_is_told_without_paths(tmp_path: Path) -> None:
     (tmp_path / "cut.avif").write_bytes((SAMPLES / "lying_6.avif").read_bytes()[:200])
     with (tmp_path / "cut.avif").open("rb") as stream, pytest.raises(UnreadableFile) as caught:
-        opened("cut.avif", stream, LIMITS)
+        open_picture("cut.avif", stream, LIMITS)
     cause, _, way_out = str(caught.value).partition("; ")
-    assert " (other decoders: " in cause and way_out == WAY_OUT
+    assert " (other decoders: " in cause and way_out == SAVE_AS_HINT
     assert str(tmp_path) not in str(caught.value)
 
 
@@ -558,8 +558,9 @@ def test_a_later_page_that_is_too_large_is_refused_when_it_is_reached() -> None:
 def test_a_decoder_that_is_not_installed_is_named_with_the_way_to_get_it() -> None:
     code = (
         "import sys; sys.modules['pillow_jxl'] = None;"
-        "from chyme.imaging.decoding.limits import PictureLimits; from chyme.imaging.decoding.reader import opened;"
-        "opened('scene.jxl', open(sys.argv[1], 'rb'), PictureLimits())"
+        "from chyme.imaging.decoding.limits import PictureLimits;"
+        "from chyme.imaging.decoding.reader import open_picture;"
+        "open_picture('scene.jxl', open(sys.argv[1], 'rb'), PictureLimits())"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, str(SAMPLES / "scene.jxl")], capture_output=True, text=True, check=False

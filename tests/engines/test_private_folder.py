@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from chyme.core.files.temporary_folder import PrivateFolder
+from chyme.core.files.temporary_folder import TemporaryFolder
 
 PREFIX = "chyme-tried-"
 
 
 def test_those_who_come_at_the_same_moment_do_not_sweep_each_other_away() -> None:
     def come_and_go(_number: int) -> None:
-        folder = PrivateFolder(PREFIX)
+        folder = TemporaryFolder(PREFIX)
         try:
             (folder.path / "mine").write_text("still here")
             assert (folder.path / "mine").read_text() == "still here"

@@ -48,8 +48,8 @@ from chyme.errors import (
 )
 from chyme.models.providers.endpoints import ADDRESSES, Endpoint
 from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import Misfit
-from chyme.models.providers.model_clients import instructed
+from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.model_clients import add_schema
 from chyme.models.providers.structured_request import ask
 
 KEY = "sk-very-secret"
@@ -132,7 +132,7 @@ def test_where_nobody_else_shows_the_schema_to_the_model_the_instructions_do() -
     assert json.loads(told.splitlines()[-1])["required"] == ["title", "tags"]
     assert server.requests[0].schema is not None
     at_home = Endpoint("https://api.openai.com/v1", "m", KEY)
-    assert instructed(at_home, "Tell.", Found) == instructed(Endpoint("", "m", provider="google"), "Tell.", Found)
+    assert add_schema(at_home, "Tell.", Found) == add_schema(Endpoint("", "m", provider="google"), "Tell.", Found)
 
 
 @every_provider
@@ -150,7 +150,7 @@ def test_a_misfit_is_asked_for_once_more_each_time_as_a_call_of_its_own(way: str
 @every_provider
 def test_a_second_misfit_is_final_and_no_fault_of_the_provider(way: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](NULL)]) as server, pytest.raises(Misfit, match=r"^flat\.txt: .*llm_model"):
+    with ModelServer([SAY[way](NULL)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
         asked(server, way, calls)
     assert server.count == 2
     assert (calls.well, calls.ill) == (["llm"], [])
@@ -276,7 +276,7 @@ def test_a_bad_key_is_named_as_such_by_all() -> None:
 @pytest.mark.parametrize("half", ["\ud800", '{"title": "\udc00", "tags": []}'], ids=["alone", "inside"])
 def test_half_a_letter_in_an_answer_is_a_misfit(way: str, half: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](half)]) as server, pytest.raises(Misfit, match=r"^flat\.txt: .*llm_model"):
+    with ModelServer([SAY[way](half)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
         asked(server, way, calls)
     assert (calls.well, calls.ill) == (["llm"], [])
 
@@ -429,13 +429,13 @@ def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
         "sees = VisionSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
         "fine, calls = (lambda _: None), FreeCalls()\n"
         "for asks in (\n"
-        "    lambda: classify.classified_document(calls, 'a', 'b', None, words, fine),\n"
-        "    lambda: classify.classified_picture(calls, 'a', b'b', '', sees, fine),\n"
-        "    lambda: pages.points_of(calls, 'a', 'b', None, words, fine),\n"
-        "    lambda: speech.corrected(calls, 'a', ['b'], ('', ''), None, words, fine),\n"
-        "    lambda: speech.summarised(calls, 'a', 'b', None, words, fine),\n"
-        "    lambda: vision.objects_in(calls, 'a', b'b', sees),\n"
-        "    lambda: vision.caption_of(calls, 'a', b'b', sees),\n"
+        "    lambda: classify.ask_about_document(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: classify.ask_about_picture(calls, 'a', b'b', '', sees, fine),\n"
+        "    lambda: pages.ask_for_points(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: speech.ask_for_corrections(calls, 'a', ['b'], ('', ''), None, words, fine),\n"
+        "    lambda: speech.ask_for_summary(calls, 'a', 'b', None, words, fine),\n"
+        "    lambda: vision.ask_for_objects(calls, 'a', b'b', sees),\n"
+        "    lambda: vision.ask_for_caption(calls, 'a', b'b', sees),\n"
         "):\n"
         "    try:\n        asks()\n"
         "    except NetworkFailed:\n        pass\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chyme.vault.safe_rename import by_holding_the_place, by_second_name, rename_in
+from chyme.vault.safe_rename import rename_by_hard_link, rename_in, rename_over_placeholder
 
 Way = Callable[[int, str, str], None]
-WAYS = [rename_in, by_second_name, by_holding_the_place]
+WAYS = [rename_in, rename_by_hard_link, rename_over_placeholder]
 
 
 @pytest.fixture

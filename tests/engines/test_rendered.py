@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.doors.page.markdown_html import rendered
+from chyme.doors.page.markdown_html import render_markdown
 
 OUT = 'rel="noopener noreferrer nofollow" target="_blank"'
 
@@ -25,18 +25,18 @@ OUT = 'rel="noopener noreferrer nofollow" target="_blank"'
     ],
 )  # fmt: skip
 def test_what_becomes_of_markdown(markdown: str, html: str) -> None:
-    assert rendered(markdown) == html
+    assert render_markdown(markdown) == html
 
 
 def test_columns_are_aligned_by_class_and_not_by_style() -> None:
-    html = rendered("|a|b|c|\n|:-|:-:|-:|\n|1|2|3|")
+    html = render_markdown("|a|b|c|\n|:-|:-:|-:|\n|1|2|3|")
     assert "style" not in html and '<td class="centre">2</td>' in html and '<td class="right">3</td>' in html
 
 
 def test_the_blocks_of_a_span_are_marked_and_the_first_has_the_id() -> None:
-    html = rendered("one\n\ntwo\n\nthree\n\nfour", 5, 14)
+    html = render_markdown("one\n\ntwo\n\nthree\n\nfour", 5, 14)
     assert html == '<p>one</p>\n<p class="found" id="found">two</p>\n<p class="found">three</p>\n<p>four</p>\n'
 
 
 def test_deep_nesting_ends_somewhere() -> None:
-    assert rendered("> " * 10_000 + "deep").count("<blockquote>") <= 20
+    assert render_markdown("> " * 10_000 + "deep").count("<blockquote>") <= 20

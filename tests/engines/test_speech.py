@@ -26,13 +26,13 @@ from chyme.models.weights.catalog import SPEECH as WEIGHTS
 from chyme.models.weights.folder import folder_of, path_of
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import RATE, sound
-from chyme.speech.recognition.checkpoints import NAME, Done, Kept
-from chyme.speech.recognition.hallucination_filter import Heard, Spoken, believed, doubtful
-from chyme.speech.recognition.local_recogniser import Recognised, Voices, recognise
-from chyme.speech.recognition.speech_chunks import LENGTH, Stretch, Stretches
-from chyme.speech.recognition.voice_activity import ActivityRules, Span
-from chyme.speech.recognition.whisper import whisper
+from chyme.speech.recognition.audio_stream import RATE, read_samples
+from chyme.speech.recognition.checkpoints import NAME, ChunkCheckpoints, ChunkResult
+from chyme.speech.recognition.hallucination_filter import WhisperResult, WhisperWord, filter_hallucinations, is_doubtful
+from chyme.speech.recognition.local_recogniser import RecognitionResult, VoiceEmbedder, recognise
+from chyme.speech.recognition.speech_chunks import LENGTH, SpeechChunk, SpeechChunker
+from chyme.speech.recognition.voice_activity import ActivityRules, SpeechSpan
+from chyme.speech.recognition.whisper import load_for_settings
 from chyme.speech.recognition.whisper_settings import SpeechSettings
 from chyme.speech.voices.window import Window
 
@@ -71,7 +71,7 @@ def errors(expected: Sequence[str], heard: Sequence[str]) -> int:
     return row[-1]
 
 
-def text_of(found: Recognised) -> str:
+def text_of(found: RecognitionResult) -> str:
     return "".join(word.text for word in found.words).strip()
 
 
@@ -80,7 +80,7 @@ def text_of(found: Recognised) -> str:
 
 def speaking(*seconds: tuple[float, float], length: float) -> Iterator[Samples]:
     """Real speech from one of the samples, placed at these seconds; in pieces of a second."""
-    voice = np.concatenate(list(sound(recording("memo.ogg"), LIMITS)))[RATE // 2 :]
+    voice = np.concatenate(list(read_samples(recording("memo.ogg"), LIMITS)))[RATE // 2 :]
     track = np.zeros(round(length * RATE), np.float32)
     for start, end in seconds:
         count = round((end - start) * RATE)
@@ -89,30 +89,30 @@ def speaking(*seconds: tuple[float, float], length: float) -> Iterator[Samples]:
 
 
 def test_a_long_pause_ends_a_stretch_and_a_short_one_does_not() -> None:
-    cut = list(Stretches().cut(speaking((1, 3), (4, 6), (12, 14), length=20)))
+    cut = list(SpeechChunker().cut(speaking((1, 3), (4, 6), (12, 14), length=20)))
     assert [round(stretch.start) for stretch in cut] == [1, 12]
     assert [len(stretch.spans) for stretch in cut] == [2, 1]
     assert all(len(stretch.samples) == pytest.approx((stretch.end - stretch.start) * RATE, abs=2) for stretch in cut)
 
 
 def test_stretches_are_cut_at_the_widest_pause_before_they_get_too_long() -> None:
-    cut = list(Stretches().cut(speaking((0, 5), (6, 11), (12.7, 17), (18, 23), length=25)))
+    cut = list(SpeechChunker().cut(speaking((0, 5), (6, 11), (12.7, 17), (18, 23), length=25)))
     assert [round(stretch.start) for stretch in cut] == [0, 12]
     assert all(stretch.end - stretch.start <= LENGTH for stretch in cut)
 
 
 def test_speech_without_a_pause_is_cut_all_the_same() -> None:
     rules = ActivityRules(longest=8.0)
-    cut = list(Stretches(rules).cut(speaking((0, 50), length=50)))
+    cut = list(SpeechChunker(rules).cut(speaking((0, 50), length=50)))
     assert len(cut) > 2
     assert all(stretch.end - stretch.start <= LENGTH for stretch in cut)
     assert all(one.end <= other.start for one, other in pairwise(cut))
 
 
 def test_the_samples_of_a_stretch_are_those_of_its_time() -> None:
-    pieces = list(sound(recording("dialogue.mp3"), LIMITS))
+    pieces = list(read_samples(recording("dialogue.mp3"), LIMITS))
     whole = np.concatenate(pieces)
-    stretches = Stretches()
+    stretches = SpeechChunker()
     for stretch in stretches.cut(pieces):
         begin, end = stretch.place
         assert np.array_equal(stretch.samples, whole[begin:end])
@@ -120,7 +120,7 @@ def test_the_samples_of_a_stretch_are_those_of_its_time() -> None:
 
 
 def test_hours_of_silence_are_not_kept_in_memory() -> None:
-    stretches = Stretches()
+    stretches = SpeechChunker()
     quiet = np.zeros(10 * RATE, np.float32)
     assert list(stretches.cut(quiet for _ in range(360))) == []
     assert sum(map(len, stretches._tail._pieces)) < 30 * RATE
@@ -129,15 +129,17 @@ def test_hours_of_silence_are_not_kept_in_memory() -> None:
 # What is believed
 
 
-def heard(text: str, seconds: float = 5.0, likely: float = -0.2, no_speech: float = 0.1, sure: float = 0.9) -> Heard:
+def heard(
+    text: str, seconds: float = 5.0, likely: float = -0.2, no_speech: float = 0.1, sure: float = 0.9
+) -> WhisperResult:
     words = [" " + word for word in text.split()]
     step = seconds / max(1, len(words))
-    spoken = tuple(Spoken(word, at * step, (at + 1) * step, sure) for at, word in enumerate(words))
-    return Heard(text, seconds, likely, no_speech, spoken)
+    spoken = tuple(WhisperWord(word, at * step, (at + 1) * step, sure) for at, word in enumerate(words))
+    return WhisperResult(text, seconds, likely, no_speech, spoken)
 
 
-def told(some: Heard) -> str:
-    return "".join(word.text for word in believed(some)).strip()
+def told(some: WhisperResult) -> str:
+    return "".join(word.text for word in filter_hallucinations(some)).strip()
 
 
 def test_what_was_heard_clearly_is_believed() -> None:
@@ -148,7 +150,7 @@ def test_what_was_heard_clearly_is_believed() -> None:
         "Ask not what your country can do for you.",
     ):
         assert told(heard(text)) == " ".join(text.split())
-        assert not doubtful(heard(text))
+        assert not is_doubtful(heard(text))
 
 
 def test_guesses_are_not_believed() -> None:
@@ -167,48 +169,48 @@ def test_what_the_model_says_when_nobody_speaks_must_be_clear_to_be_believed() -
 
 def test_loops_are_told_once_or_not_at_all() -> None:
     loop = heard("I went home early. " + "And so we are here again. " * 20, 25.0)
-    assert doubtful(loop)
+    assert is_doubtful(loop)
     assert told(loop) == "I went home early. And so we are here again."
     assert told(heard("b" * 30)) == told(heard("12" + ".00" * 9)) == ""
     assert told(heard("안녕하세요 " * 4, 0.9)) == "안녕하세요"
-    assert doubtful(heard("This is far more than anybody could ever say in so short a time.", 1.0))
+    assert is_doubtful(heard("This is far more than anybody could ever say in so short a time.", 1.0))
 
 
 # What is kept
 
-DONE = Done(
-    (Spoken(" Hello", 1.0, 1.5, 0.9), Spoken(" you.", 1.5, 2.0, 0.8)),
+DONE = ChunkResult(
+    (WhisperWord(" Hello", 1.0, 1.5, 0.9), WhisperWord(" you.", 1.5, 2.0, 0.8)),
     (Window(1.0, 2.0, array("f", (0.25, -0.5))),),
 )
 
 
 def test_finished_stretches_are_found_again(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "some model")
+    kept = ChunkCheckpoints(tmp_path, "some model")
     kept.speak("de")
     kept.add((16_000, 32_000), DONE)
-    kept.add((48_000, 64_000), Done((), ()))
-    again = Kept(tmp_path, "some model")
+    kept.add((48_000, 64_000), ChunkResult((), ()))
+    again = ChunkCheckpoints(tmp_path, "some model")
     assert again.language == "de"
     assert again.get((16_000, 32_000)) == DONE
-    assert again.get((48_000, 64_000)) == Done((), ())
+    assert again.get((48_000, 64_000)) == ChunkResult((), ())
     assert again.get((16_000, 32_001)) is None
 
 
 def test_windows_of_another_model_are_not_used(tmp_path: Path) -> None:
-    Kept(tmp_path, None).add((0, 16_000), Done(DONE.words, ()))
-    assert Kept(tmp_path, "some model").get((0, 16_000)) is None
+    ChunkCheckpoints(tmp_path, None).add((0, 16_000), ChunkResult(DONE.words, ()))
+    assert ChunkCheckpoints(tmp_path, "some model").get((0, 16_000)) is None
 
 
 def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, "some model")
+    kept = ChunkCheckpoints(tmp_path, "some model")
     kept.add((0, 100), DONE)
     kept.add((200, 300), DONE)
     whole = (tmp_path / NAME).read_bytes()
     for length in range(0, len(whole), 7):
         (tmp_path / NAME).write_bytes(whole[:length])
-        after = Kept(tmp_path, "some model")
+        after = ChunkCheckpoints(tmp_path, "some model")
         after.add((400, 500), DONE)
-        again = Kept(tmp_path, "some model")
+        again = ChunkCheckpoints(tmp_path, "some model")
         assert again.get((400, 500)) == DONE
         assert again.get((0, 100)) in (DONE, None)
         assert (again.get((0, 100)) is None) == (length < whole.index(b"\n", 1))
@@ -216,16 +218,16 @@ def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
 
 
 def test_what_was_changed_on_disk_is_not_believed(tmp_path: Path) -> None:
-    Kept(tmp_path, "some model").add((0, 100), DONE)
+    ChunkCheckpoints(tmp_path, "some model").add((0, 100), DONE)
     path = tmp_path / NAME
     whole = path.read_bytes()
     for at in range(0, len(whole), 5):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert Kept(tmp_path, "some model").get((0, 100)) in (None, DONE)
+        assert ChunkCheckpoints(tmp_path, "some model").get((0, 100)) in (None, DONE)
     path.write_bytes(whole.replace(b"Hello", b"Hallo"))
-    assert Kept(tmp_path, "some model").get((0, 100)) is None
+    assert ChunkCheckpoints(tmp_path, "some model").get((0, 100)) is None
     path.write_bytes(bytes(1000))
-    assert Kept(tmp_path, "some model").get((0, 100)) is None
+    assert ChunkCheckpoints(tmp_path, "some model").get((0, 100)) is None
 
 
 # Settings
@@ -263,11 +265,11 @@ def test_a_file_in_which_nobody_speaks_needs_no_weights(tmp_path: Path) -> None:
 def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
     settings = replace(SETTINGS, model_dir=str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"no model\.bin in .*; set speech_dir"):
-        whisper(settings)
+        load_for_settings(settings)
     for name in ("model.bin", "config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes(b"{}")
     with pytest.raises(EngineUnavailable, match=r"cannot be loaded \(.*set speech_dir"):
-        whisper(settings)
+        load_for_settings(settings)
 
 
 @needs_weights
@@ -277,13 +279,13 @@ def test_damaged_weights_are_not_loaded(tmp_path: Path) -> None:
         numbers.seek(1_000_000)
         numbers.write(b"changed")
     with pytest.raises(EngineUnavailable, match="another hash"):
-        whisper(replace(SETTINGS, weights_dir=str(tmp_path)))
+        load_for_settings(replace(SETTINGS, weights_dir=str(tmp_path)))
 
 
 @needs_weights
 def test_an_unknown_language_is_told() -> None:
     with pytest.raises(EngineUnavailable, match="'klingon'; set speech_language to a code such as en"):
-        whisper(replace(SETTINGS, language="klingon"))
+        load_for_settings(replace(SETTINGS, language="klingon"))
 
 
 # What is heard
@@ -336,25 +338,25 @@ def test_a_second_attempt_hears_only_what_is_missing(tmp_path: Path) -> None:
 
 @needs_weights
 def test_voices_are_heard_along_the_way_and_kept(tmp_path: Path) -> None:
-    def embed(samples: Samples, start: float, spans: Sequence[Span]) -> list[Window]:
+    def embed(samples: Samples, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         assert len(samples) >= (spans[-1].end - start) * RATE - 2
         return [Window(span.start, span.end, array("f", (span.start, 1.0))) for span in spans]
 
-    voices = Voices("some model", embed)
+    voices = VoiceEmbedder("some model", embed)
     first = recognise(recording("dialogue.mp3"), LIMITS, SETTINGS, tmp_path, voices)
     assert first.windows
     assert all(window.vector[0] == pytest.approx(window.start) for window in first.windows)
-    refuse = Voices("some model", lambda samples, start, spans: pytest.fail("it was heard already"))
+    refuse = VoiceEmbedder("some model", lambda samples, start, spans: pytest.fail("it was heard already"))
     assert recognise(recording("dialogue.mp3"), LIMITS, WITHOUT, tmp_path, refuse) == first
 
 
 @needs_weights
 def test_what_goes_wrong_in_a_thread_is_raised(tmp_path: Path) -> None:
-    def embed(samples: Samples, start: float, spans: Sequence[Span]) -> list[Window]:
+    def embed(samples: Samples, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        recognise(recording("dialogue.mp3"), LIMITS, SETTINGS, tmp_path, Voices("some model", embed))
+        recognise(recording("dialogue.mp3"), LIMITS, SETTINGS, tmp_path, VoiceEmbedder("some model", embed))
 
 
 @needs_weights
@@ -369,14 +371,14 @@ def test_noise_and_music_say_nothing_even_where_they_are_taken_for_speech(second
         "drums": beats,
         "sweep": 0.3 * np.sin(2 * np.pi * np.cumsum(np.geomspace(80, 4000, len(time))) / RATE),
         "hum": sum(0.2 / part * np.sin(2 * np.pi * 50 * part * time) for part in range(1, 9)),
-        "tune": np.resize(np.concatenate(list(sound(recording("tune.mp3"), LIMITS))), len(time)),
+        "tune": np.resize(np.concatenate(list(read_samples(recording("tune.mp3"), LIMITS))), len(time)),
         "silence": np.zeros(len(time)),
     }
-    model = whisper(SETTINGS)
+    model = load_for_settings(SETTINGS)
     for name, samples in sounds.items():
-        stretch = Stretch((Span(0.0, float(seconds)),), np.asarray(samples, np.float32))
+        stretch = SpeechChunk((SpeechSpan(0.0, float(seconds)),), np.asarray(samples, np.float32))
         some = model.transcribe(model.ear(stretch.samples), "en")
-        assert believed(some) == (), name
+        assert filter_hallucinations(some) == (), name
 
 
 CLIPS = Path(__file__).resolve().parents[2] / "../shared/corpus/speech"
@@ -418,7 +420,7 @@ print(json.dumps([word.text for word in found.words]), flush=True)
 def test_a_killed_attempt_leaves_what_it_finished(tmp_path: Path) -> None:
     names = ("memo.ogg", "recipe.m4a", "dialogue.mp3", "film.mp4")
     pause = np.zeros(3 * RATE, np.float32)
-    parts = [part for name in names for part in (*sound(recording(name), LIMITS), pause)]
+    parts = [part for name in names for part in (*read_samples(recording(name), LIMITS), pause)]
     path = tmp_path / "all.wav"
     with av.open(path, "w") as file:
         stream = file.add_stream("pcm_s16le", rate=RATE, layout="mono")

@@ -25,16 +25,16 @@ from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import RATE, sound
-from chyme.speech.recognition.piece_index import INDEX, put, trusting_nobody
-from chyme.speech.recognition.pieces import Cuts, Piece, Prepared, prepare, prepared
-from chyme.speech.recognition.voice_activity import Span
+from chyme.speech.recognition.audio_stream import RATE, read_samples
+from chyme.speech.recognition.piece_index import INDEX, open_untrusted, write_atomically
+from chyme.speech.recognition.pieces import CutRules, Piece, PreparedRecording, load_prepared, prepare
+from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.window import Window
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 SPEECH = SAMPLES / "speech"
 LIMITS = MediaLimits()
-SMALL = Cuts(longest=30.0)
+SMALL = CutRules(longest=30.0)
 STEP = 2 / 32767  # how far a sample may be off after it was written in 16 bits
 
 Samples = NDArray[numpy.float32]
@@ -45,7 +45,7 @@ def recording(path: Path) -> Recording:
 
 
 def samples_of(path: Path) -> Samples:
-    return numpy.concatenate(list(sound(recording(path), LIMITS)))
+    return numpy.concatenate(list(read_samples(recording(path), LIMITS)))
 
 
 def written(path: Path, *parts: Samples) -> Path:
@@ -76,7 +76,7 @@ def scratch(tmp_path: Path) -> Path:
     return folder
 
 
-def check(found: Prepared, scratch: Path, original: Samples, most: float) -> None:
+def check(found: PreparedRecording, scratch: Path, original: Samples, most: float) -> None:
     """Whatever was cut: pieces hold what they say, in order, and all speech is in exactly one of them."""
     clock = 0.0
     original = original.clip(-1.0, 1.0)
@@ -108,7 +108,7 @@ def test_short_speech_is_one_piece_of_flac(scratch: Path) -> None:
     check(found, scratch, samples_of(path), 590.0)
     (piece,) = found.pieces
     assert piece.size < piece.length * RATE * 2 * 0.7
-    assert prepared(scratch) == found
+    assert load_prepared(scratch) == found
     assert sorted(os.listdir(scratch)) == [piece.file, INDEX]
 
 
@@ -125,7 +125,7 @@ def test_where_nobody_speaks_nothing_is_to_be_sent(name: str, scratch: Path) -> 
     assert found.pieces == ()
     assert found.duration >= 5.0
     assert os.listdir(scratch) == [INDEX]
-    assert prepared(scratch) == found
+    assert load_prepared(scratch) == found
 
 
 def test_long_silence_is_not_sent_and_short_silence_is(memo: Samples, scratch: Path, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_pieces_end_at_pauses_and_are_not_too_long(memo: Samples, scratch: Path,
 
 def test_a_piece_that_is_almost_full_ends_at_the_next_pause(memo: Samples, scratch: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "a.wav", *[memo, silence(1.5)] * 9)
-    found = prepare(recording(path), LIMITS, scratch, cuts=Cuts(longest=30.0, late=0.7))
+    found = prepare(recording(path), LIMITS, scratch, cuts=CutRules(longest=30.0, late=0.7))
     check(found, scratch, samples_of(path), 30.0)
     period = len(memo) / RATE + 1.5
     assert [round(piece.stretches[0].start / period) for piece in found.pieces] == [0, 2, 4, 6, 8]
@@ -178,8 +178,8 @@ def test_the_noisiest_piece_stays_below_the_limit(memo: Samples, scratch: Path, 
     path = written(tmp_path / "a.wav", memo * 0.6 + noise)
     (piece,) = prepare(recording(path), LIMITS, scratch).pieces
     assert piece.length > 5
-    assert piece.size / piece.length * Cuts().longest < 20_000_000
-    assert RATE * 2 * 1.01 * Cuts().longest < 20_000_000  # even if nothing can be made smaller
+    assert piece.size / piece.length * CutRules().longest < 20_000_000
+    assert RATE * 2 * 1.01 * CutRules().longest < 20_000_000  # even if nothing can be made smaller
 
 
 def test_what_is_there_is_not_made_again(scratch: Path) -> None:
@@ -198,9 +198,9 @@ def test_what_is_there_is_not_made_again(scratch: Path) -> None:
 def test_voices_are_heard_on_the_way(memo: Samples, scratch: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "a.wav", silence(50), *[memo, silence(5)] * 4)
     original = samples_of(path)
-    heard: list[Span] = []
+    heard: list[SpeechSpan] = []
 
-    def embed(samples: Any, start: float, spans: Sequence[Span]) -> list[Window]:
+    def embed(samples: Any, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         assert spans[0].start == start
         begin = round(start * RATE)
         assert len(samples) == round(spans[-1].end * RATE) - begin
@@ -212,7 +212,7 @@ def test_voices_are_heard_on_the_way(memo: Samples, scratch: Path, tmp_path: Pat
     kept: list[Window] = []
 
     def keep(windows: Sequence[Window]) -> None:
-        assert prepared(scratch) is None  # whoever sees the index sees what was kept
+        assert load_prepared(scratch) is None  # whoever sees the index sees what was kept
         kept.extend(windows)
 
     found = prepare(recording(path), LIMITS, scratch, embed, keep)
@@ -220,7 +220,7 @@ def test_voices_are_heard_on_the_way(memo: Samples, scratch: Path, tmp_path: Pat
     assert len(heard) >= 4
     assert [(window.start, window.end) for window in found.windows] == [(span.start, span.end) for span in heard]
     assert kept == list(found.windows)
-    assert prepared(scratch) == Prepared(found.duration, found.pieces)
+    assert load_prepared(scratch) == PreparedRecording(found.duration, found.pieces)
 
 
 @pytest.mark.parametrize("name", ["zero.wav", "noise.wav"])
@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(name: str, scr
 def test_an_error_on_the_way_leaves_no_index_and_nothing_half_written(
     memo: Samples, scratch: Path, tmp_path: Path
 ) -> None:
-    def embed(samples: Any, start: float, spans: Sequence[Span]) -> list[Window]:
+    def embed(samples: Any, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         if start > 40:
             raise UnreadableFile("enough")
         return []
@@ -244,7 +244,7 @@ def test_an_error_on_the_way_leaves_no_index_and_nothing_half_written(
     with pytest.raises(UnreadableFile, match="enough"):
         prepare(recording(path), LIMITS, scratch, embed, cuts=SMALL)
     assert os.listdir(scratch) == ["piece-0001.flac"]
-    assert prepared(scratch) is None
+    assert load_prepared(scratch) is None
 
 
 KILLED = """
@@ -252,7 +252,7 @@ import os, signal, sys
 from pathlib import Path
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.pieces import Cuts, prepare
+from chyme.speech.recognition.pieces import CutRules, prepare
 
 path, scratch = map(Path, sys.argv[1:])
 def embed(samples, start, spans):
@@ -260,7 +260,7 @@ def embed(samples, start, spans):
         os.kill(os.getpid(), signal.SIGKILL)
     return []
 recording = Recording("a.wav", "", path.stat().st_size, lambda: path.open("rb"))
-prepare(recording, MediaLimits(), scratch, embed, cuts=Cuts(30.0))
+prepare(recording, MediaLimits(), scratch, embed, cuts=CutRules(30.0))
 """
 
 
@@ -270,7 +270,7 @@ def test_a_killed_attempt_is_begun_anew(memo: Samples, scratch: Path, tmp_path: 
     assert killed.returncode == -signal.SIGKILL
     assert (scratch / "piece-0001.flac").exists()
     assert any(name.endswith(".part") for name in os.listdir(scratch))
-    assert prepared(scratch) is None
+    assert load_prepared(scratch) is None
     found = prepare(recording(path), LIMITS, scratch, cuts=SMALL)
     check(found, scratch, samples_of(path), 30.0)
     assert sorted(os.listdir(scratch)) == sorted([*(piece.file for piece in found.pieces), INDEX])
@@ -331,7 +331,7 @@ def _damaged(scratch: Path, how: str) -> None:
                 (scratch.parent / file.name).write_bytes(file.read_bytes())
                 piece["file"] = f"../{file.name}"
             index = [] if how == "list" else index
-            put(scratch / INDEX, json.dumps(index).encode())
+            write_atomically(scratch / INDEX, json.dumps(index).encode())
 
 
 @pytest.mark.parametrize(
@@ -343,16 +343,16 @@ def _damaged(scratch: Path, how: str) -> None:
 )
 def test_a_folder_that_is_not_as_it_was_left_is_not_believed(how: str, scratch: Path) -> None:
     prepare(recording(SPEECH / "wetter.ogg"), LIMITS, scratch)
-    assert prepared(scratch) is not None
+    assert load_prepared(scratch) is not None
     _damaged(scratch, how)
-    assert prepared(scratch) is None
+    assert load_prepared(scratch) is None
 
 
 def test_writing_a_file_does_not_follow_a_link(scratch: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     (scratch / "a.json").symlink_to(victim)
-    put(scratch / "a.json", b"{}")
+    write_atomically(scratch / "a.json", b"{}")
     assert victim.read_text() == "mine"
     assert (scratch / "a.json").read_bytes() == b"{}"
     assert os.listdir(scratch) == ["a.json"]
@@ -367,12 +367,12 @@ def test_only_plain_files_of_the_expected_size_are_opened(what: str, scratch: Pa
         path.mkdir()
     elif what == "large":
         path.write_bytes(bytes(11))
-    with pytest.raises(OSError), trusting_nobody(path, 10):
+    with pytest.raises(OSError), open_untrusted(path, 10):
         raise AssertionError("it was opened")
 
 
 def test_the_clock_of_a_piece_is_that_of_the_recording_when_nothing_was_left_out() -> None:
-    piece = Piece("piece-0001.flac", 1, "", (Span(10.0, 20.0),), ())
+    piece = Piece("piece-0001.flac", 1, "", (SpeechSpan(10.0, 20.0),), ())
     assert [piece.begins(3.0), piece.ends(3.0), piece.begins(99.0), piece.length] == [13.0, 13.0, 20.0, 10.0]
 
 
@@ -437,7 +437,7 @@ def test_what_a_child_prepares_can_be_sent_by_its_parent(scratch: Path) -> None:
     finally:
         os.close(fd)
         runner.close()
-    found = prepared(scratch)
+    found = load_prepared(scratch)
     assert found is not None
     check(found, scratch, samples_of(path), 590.0)
-    put(scratch / "answer.json", b"{}")
+    write_atomically(scratch / "answer.json", b"{}")

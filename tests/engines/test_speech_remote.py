@@ -31,9 +31,9 @@ from chyme.errors import (
 )
 from chyme.model import Transcript
 from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.piece_index import INDEX, Piece, Prepared, write_index
+from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
-from chyme.speech.recognition.voice_activity import Span
+from chyme.speech.recognition.voice_activity import SpeechSpan
 
 KEY = "sk-very-secret"
 NO_VERBOSE = fails(
@@ -44,7 +44,9 @@ NO_VERBOSE = fails(
 NO_WORDS = fails(400, message="`timestamp_granularities[]` not supported by this model")
 
 
-def laid(scratch: Path, *pieces: tuple[list[Span], list[Span]], sound: bytes = b"fLaC of no matter") -> Path:
+def laid(
+    scratch: Path, *pieces: tuple[list[SpeechSpan], list[SpeechSpan]], sound: bytes = b"fLaC of no matter"
+) -> Path:
     """A folder as `prepare` leaves it: for each piece, what it holds of the recording and where somebody speaks."""
     made = []
     for number, (stretches, spans) in enumerate(pieces, 1):
@@ -52,14 +54,14 @@ def laid(scratch: Path, *pieces: tuple[list[Span], list[Span]], sound: bytes = b
         (scratch / name).write_bytes(data)
         made.append(Piece(name, len(data), hashlib.sha256(data).hexdigest(), tuple(stretches), tuple(spans)))
     end = max((piece.stretches[-1].end for piece in made), default=0.0)
-    write_index(scratch, Prepared(end, tuple(made)))
+    write_index(scratch, PreparedRecording(end, tuple(made)))
     return scratch
 
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
     """One piece that is the recording from its beginning."""
-    return laid(tmp_path, ([Span(0.0, 6.0)], [Span(0.1, 2.6), Span(2.9, 4.8)]))
+    return laid(tmp_path, ([SpeechSpan(0.0, 6.0)], [SpeechSpan(0.1, 2.6), SpeechSpan(2.9, 4.8)]))
 
 
 def heard(service: Service, scratch: Path, language: str = "", seconds: float = 20.0) -> Transcript:
@@ -154,7 +156,9 @@ def test_text_alone_is_spread_over_the_speech_sentence_by_sentence(scratch: Path
 
 
 def test_a_sentence_is_not_spread_over_a_pause_beside_it(tmp_path: Path) -> None:
-    apart = laid(tmp_path, ([Span(10.0, 13.0), Span(80.0, 83.0)], [Span(10.1, 12.9), Span(80.2, 82.6)]))
+    apart = laid(
+        tmp_path, ([SpeechSpan(10.0, 13.0), SpeechSpan(80.0, 83.0)], [SpeechSpan(10.1, 12.9), SpeechSpan(80.2, 82.6)])
+    )
     with serving([says(TEXT)]) as service:
         assert times(heard(service, apart)) == [(10.1, 12.9), (80.2, 82.6)]
 
@@ -176,7 +180,9 @@ def test_times_in_nanoseconds_are_taken_for_what_they_are(scratch: Path) -> None
 def test_a_service_that_does_not_know_the_question_is_asked_in_a_simpler_way(
     script: list[Reply], asked: list[str], tmp_path: Path
 ) -> None:
-    two = laid(tmp_path, ([Span(0.0, 6.0)], [Span(0.1, 5.0)]), ([Span(6.0, 12.0)], [Span(6.1, 11.0)]))
+    two = laid(
+        tmp_path, ([SpeechSpan(0.0, 6.0)], [SpeechSpan(0.1, 5.0)]), ([SpeechSpan(6.0, 12.0)], [SpeechSpan(6.1, 11.0)])
+    )
     with serving(script) as service:
         told = heard(service, two)
     assert [sent.all_of("response_format")[0] for sent in service.sent] == [*asked, asked[-1]]  # and remembers it
@@ -342,8 +348,8 @@ def test_proxies_of_the_environment_are_not_asked(scratch: Path, monkeypatch: py
 def test_pieces_are_joined_on_the_recordings_clock(tmp_path: Path) -> None:
     two = laid(
         tmp_path,
-        ([Span(10.0, 16.0)], [Span(10.1, 15.0)]),
-        ([Span(600.0, 606.0)], [Span(600.1, 605.0)]),
+        ([SpeechSpan(10.0, 16.0)], [SpeechSpan(10.1, 15.0)]),
+        ([SpeechSpan(600.0, 606.0)], [SpeechSpan(600.1, 605.0)]),
     )
     fractions: list[float] = []
     with serving([says(OPENAI)]) as service:
@@ -356,7 +362,10 @@ def test_pieces_are_joined_on_the_recordings_clock(tmp_path: Path) -> None:
 
 
 def test_silence_that_was_left_out_counts(tmp_path: Path) -> None:
-    spliced = laid(tmp_path, ([Span(10.0, 12.8), Span(100.0, 104.0)], [Span(10.1, 12.5), Span(100.1, 103.0)]))
+    spliced = laid(
+        tmp_path,
+        ([SpeechSpan(10.0, 12.8), SpeechSpan(100.0, 104.0)], [SpeechSpan(10.1, 12.5), SpeechSpan(100.1, 103.0)]),
+    )
     with serving([says(OPENAI)]) as service:
         told = heard(service, spliced)
     assert times(told) == [(10.2, 12.4), (100.2, 101.8)]
@@ -364,7 +373,10 @@ def test_silence_that_was_left_out_counts(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_lasts_until_the_next_begins_does_not_last_through_the_silence(tmp_path: Path) -> None:
-    spliced = laid(tmp_path, ([Span(10.0, 13.0), Span(100.0, 104.0)], [Span(10.1, 12.0), Span(101.0, 103.0)]))
+    spliced = laid(
+        tmp_path,
+        ([SpeechSpan(10.0, 13.0), SpeechSpan(100.0, 104.0)], [SpeechSpan(10.1, 12.0), SpeechSpan(101.0, 103.0)]),
+    )
     rows = [{"start": 0.0, "end": 3.9, "text": "One."}, {"start": 3.9, "end": 7.0, "text": "Two."}]
     with serving([says({"text": "One. Two.", "segments": rows})]) as service:
         assert times(heard(service, spliced)) == [(10.0, 12.5), (100.9, 103.5)]
@@ -386,7 +398,7 @@ def test_a_segment_that_lasts_until_the_next_begins_does_not_last_through_the_si
 def test_odd_times_end_up_in_order_and_inside_the_piece(rows: list[object], tmp_path: Path) -> None:
     words = [{"word": "a", "start": math.nan, "end": 99}, {"word": "b", "start": -1, "end": -2}, {"word": 3}, []]
     told_rows = [{**row, "words": words} if isinstance(row, dict) else row for row in rows]
-    piece = laid(tmp_path, ([Span(100.0, 106.0)], [Span(100.0, 106.0)]))
+    piece = laid(tmp_path, ([SpeechSpan(100.0, 106.0)], [SpeechSpan(100.0, 106.0)]))
     with serving([says({"text": "one two", "segments": told_rows})]) as service:
         told = heard(service, piece)
     assert sorted(segment.text for segment in told.segments) == ["one", "two"]
@@ -407,7 +419,9 @@ def test_text_that_cannot_be_written_is_cleaned(scratch: Path) -> None:
 
 
 def test_the_language_spoken_longest_is_the_recordings(tmp_path: Path) -> None:
-    two = laid(tmp_path, ([Span(0.0, 6.0)], [Span(0.1, 2.0)]), ([Span(6.0, 12.0)], [Span(6.1, 11.0)]))
+    two = laid(
+        tmp_path, ([SpeechSpan(0.0, 6.0)], [SpeechSpan(0.1, 2.0)]), ([SpeechSpan(6.0, 12.0)], [SpeechSpan(6.1, 11.0)])
+    )
     with serving([says(OPENAI), says({**OPENAI, "language": "pt-BR"})]) as service:
         assert heard(service, two).language == "pt"
 
@@ -436,7 +450,7 @@ def test_an_answer_is_paid_for_once(scratch: Path) -> None:
 
 
 def test_a_second_attempt_asks_only_for_what_is_missing(tmp_path: Path) -> None:
-    pieces = [([Span(at, at + 6.0)], [Span(at, at + 5.0)]) for at in (0.0, 10.0, 20.0)]
+    pieces = [([SpeechSpan(at, at + 6.0)], [SpeechSpan(at, at + 5.0)]) for at in (0.0, 10.0, 20.0)]
     laid(tmp_path, *pieces)
     with serving([says(OPENAI), fails(429), says(OPENAI)]) as service:
         with pytest.raises(RateLimited):
@@ -455,7 +469,7 @@ def test_an_answer_for_another_model_or_language_or_sound_is_not_used(scratch: P
                 FreeCalls(), "talk.mp3", scratch, replace(endpoint, model=model), language, lambda _fraction: None
             )
         assert len(service.sent) == 3
-        laid(scratch, ([Span(0.0, 6.0)], [Span(0.1, 2.6)]), sound=b"fLaC of something else")
+        laid(scratch, ([SpeechSpan(0.0, 6.0)], [SpeechSpan(0.1, 2.6)]), sound=b"fLaC of something else")
         heard(service, scratch)
     assert len(service.sent) == 4
 
@@ -484,7 +498,7 @@ def test_a_trap_in_the_folder_is_not_followed(scratch: Path, tmp_path: Path) -> 
 
 
 def test_all_requests_together_have_their_time_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
-    laid(tmp_path, *(([Span(at, at + 6.0)], [Span(at, at + 5.0)]) for at in range(0, 48, 8)))
+    laid(tmp_path, *(([SpeechSpan(at, at + 6.0)], [SpeechSpan(at, at + 5.0)]) for at in range(0, 48, 8)))
     with serving([replace(says(OPENAI), late=0.6)]) as service:
         with pytest.raises(TimedOut, match="speech_request_seconds"):
             heard(service, tmp_path, seconds=2.0)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from chyme.errors import UnreadableFile, UnsupportedFile
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import PIECE, RATE, sound
-from chyme.speech.recognition.voice_activity import Activity, ActivityRules, Span
+from chyme.speech.recognition.audio_stream import PIECE, RATE, read_samples
+from chyme.speech.recognition.voice_activity import ActivityRules, SpeechDetector, SpeechSpan
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
@@ -38,7 +38,7 @@ def on_disk(path: Path) -> Recording:
 
 
 def all_of(recording: Recording, limits: MediaLimits | None = None) -> Samples:
-    pieces = list(sound(recording, limits or MediaLimits()))
+    pieces = list(read_samples(recording, limits or MediaLimits()))
     assert all(0 < len(piece) <= PIECE * RATE and piece.dtype == np.float32 for piece in pieces)
     return np.concatenate(pieces) if pieces else np.zeros(0, np.float32)
 
@@ -193,7 +193,7 @@ def test_what_is_broken_in_the_middle_is_stepped_over() -> None:
 
 def test_no_more_than_sound_hours_are_decoded() -> None:
     long = recording_of(wave(np.full(3_700 * 1_000, 200, np.uint8), 1_000))
-    heard = sum(len(piece) for piece in sound(long, MediaLimits(sound_hours=1)))
+    heard = sum(len(piece) for piece in read_samples(long, MediaLimits(sound_hours=1)))
     assert heard == 3_600 * RATE
 
 
@@ -227,8 +227,8 @@ def test_sound_that_cannot_be_decoded_is_no_silence() -> None:
 # Where somebody speaks
 
 
-def heard_by(activity: Activity, samples: Samples, length: int) -> list[Span]:
-    spans: list[Span] = []
+def heard_by(activity: SpeechDetector, samples: Samples, length: int) -> list[SpeechSpan]:
+    spans: list[SpeechSpan] = []
     for at in range(0, len(samples), length):
         settled = activity.settled
         told = activity.hear(samples[at : at + length])
@@ -265,7 +265,7 @@ def test_speech_is_found_where_faster_whisper_finds_it(speech: Samples, rules: A
         speech_pad_ms=round(rules.pad * 1000),
     )
     theirs = [(span["start"] / RATE, span["end"] / RATE) for span in get_speech_timestamps(speech.copy(), options)]
-    mine = [(span.start, span.end) for span in heard_by(Activity(rules), speech, RATE)]
+    mine = [(span.start, span.end) for span in heard_by(SpeechDetector(rules), speech, RATE)]
     assert len(mine) == len(theirs) >= 3
     assert np.abs(np.array(mine) - np.array(theirs)).max() < 0.07
 
@@ -273,8 +273,8 @@ def test_speech_is_found_where_faster_whisper_finds_it(speech: Samples, rules: A
 @pytest.mark.parametrize("length", [160, 7_001, 10 * RATE])
 def test_pieces_of_any_length_give_the_same_spans(speech: Samples, length: int) -> None:
     part = speech[: 45 * RATE]
-    expected = heard_by(Activity(), part, RATE)
-    spans = heard_by(Activity(), part, length)
+    expected = heard_by(SpeechDetector(), part, RATE)
+    spans = heard_by(SpeechDetector(), part, length)
     assert spans == expected
     assert all(one.end <= other.start for one, other in pairwise(spans))
     assert 0 <= spans[0].start < spans[-1].end <= len(part) / RATE
@@ -283,16 +283,16 @@ def test_pieces_of_any_length_give_the_same_spans(speech: Samples, length: int) 
 def test_music_noise_and_silence_are_no_speech() -> None:
     noise = np.random.default_rng(1).standard_normal(8 * RATE).astype(np.float32) * 0.1
     for samples in (all_of(on_disk(SPEECH / "tune.mp3")), noise, tone(8), np.zeros(8 * RATE, np.float32)):
-        assert heard_by(Activity(), samples, RATE) == []
+        assert heard_by(SpeechDetector(), samples, RATE) == []
 
 
 def test_hours_of_nothing_cost_next_to_nothing() -> None:
-    def hears(activity: Activity, samples: Samples, pieces: int) -> bool:
+    def hears(activity: SpeechDetector, samples: Samples, pieces: int) -> bool:
         return sum(len(activity.hear(samples)) for _ in range(pieces)) > 0
 
     noise = np.random.default_rng(1).standard_normal(10 * RATE).astype(np.float32) * 0.1
-    asked = cpu_seconds(lambda: hears(Activity(), noise, 12))  # two minutes about which the model is asked
-    activity = Activity()
+    asked = cpu_seconds(lambda: hears(SpeechDetector(), noise, 12))  # two minutes about which the model is asked
+    activity = SpeechDetector()
     nothing = cpu_seconds(lambda: hears(activity, np.zeros(10 * RATE, np.float32), 6 * 360))  # six hours
     assert nothing < 180 * asked / 3  # asked about these, too, it would cost 180 times as much
     late = all_of(on_disk(SPEECH / "memo.ogg"))

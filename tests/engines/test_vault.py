@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.core.files.vault_folder import Vault, spell, stamp_of, unspell
+from chyme.core.files.vault_folder import Vault, decode_path, encode_path, stamp_of
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, Kind, Stamp
 
@@ -19,7 +19,7 @@ def file(path: str, escaped: bool = False) -> File:
 
 @pytest.mark.parametrize("name", ["a.txt", "é 😀", "100%", "%20%C3%A9.pdf", "%ZZ", "caf%e9", "a/b %41/c", ""])
 def test_text_is_spelled_as_it_is(name: str) -> None:
-    assert spell(name) == (name, False)
+    assert encode_path(name) == (name, False)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_text_is_spelled_as_it_is(name: str) -> None:
     ],
 )
 def test_what_is_not_text_or_looks_like_it_is_escaped_name_by_name(raw: bytes, spelled: str) -> None:
-    assert spell(os.fsdecode(raw)) == (spelled, True)
-    assert os.fsencode(unspell(spelled)) == raw
+    assert encode_path(os.fsdecode(raw)) == (spelled, True)
+    assert os.fsencode(decode_path(spelled)) == raw
 
 
 def test_no_two_paths_are_spelled_alike_and_each_leads_back() -> None:
@@ -46,15 +46,15 @@ def test_no_two_paths_are_spelled_alike_and_each_leads_back() -> None:
     raws = {b"".join(dice.choices(pieces, k=dice.randint(1, 6))) for _ in range(30_000)}
     spelled: dict[str, bytes] = {}
     for raw in raws:
-        path, escaped = spell(os.fsdecode(raw))
+        path, escaped = encode_path(os.fsdecode(raw))
         path.encode("utf-8")
         assert spelled.setdefault(path, raw) == raw
-        assert os.fsencode(unspell(path) if escaped else path) == raw
+        assert os.fsencode(decode_path(path) if escaped else path) == raw
 
 
 def test_a_spelling_holds_folder_by_folder() -> None:
     raw = os.fsdecode(b"100%/\xff/%FF/a")
-    assert spell(raw)[0].rpartition("/")[0] == spell(raw.rpartition("/")[0])[0]
+    assert encode_path(raw)[0].rpartition("/")[0] == encode_path(raw.rpartition("/")[0])[0]
 
 
 def test_a_missing_folder_or_a_file_is_no_vault(tmp_path: Path) -> None:

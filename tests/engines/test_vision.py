@@ -28,7 +28,7 @@ from chyme.errors import (
 )
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.providers.health_reports import KeyRefused
-from chyme.pictures.vision_model import caption_of, objects_in, size_of
+from chyme.pictures.vision_model import ask_for_caption, ask_for_objects, size_of
 
 KEY = "sk-very-secret"
 JSON = (("Content-Type", "application/json"),)
@@ -47,7 +47,7 @@ def settings(url: str, seconds: float = 20.0) -> VisionSettings:
 def test_the_model_sees_the_picture_the_key_and_a_schema_and_is_given_no_tools() -> None:
     picture = jpeg(2048, 100)
     with serving([says(OBJECTS)]) as provider:
-        seen = objects_in(FreeCalls(), "pier.jpg", picture, settings(provider.url))
+        seen = ask_for_objects(FreeCalls(), "pier.jpg", picture, settings(provider.url))
 
     (asked,) = provider.asked
     assert [one.name for one in seen.objects] == ["dog"]
@@ -63,14 +63,14 @@ def test_the_model_sees_the_picture_the_key_and_a_schema_and_is_given_no_tools()
 
 def test_a_caption_comes_with_the_text_that_can_be_read() -> None:
     with serving([says(CAPTION)]) as provider:
-        seen = caption_of(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        seen = ask_for_caption(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert (seen.caption, seen.visible_text) == ("A dog on a pier.", "Harbour Street")
 
 
 @pytest.mark.parametrize("misfit", [{"objects": [{"called": "dog"}]}, "it is a dog", '{"objects": [', ""])
 def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(misfit: object) -> None:
     with serving([says(misfit), says(OBJECTS)]) as provider:
-        seen = objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        seen = ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(seen.objects) == 1
     assert len(provider.asked) == 2
     assert len(provider.asked[1].words) > len(provider.asked[0].words)
@@ -81,7 +81,7 @@ def test_a_second_misfit_is_final() -> None:
         serving([says({"objects": 7})]) as provider,
         pytest.raises(UnreadableFile, match=r"^pier\.jpg: .*vision_model"),
     ):
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(provider.asked) == 2
 
 
@@ -114,7 +114,7 @@ def test_a_providers_fault_is_translated_once_and_asked_once(
     reply: Reply, expected: type[DigestError], way_out: str
 ) -> None:
     with serving([reply]) as provider, pytest.raises(expected) as caught:
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert type(caught.value) is expected
     assert str(caught.value).startswith("pier.jpg: ")
     assert way_out in str(caught.value)
@@ -123,26 +123,26 @@ def test_a_providers_fault_is_translated_once_and_asked_once(
 
 def test_retry_after_reaches_the_error() -> None:
     with serving([fails(429, Retry_After="7")]) as provider, pytest.raises(RateLimited) as caught:
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert caught.value.retry_after == 7.0
 
 
 def test_a_model_that_hangs_is_left_in_time_and_its_connection_closed() -> None:
     with serving([Reply(hang=True)]) as provider:
         with pytest.raises(TimedOut, match="vision_seconds"):
-            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=0.5))
+            ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=0.5))
         assert provider.hung_up.wait(AMPLE)
 
 
 def test_a_model_that_goes_on_for_ever_is_left_in_time() -> None:
     with serving([Reply(headers=JSON, drip=True)]) as provider, pytest.raises(TimedOut):
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.0))
 
 
 def test_asking_again_does_not_get_more_time() -> None:
     late = [replace(reply, late=1.0) for reply in (says({"objects": 7}), says(OBJECTS))]
     with serving(late) as provider, pytest.raises(TimedOut):  # the second is in time for a question of its own
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.8))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.8))
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -150,7 +150,7 @@ def test_a_redirect_is_not_followed(status: int) -> None:
     with serving([says(OBJECTS)]) as elsewhere:
         moved = Reply(status, headers=(("Location", f"{elsewhere.url}/chat/completions"),))
         with serving([moved]) as provider, pytest.raises(EngineUnavailable, match="redirects are not followed"):
-            objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+            ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(provider.asked) == 1
     assert elsewhere.asked == []
 
@@ -158,20 +158,20 @@ def test_a_redirect_is_not_followed(status: int) -> None:
 @pytest.mark.parametrize("url", ["", "ftp://h/v1", "h/v1", "http://", "http://[::1/v1", "http://h:99999/v1"])
 def test_what_is_no_address_is_named_as_the_setting_to_correct(url: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"^pier\.jpg: vision_url "):
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(url))
 
 
 def test_nobody_there_is_a_network_failure() -> None:
     with serving([says(OBJECTS)]) as provider:
         pass
     with pytest.raises(NetworkFailed):
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
 
 
 def test_the_key_is_in_no_message_and_no_description(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     with serving([fails(401, message=f"wrong key {KEY}")]) as provider, pytest.raises(EngineUnavailable) as caught:
-        objects_in(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
+        ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     mine = settings(provider.url)
     told = [str(caught.value), repr(caught.value), repr(mine), repr(mine.endpoint), mine.fingerprint]
     assert not any(KEY in one for one in told)
@@ -186,9 +186,9 @@ def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
     code = (
         "import sys; from chyme.models.providers.endpoints import VisionSettings\n"
         "from free_calls import FreeCalls\n"
-        "from chyme.pictures.vision_model import objects_in\n"
+        "from chyme.pictures.vision_model import ask_for_objects\n"
         "there = VisionSettings(sys.argv[1], 'seer')\n"
-        "print(len(objects_in(FreeCalls(), 'a.jpg', sys.stdin.buffer.read(), there).objects))"
+        "print(len(ask_for_objects(FreeCalls(), 'a.jpg', sys.stdin.buffer.read(), there).objects))"
     )
     with serving([fails(500)]) as trap, serving([says(OBJECTS)]) as provider:
         environment = {

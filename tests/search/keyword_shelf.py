@@ -104,7 +104,7 @@ class Shelf:
         return file_id
 
     def purge(self, file_id: int) -> None:
-        words = dictionary.words_only_here(self.db, file_id)
+        words = dictionary.find_unique_words(self.db, file_id)
         passages.remove(self.db, file_id, forgotten_words=words)
         passages.remove_names(self.db, file_id)
         self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))

@@ -15,7 +15,7 @@ from chyme.core.store.search.keyword_queries import Condition
 from chyme.model import Kind, Upstream
 from chyme.models.embedding.minilm import Embedder as RealEmbedder
 from chyme.search.query.spelling import tokens_of
-from chyme.search.query_embedding.protocol import Meant
+from chyme.search.query_embedding.protocol import QueryVector
 from chyme.search.ranking.matches import Match
 from chyme.search.results import SearchResult
 from chyme.search.search import Mode, Search
@@ -52,9 +52,9 @@ class Knows:
         self.asked: list[str] = []
         self._tell = tell
 
-    def meant(self, text: str, model: str) -> Meant:
+    def meant(self, text: str, model: str) -> QueryVector:
         self.asked.append(text)
-        return Meant(None, self.gone) if self.gone is not None else Meant(self._tell(text))
+        return QueryVector(None, self.gone) if self.gone is not None else QueryVector(self._tell(text))
 
 
 class EveryVector:
@@ -66,7 +66,7 @@ class EveryVector:
         self.against: tuple[int, float] | None = None  # a file, and by how much others come nearer and it does not
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
-        rows = {id_: blob for id_, _, blob in vectors.since(self._db, embedder.id, 0, 100_000)}
+        rows = {id_: blob for id_, _, blob in vectors.list_after(self._db, embedder.id, 0, 100_000)}
         found = [
             Match(id_, file_id, self._cosine(vector, rows[id_], file_id))
             for id_, file_id in vectors.visible(self._db, list(rows), where).items()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.core.files.regular_files import open_lock, open_plain
+from chyme.core.files.regular_files import open_lock, open_regular
 
 
 def test_a_lock_is_not_followed_to_another_file(tmp_path: Path) -> None:
@@ -30,4 +30,4 @@ def test_a_lock_leaves_what_is_there_and_is_nobody_elses(tmp_path: Path) -> None
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "0-64.vectors")
     with pytest.raises(OSError, match="no plain file"):
-        open_plain(tmp_path / "0-64.vectors")
+        open_regular(tmp_path / "0-64.vectors")

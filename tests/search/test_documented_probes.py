@@ -11,7 +11,7 @@ from keyword_shelf import open_database
 from meaning_shelf import MeaningShelf
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import load
+from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 
 DOCS = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ def notes(meant: MeaningShelf) -> MeaningShelf:
 @pytest.fixture(scope="module")
 def real_notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeaningShelf]:
     try:
-        embedder = load(EmbeddingSettings())
+        embedder = load_minilm(EmbeddingSettings())
     except EngineUnavailable as error:
         pytest.skip(str(error))
     db = open_database(tmp_path_factory.mktemp("real") / "vault.db")

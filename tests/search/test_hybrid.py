@@ -17,7 +17,7 @@ from chyme.model import Kind, Passage, Place, Upstream, Voice
 from chyme.search.query.parser import Term
 from chyme.search.results import as_json
 from chyme.search.search import Search
-from chyme.search.snippets import cut_telling, telling
+from chyme.search.snippets import cut_key_snippet, find_key_sentence
 from chyme.search.sqlite_index import SqliteIndex
 
 
@@ -232,8 +232,8 @@ def test_who_wanted_meaning_is_told_that_words_answered(notes: MeaningShelf) -> 
 def test_a_very_long_passage_is_not_read_to_its_end_for_a_snippet() -> None:
     text = "Numbers of the quarter. " * 1000
     late = "The whale sings, and the whale of the whale song is a whale."
-    assert telling(text + late * 200)[1] <= 20_000
-    assert cut_telling(text + late, [Term("whale")]).marks == ()
+    assert find_key_sentence(text + late * 200)[1] <= 20_000
+    assert cut_key_snippet(text + late, [Term("whale")]).marks == ()
 
 
 def test_a_vanished_file_is_not_found_by_its_meaning(notes: MeaningShelf) -> None:

@@ -10,7 +10,7 @@ from keyword_shelf import open_database
 from meaning_shelf import MeaningShelf
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
@@ -98,7 +98,7 @@ ROUNDING = 0.005
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def embedder(request: pytest.FixtureRequest) -> MiniLm:
     try:
-        load(EmbeddingSettings())
+        load_minilm(EmbeddingSettings())
     except EngineUnavailable as error:
         pytest.skip(str(error))
     folder = path_of(EMBEDDING)

@@ -14,8 +14,8 @@ from chyme.core.store.search import embedders
 from chyme.core.store.search.keyword_queries import has_kind
 from chyme.errors import UsageError
 from chyme.search.vectors import nearest_neighbours
-from chyme.search.vectors.binary_codes import best, count_differing, least, packed
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.binary_codes import count_differing, find_lowest, pack_signs, top_scores
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.search.vectors.segment import Piece
 
 
@@ -45,20 +45,20 @@ def test_the_nearest_are_those_found_by_hand(vault: VectorVault, count: int, wan
 def test_signs_that_differ_are_counted(dimension: int) -> None:
     made = numpy.random.default_rng(dimension).standard_normal((50, dimension), numpy.float32)
     differing = numpy.empty(50, numpy.uint16)
-    count_differing(packed(made), packed(made[:1])[:, 0], differing)
+    count_differing(pack_signs(made), pack_signs(made[:1])[:, 0], differing)
     assert differing.tolist() == ((made > 0) != (made[0] > 0)).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("wanted", [1, 4, 5, 9, 10, 50])
 def test_as_many_of_the_lowest_are_taken_as_wanted_though_some_are_equal(wanted: int) -> None:
     differing = numpy.array([3, 1, 3, 3, 0, 3, 9, 3, 1, 3], numpy.uint16)
-    taken = least(differing, wanted)
+    taken = find_lowest(differing, wanted)
     assert taken.tolist() == sorted(taken)
     assert sorted(differing[taken].tolist()) == sorted(differing.tolist())[:wanted]
 
 
 def test_of_equals_the_lower_id_comes_first_and_no_number_comes_last() -> None:
-    found = best(numpy.array([5, 2, 9, 4]), numpy.array([0.5, 0.5, math.nan, 0.75], numpy.float32), 4)
+    found = top_scores(numpy.array([5, 2, 9, 4]), numpy.array([0.5, 0.5, math.nan, 0.75], numpy.float32), 4)
     assert ids(found) == [4, 2, 5, 9]
 
 
@@ -70,7 +70,7 @@ def test_among_many_signs_alone_lose_almost_none_of_the_nearest() -> None:
     made /= numpy.linalg.norm(made, axis=1, keepdims=True)
     numbers = numpy.arange(1, 12_001)
     pieces = [
-        Piece(numbers[part], numbers[part], packed(made[part]), made[part])
+        Piece(numbers[part], numbers[part], pack_signs(made[part]), made[part])
         for part in (slice(0, 7000), slice(7000, 7000), slice(7000, 12_000))
     ]
     kept = 0
@@ -115,7 +115,7 @@ def test_an_embedder_that_begins_to_serve_is_still_the_same(vault: VectorVault) 
     asked = vault.vector(20)
     before = cache.nearest(asked, second, 5)
     embedders.switch(vault.db, second.id)
-    now = embedders.serving(vault.db)
+    now = embedders.get_serving(vault.db)
     assert now is not None
     assert cache.nearest(asked, now, 5) == before
 
@@ -138,7 +138,7 @@ def test_a_condition_that_many_meet_but_none_of_the_nearest_is_met_too(vault: Ve
     for number in range(1, 301):
         angle = number / 300 * math.pi / 2
         vault.put(embedder, [(math.cos(angle), math.sin(angle))], "text" if number < 100 else "image")
-    meaning = SqliteMeaning(vault.read, vault.cache(), few=50, many=250)
+    meaning = SqliteSemanticIndex(vault.read, vault.cache(), few=50, many=250)
     found = meaning.by_meaning((1.0, 0.0), embedder, has_kind(0, "image"), 3)
     assert ids(found) == [100, 101, 102]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from meaning_shelf import MeaningShelf
 
-from chyme.doors.page.search_results import found_of
-from chyme.doors.page.vault import answered
-from chyme.doors.page.view_parameters import Asked
+from chyme.doors.page.search_results import result_page
+from chyme.doors.page.vault import search_or_complete
+from chyme.doors.page.view_parameters import ViewParameters
 from chyme.model import Kind, Place
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
 
 
 def paths(shelf: MeaningShelf, question: str) -> list[str]:
-    return [hit.path for hit in answered(shelf.index, Asked(q=question)).hits]
+    return [hit.path for hit in search_or_complete(shelf.index, ViewParameters(q=question)).hits]
 
 
 def test_what_begins_with_the_last_word_is_not_given_up_for_what_is_near_in_meaning(meant: MeaningShelf) -> None:
@@ -31,8 +31,8 @@ def test_the_next_page_goes_on_with_the_same_answer(meant: MeaningShelf) -> None
     for number in range(25):
         meant.put_meant(f"pier {number:02}.txt", f"the harbour number {number} is deep")
         meant.put_meant(f"garage {number:02}.txt", f"tyres of the automobile {number}")
-    want = Asked(q="vehicle harb")
-    pages = [answered(meant.index, want, offset=offset) for offset in (0, 20)]
+    want = ViewParameters(q="vehicle harb")
+    pages = [search_or_complete(meant.index, want, offset=offset) for offset in (0, 20)]
     found = [hit.path for page in pages for hit in page.hits]
     assert sorted(found) == [f"pier {number:02}.txt" for number in range(25)]
     assert {page.total for page in pages} == {25}
@@ -53,6 +53,6 @@ def test_signs_of_markdown_are_left_out_and_marks_stay_on_their_words(
     start = text.index(marked)
     snippet = Snippet(text, ((start, start + len(marked)),))
     hit = Hit(path, "A", Kind.TEXT, 1.0, ("words",), snippet, None, (Piece("text-content", snippet, Place(0, 1)),))
-    found = found_of(SearchResult((hit,), 1, True, 0.0, {}), [], marked, 0, {})
+    found = result_page(SearchResult((hit,), 1, True, 0.0, {}), [], marked, 0, {})
     (passage,) = found.files[0].passages
     assert "".join(f"[{words}]" if is_marked else words for words, is_marked in passage.parts) == shown

@@ -20,9 +20,9 @@ from chyme.core.store.search import embedders, vectors
 from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.sqlite.database import connect
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.embedder_vectors import Amounts
-from chyme.search.vectors.id_ranges import Span, cover, to_join
-from chyme.search.vectors.segment import Damaged, Label, open_segment
+from chyme.search.vectors.embedder_vectors import SizeLimits
+from chyme.search.vectors.id_ranges import Span, select_covering, select_merge
+from chyme.search.vectors.segment import DamagedSegment, Label, open_segment
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_file_bears_a_label_and_is_opened_under_no_other(vault: VectorVault) -
     label = Label("one", embedder.id, "one", 70)
     open_segment(files(vault)[0], label)
     for other in (Label("two", 1, "one", 70), Label("one", 2, "one", 70), Label("one", 1, "two", 70)):
-        with pytest.raises(Damaged, match="other vectors"):
+        with pytest.raises(DamagedSegment, match="other vectors"):
             open_segment(files(vault)[0], other)
 
 
@@ -286,7 +286,7 @@ def test_overlapping_files_of_two_writers_hold_each_vector_once(vault: VectorVau
     embedder = vault.embedder()
     vault.fill(embedder, 66)
     for name, chunk in (("vectors", 10), ("elsewhere", 14)):
-        amounts = Amounts(chunk, chunk, 9, 99)
+        amounts = SizeLimits(chunk, chunk, 9, 99)
         VectorCache(vault.folder / name, vault.read, amounts=amounts, at_once=None, tended=False).refresh(embedder)
     for path in (vault.folder / "elsewhere").rglob("*.vectors"):
         shutil.copy(path, files(vault)[0].parent)
@@ -328,9 +328,9 @@ WRITE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
 from sqlite3 import Connection
-from chyme.search.vectors.embedder_vectors import Amounts, Held
+from chyme.search.vectors.embedder_vectors import SizeLimits, EmbedderVectors
 from chyme.search.vectors.segment import Label
-from chyme.search.vectors.segment_folder import Shelf
+from chyme.search.vectors.segment_folder import SegmentFolder
 from chyme.core.store.search import embedders
 from chyme.core.store.sqlite.database import connect
 
@@ -344,9 +344,9 @@ def die_in_time():
     return False
 
 db = connect(folder.parents[1] / "vault.db")
-(embedder,) = embedders.known(db)
-shelf = Shelf(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
-held = Held(shelf, lambda: db, embedder, Amounts(tail=8, chunk=1000, fan=2, most=1000))
+(embedder,) = embedders.list_all(db)
+shelf = SegmentFolder(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
+held = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, most=1000))
 held.refresh(None)
 held.tend(die_in_time)
 """
@@ -355,7 +355,7 @@ held.tend(die_in_time)
 @pytest.mark.parametrize("after", [1, 3, 8, 9, 12, 15])
 def test_a_process_killed_while_it_writes_leaves_a_usable_cache(vault: VectorVault, after: int) -> None:
     embedder = vault.embedder()
-    unjoined = vault.cache(Amounts(8, 8, 99, 1000))
+    unjoined = vault.cache(SizeLimits(8, 8, 99, 1000))
     vault.fill(embedder, 60)
     unjoined.refresh(embedder)
     vault.fill(embedder, 60)
@@ -411,7 +411,7 @@ def test_many_search_while_one_writes_and_files_come_and_go(vault: VectorVault) 
         thread.start()
     for target in targets:
         vault.put(embedder, [target, vault.vector(), vault.vector()])
-        written.append(vectors.highest(vault.db, embedder.id) - 2)
+        written.append(vectors.highest_id(vault.db, embedder.id) - 2)
     done.set()
     for thread in searching:
         thread.join()
@@ -485,7 +485,7 @@ def test_closing_ends_the_thread(vault: VectorVault) -> None:
     ],
 )
 def test_a_cover_has_no_gap(spans: list[tuple[int, int]], chosen: list[tuple[int, int]]) -> None:
-    assert cover(Span(*span) for span in spans) == [Span(*span) for span in chosen]
+    assert select_covering(Span(*span) for span in spans) == [Span(*span) for span in chosen]
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_a_cover_has_no_gap(spans: list[tuple[int, int]], chosen: list[tuple[int
     ],
 )
 def test_neighbours_of_one_size_are_joined(counts: list[int], joined: slice | None) -> None:
-    assert to_join(counts, unit=10, fan=4, most=1000) == joined
+    assert select_merge(counts, unit=10, fan=4, most=1000) == joined
 
 
 def test_joining_copies_each_vector_a_few_times_only() -> None:
@@ -512,7 +512,7 @@ def test_joining_copies_each_vector_a_few_times_only() -> None:
     copied = 0
     for _ in range(1000):
         counts.append(10)
-        while joined := to_join(counts, unit=10, fan=4, most=10**9):
+        while joined := select_merge(counts, unit=10, fan=4, most=10**9):
             copied += sum(counts[joined])
             counts[joined] = [sum(counts[joined])]
     assert copied <= 10_000 * 6

@@ -17,12 +17,12 @@ from chyme.core.store.search.keyword_queries import Condition, all_of
 from chyme.model import Passage, Place
 from chyme.search.ranking.matches import Match
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.embedder_vectors import Amounts
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.embedder_vectors import SizeLimits
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 Vector = tuple[float, ...]
 
-SMALL = Amounts(tail=8, chunk=16, fan=2, most=64)
+SMALL = SizeLimits(tail=8, chunk=16, fan=2, most=64)
 EVERYTHING = all_of(())
 
 
@@ -44,11 +44,11 @@ class VectorVault:
     def read(self) -> Connection:
         return self.db
 
-    def cache(self, amounts: Amounts = SMALL, at_once: int | None = None, tended: bool = False) -> VectorCache:
+    def cache(self, amounts: SizeLimits = SMALL, at_once: int | None = None, tended: bool = False) -> VectorCache:
         return VectorCache(self.folder / "vectors", self.read, amounts=amounts, at_once=at_once, tended=tended)
 
-    def meaning(self, cache: VectorCache) -> SqliteMeaning:
-        return SqliteMeaning(self.read, cache)
+    def meaning(self, cache: VectorCache) -> SqliteSemanticIndex:
+        return SqliteSemanticIndex(self.read, cache)
 
     def vector(self, dimension: int = 70) -> Vector:
         numbers = [self.random.gauss(0, 1) for _ in range(dimension)]

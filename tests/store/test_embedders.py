@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_digest, add_file, embed, embedder, plan_of
 
-from chyme.core.store.consistency_checks import problems
+from chyme.core.store.consistency_checks import find_problems
 from chyme.core.store.search import embedders, vectors
 from chyme.core.store.sqlite.database import Database, connect
 
@@ -26,13 +26,13 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def test_the_first_embedder_serves_and_later_ones_wait(db: sqlite3.Connection) -> None:
-    assert embedders.serving(db) is None and embedders.known(db) == []
+    assert embedders.get_serving(db) is None and embedders.list_all(db) == []
     small = embedders.ensure(db, "small", 2, NOW)
     large = embedders.ensure(db, "large", 3, NOW)
 
-    assert small == embedders.serving(db) == embedders.by_model(db, "small")
+    assert small == embedders.get_serving(db) == embedders.by_model(db, "small")
     assert (small.serves, large.serves) == (True, False)
-    assert embedders.known(db) == [small, large]
+    assert embedders.list_all(db) == [small, large]
     assert embedders.by_model(db, "unheard of") is None
 
 
@@ -42,7 +42,7 @@ def test_an_embedder_is_known_by_its_name_and_never_changes_its_dimension(db: sq
     assert embedders.ensure(db, "small", 2, "later") == small
     with pytest.raises(ValueError, match="small gave vectors of 2 numbers before and gives 3 now"):
         embedders.ensure(db, "small", 3, NOW)
-    assert embedders.known(db) == [small]
+    assert embedders.list_all(db) == [small]
 
 
 def test_after_a_switch_one_embedder_serves_alone(db: sqlite3.Connection) -> None:
@@ -50,16 +50,16 @@ def test_after_a_switch_one_embedder_serves_alone(db: sqlite3.Connection) -> Non
     embedders.switch(db, large.id)
     embedders.switch(db, large.id)
 
-    assert embedders.known(db) == [small._replace(serves=False), large._replace(serves=True)]
+    assert embedders.list_all(db) == [small._replace(serves=False), large._replace(serves=True)]
     embedders.switch(db, small.id)
-    assert embedders.known(db) == [small, large]
+    assert embedders.list_all(db) == [small, large]
 
 
 def test_a_switch_to_nobody_changes_nothing(db: sqlite3.Connection) -> None:
     small = embedder(db)
     with pytest.raises(ValueError, match="no embedder 99"):
         embedders.switch(db, 99)
-    assert embedders.serving(db) == small
+    assert embedders.get_serving(db) == small
 
 
 def test_the_table_refuses_two_that_serve(db: sqlite3.Connection) -> None:
@@ -70,11 +70,11 @@ def test_the_table_refuses_two_that_serve(db: sqlite3.Connection) -> None:
 
 
 def test_verify_says_so_when_nobody_serves(db: sqlite3.Connection) -> None:
-    assert not [told for told in problems(db) if told.startswith(NOBODY_SERVES)]
+    assert not [told for told in find_problems(db) if told.startswith(NOBODY_SERVES)]
     embedder(db, "small")
-    assert not [told for told in problems(db) if told.startswith(NOBODY_SERVES)]
+    assert not [told for told in find_problems(db) if told.startswith(NOBODY_SERVES)]
     db.execute("UPDATE embedders SET serves = 0")
-    assert f"{NOBODY_SERVES}: small" in problems(db)
+    assert f"{NOBODY_SERVES}: small" in find_problems(db)
 
 
 def test_what_others_left_goes_in_small_steps_and_then_they_go_themselves(db: sqlite3.Connection) -> None:
@@ -88,7 +88,7 @@ def test_what_others_left_goes_in_small_steps_and_then_they_go_themselves(db: sq
     while embedders.sweep(db, [kept.id], rows=2):
         left.append(vectors.count(db, old.id))
     assert left == [1]
-    assert [one.model for one in embedders.known(db)] == ["kept", "serving"]
+    assert [one.model for one in embedders.list_all(db)] == ["kept", "serving"]
     assert [vectors.count(db, one.id) for one in (old, kept, serving)] == [0, 3, 3]
     assert db.execute("SELECT count(*) FROM vectors").fetchone() == (6,)
     assert not embedders.sweep(db, [kept.id])
@@ -99,7 +99,7 @@ def test_who_serves_is_never_swept_away(db: sqlite3.Connection) -> None:
     embed(db, add_file(db, "a"), small, "red")
 
     assert not embedders.sweep(db, [])
-    assert embedders.serving(db) == small and vectors.count(db, small.id) == 1
+    assert embedders.get_serving(db) == small and vectors.count(db, small.id) == 1
 
 
 def test_a_forgotten_embedder_never_lends_its_id_to_another(db: sqlite3.Connection) -> None:
@@ -129,10 +129,10 @@ def test_files_lack_an_embedder_when_they_were_last_read_for_another_whether_it_
     add_digest(db, broken, content="{")
     db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
 
-    assert sorted(embedders.lacking(db, "new", 10)) == [read, none, unknown, broken]
-    assert hidden in embedders.lacking(db, "new", 10, hidden=True), "it may come back"
-    assert sorted(embedders.lacking(db, "old", 10)) == [both, unknown, broken]
-    assert len(embedders.lacking(db, "third", 2)) == 2
+    assert sorted(embedders.find_files_lacking(db, "new", 10)) == [read, none, unknown, broken]
+    assert hidden in embedders.find_files_lacking(db, "new", 10, hidden=True), "it may come back"
+    assert sorted(embedders.find_files_lacking(db, "old", 10)) == [both, unknown, broken]
+    assert len(embedders.find_files_lacking(db, "third", 2)) == 2
 
 
 def test_an_embedder_that_is_known_costs_no_number(db: sqlite3.Connection) -> None:
@@ -153,13 +153,13 @@ def test_verify_says_so_when_passages_that_were_counted_are_not_there(db: sqlite
     add_digest(db, add_file(db, "broken"), content="{")
 
     told = "files with another number of semantic passages than their digest says"
-    assert [one for one in problems(db) if one.startswith(told)] == [f"{told}: lost"]
+    assert [one for one in find_problems(db) if one.startswith(told)] == [f"{told}: lost"]
 
 
 def test_files_that_lack_an_embedder_are_found_by_index(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
-    embedders.lacking(db, "small", 10)
+    embedders.find_files_lacking(db, "small", 10)
     embedders.sweep(db, [1])
     db.set_trace_callback(None)
     plan = plan_of(db, executed)

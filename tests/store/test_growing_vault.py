@@ -78,7 +78,7 @@ def test_trying_one_file_again_looks_at_no_other(database: Database) -> None:
     assert plan[0].startswith("SEARCH digests USING INDEX digests_of_file (file_id=?")
     assert steps_of(database, lambda db: digests.retry_failed(db, [8], OUTPUTS, NOW)) < 50
     assert database.write(lambda db: digests.retry_failed(db, [7, 9], None, NOW)) == len(OUTPUTS) - 2 + 1
-    assert digest_queue.unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
+    assert digest_queue.count_unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
 
 
 def test_changing_the_lane_of_an_output_looks_at_no_other(database: Database) -> None:
@@ -93,17 +93,19 @@ def test_changing_the_lane_of_an_output_looks_at_no_other(database: Database) ->
 def test_files_that_lack_a_row_are_walked_once(database: Database) -> None:
     names = [*OUTPUTS, "new"]
     found: list[int] = []
-    while some := digests.files_missing(database.read(), names, found[-1] if found else 0, 150):
+    while some := digests.find_files_missing(database.read(), names, found[-1] if found else 0, 150):
         found += some
     assert found == [row[0] for row in database.read().execute("SELECT id FROM files ORDER BY id")]
-    assert digests.files_missing(database.read(), OUTPUTS) == []
+    assert digests.find_files_missing(database.read(), OUTPUTS) == []
 
-    beginning = steps_of(database, lambda db: digests.files_missing(db, names, 0, FILES))
-    end = steps_of(database, lambda db: digests.files_missing(db, names, found[-20], FILES))
+    beginning = steps_of(database, lambda db: digests.find_files_missing(db, names, 0, FILES))
+    end = steps_of(database, lambda db: digests.find_files_missing(db, names, found[-20], FILES))
     assert end < beginning / 10
 
 
 def test_looking_for_what_nobody_makes_costs_nothing_while_there_is_none(database: Database) -> None:
-    assert steps_of(database, lambda db: removed_digesters.unmade(db, OUTPUTS)) < 50
-    assert steps_of(database, lambda db: [removed_digesters.take_up(db, name, NOW, 500) for name in OUTPUTS]) < 100
-    assert removed_digesters.unmade(database.read(), OUTPUTS[1:]) == OUTPUTS[:1]
+    assert steps_of(database, lambda db: removed_digesters.find_removed_outputs(db, OUTPUTS)) < 50
+    assert (
+        steps_of(database, lambda db: [removed_digesters.requeue_skipped(db, name, NOW, 500) for name in OUTPUTS]) < 100
+    )
+    assert removed_digesters.find_removed_outputs(database.read(), OUTPUTS[1:]) == OUTPUTS[:1]

@@ -17,7 +17,7 @@ from chyme.core.store import consistency_checks, documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
-from chyme.search.file_list import ALL, SORTS, Card, Filters, Library
+from chyme.search.file_list import ALL, SORTS, Card, FileList, Filters
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 KINDS = [kind.value for kind in Kind]
@@ -31,8 +31,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def library(database: Database) -> Library:
-    return Library(database, lambda: NOW)
+def library(database: Database) -> FileList:
+    return FileList(database, lambda: NOW)
 
 
 def add(
@@ -60,7 +60,7 @@ def add(
     assert file_id is not None
     documents.register(db, file_id, at)
     documents.describe(db, file_id, title, None, date, None, tags)
-    documents.stand(db, file_id, state, None, False, iso(moved))
+    documents.set_state(db, file_id, state, None, False, iso(moved))
     return file_id
 
 
@@ -68,11 +68,11 @@ def encoded(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def paths(library: Library, filters: Filters = ALL, **how: object) -> list[str]:
+def paths(library: FileList, filters: Filters = ALL, **how: object) -> list[str]:
     return [card.path for card in library.shelf(filters, **how).cards]  # type: ignore[arg-type]
 
 
-def leafed(library: Library, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
+def leafed(library: FileList, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
     """All pages, one after the other."""
     found: list[Card] = []
     cursor: str | None = None
@@ -118,7 +118,7 @@ def _lower(text: str) -> str:
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("sort", SORTS)
 def test_pages_show_every_file_once_and_in_order(
-    database: Database, library: Library, sort: str, descending: bool
+    database: Database, library: FileList, sort: str, descending: bool
 ) -> None:
     database.write(many)
     found = leafed(library, 7, sort=sort, descending=descending)
@@ -142,7 +142,7 @@ def test_pages_show_every_file_once_and_in_order(
         Filters(year="2020", kinds=("audio", "video", "url"), tags=("red",), folder="a", states=("completed", "stale")),
     ],
 )
-def test_filters_leave_what_they_say(database: Database, library: Library, filters: Filters) -> None:
+def test_filters_leave_what_they_say(database: Database, library: FileList, filters: Filters) -> None:
     database.write(many)
     every = library.shelf(limit=500).cards
     folder = (filters.folder or "").strip("/")
@@ -160,7 +160,7 @@ def test_filters_leave_what_they_say(database: Database, library: Library, filte
     assert library.shelf(filters).total == len(expected)
 
 
-def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: Database, library: Library) -> None:
+def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: Database, library: FileList) -> None:
     database.write(lambda db: [add(db, f"{letter}.txt") for letter in "bdfhj"])
     first = library.shelf(sort="name", descending=False, limit=2)
     assert [card.name for card in first.cards] == ["b.txt", "d.txt"]
@@ -170,13 +170,13 @@ def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: 
         add(db, "g.txt")
         gone = files.by_path(db, "d.txt")
         assert gone is not None
-        files.vanish(db, gone.id, iso(NOW))
+        files.mark_vanished(db, gone.id, iso(NOW))
 
     database.write(meanwhile)
     assert paths(library, sort="name", descending=False, cursor=first.next) == ["f.txt", "g.txt", "h.txt", "j.txt"]
 
 
-def test_what_is_listed_follows_every_change(database: Database, library: Library) -> None:
+def test_what_is_listed_follows_every_change(database: Database, library: FileList) -> None:
     def make(db: Connection) -> int:
         return add(db, "in/Zoo.txt", title=None, date=None, tags=("red",))
 
@@ -187,7 +187,7 @@ def test_what_is_listed_follows_every_change(database: Database, library: Librar
     assert paths(library, Filters(tags=("red",))) == []
     database.write(lambda db: files.move(db, file_id, "out/ant.txt", False, iso(NOW)))
     assert paths(library, Filters(folder="out"), sort="title") == ["out/ant.txt"] and not library.cards(["in/Zoo.txt"])
-    database.write(lambda db: files.vanish(db, file_id, iso(NOW)))
+    database.write(lambda db: files.mark_vanished(db, file_id, iso(NOW)))
     assert (library.shelf().total, library.shelf(Filters(tags=("blue",))).total, library.folders()) == (0, 0, [])
     stamp = database.write(lambda db: files.by_id(db, file_id)).stamp  # type: ignore[union-attr]
     database.write(lambda db: files.update_stamp(db, file_id, stamp, iso(NOW)))
@@ -197,7 +197,7 @@ def test_what_is_listed_follows_every_change(database: Database, library: Librar
     assert left == [(0,), (0,)]
 
 
-def test_the_listing_agrees_with_the_files_after_many_changes(database: Database, library: Library) -> None:
+def test_the_listing_agrees_with_the_files_after_many_changes(database: Database, library: FileList) -> None:
     database.write(many)
 
     def shake(db: Connection) -> None:
@@ -205,23 +205,23 @@ def test_the_listing_agrees_with_the_files_after_many_changes(database: Database
         for file_id in range(1, 241):
             match chance.randrange(5):
                 case 0:
-                    files.vanish(db, file_id, iso(NOW))
+                    files.mark_vanished(db, file_id, iso(NOW))
                 case 1:
-                    documents.forget_findings(db, file_id, iso(NOW))
+                    documents.clear_findings(db, file_id, iso(NOW))
                 case 2:
                     files.move(db, file_id, f"moved/{file_id}.bin", False, iso(NOW))
                 case 3:
                     documents.describe(db, file_id, f"t{file_id}", None, "2001", None, ("red", "red", "Red"))
 
     database.write(shake)
-    assert [problem for problem in database.write(consistency_checks.problems) if "listed" in problem] == []
+    assert [problem for problem in database.write(consistency_checks.find_problems) if "listed" in problem] == []
 
 
 def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
     database.write(lambda db: add(db, "a.txt", tags=("red",)))
     database.write(lambda db: db.execute("UPDATE shelf SET title = 'other'"))
     database.write(lambda db: db.execute("DELETE FROM shelf_tags"))
-    found = [problem for problem in database.write(consistency_checks.problems) if "listed" in problem]
+    found = [problem for problem in database.write(consistency_checks.find_problems) if "listed" in problem]
     assert len(found) == 2 and all("a.txt" in problem for problem in found)
 
 
@@ -229,7 +229,7 @@ def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
     "cursor",
     ["x", "====", "bm9wZQ", "é", "W10", "", "[]", '["added", true, 1, 1]', encoded(["added", True, 1, 1]), encoded({})],
 )
-def test_a_forged_cursor_is_refused_with_a_sentence(library: Library, cursor: str) -> None:
+def test_a_forged_cursor_is_refused_with_a_sentence(library: FileList, cursor: str) -> None:
     if not cursor:
         assert library.shelf(cursor=cursor).cards == ()  # none at all
         return
@@ -237,7 +237,7 @@ def test_a_forged_cursor_is_refused_with_a_sentence(library: Library, cursor: st
         library.shelf(cursor=cursor)
 
 
-def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database, library: Library) -> None:
+def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database, library: FileList) -> None:
     database.write(many)
     cursor = library.shelf(sort="size", limit=5).next
     assert library.shelf(sort="size", cursor=cursor, limit=5).cards
@@ -246,7 +246,7 @@ def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database,
             library.shelf(sort=sort, descending=descending, cursor=cursor)
 
 
-def test_folders_count_what_is_below_them(database: Database, library: Library) -> None:
+def test_folders_count_what_is_below_them(database: Database, library: FileList) -> None:
     at = ("x.txt", "a/x.txt", "a/b/x.txt", "a/b/c/x.txt", "a-b/x.txt", "a0/x.txt", "B/x.txt")
     database.write(lambda db: [add(db, path) for path in at])
     assert [(one.path, one.name, one.files) for one in library.folders()] == [
@@ -256,7 +256,7 @@ def test_folders_count_what_is_below_them(database: Database, library: Library) 
     assert library.folders("nowhere") == []
 
 
-def test_facets_are_counted_again_when_something_happened(database: Database, library: Library) -> None:
+def test_facets_are_counted_again_when_something_happened(database: Database, library: FileList) -> None:
     database.write(lambda db: add(db, "a.txt", tags=("red",)))
     assert library.facets().tag == (("red", 1),)
 
@@ -268,7 +268,7 @@ def test_facets_are_counted_again_when_something_happened(database: Database, li
     assert library.facets().tag == (("red", 2),)
 
 
-def test_a_time_far_from_ours_lists_like_any_other(database: Database, library: Library) -> None:
+def test_a_time_far_from_ours_lists_like_any_other(database: Database, library: FileList) -> None:
     database.write(lambda db: add(db, "a.txt"))
     database.write(lambda db: db.execute("UPDATE files SET mtime_ns = ?", ((1 << 63) - 1,)))
     database.write(lambda db: add(db, "b.txt"))

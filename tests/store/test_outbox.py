@@ -10,9 +10,9 @@ import pytest
 from embedded_files import NOW, add_file, embed, embedder, passage, plan_of
 
 from chyme.core.store import files
-from chyme.core.store.consistency_checks import problems
+from chyme.core.store.consistency_checks import find_problems
 from chyme.core.store.search import embedders, engine_outbox, passages, vectors
-from chyme.core.store.search.engine_outbox import Dirty
+from chyme.core.store.search.engine_outbox import ChangedFile
 from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Stamp
 
@@ -29,12 +29,12 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def clean(db: sqlite3.Connection) -> None:
     """The engines know everything."""
-    engine_outbox.done(db, engine_outbox.dirty(db, 1000))
+    engine_outbox.mark_done(db, engine_outbox.list_changed(db, 1000))
     assert engine_outbox.count(db) == 0
 
 
 def waiting(db: sqlite3.Connection) -> list[int]:
-    return [file_id for file_id, _ in engine_outbox.dirty(db, 1000)]
+    return [file_id for file_id, _ in engine_outbox.list_changed(db, 1000)]
 
 
 Change = Callable[[sqlite3.Connection, int], object]
@@ -49,7 +49,7 @@ CHANGES: dict[str, Change] = {
     "replaced vectors": lambda db, file: embed(db, file, embedder(db), "red"),
     "removed vectors": vectors.remove,
     "copied vectors": lambda db, file: vectors.copy(db, 1, file),
-    "a file that vanished": lambda db, file: files.vanish(db, file, NOW),
+    "a file that vanished": lambda db, file: files.mark_vanished(db, file, NOW),
     "a purged file": files.delete,
 }
 
@@ -77,14 +77,14 @@ def test_a_change_while_the_engines_are_told_is_not_taken_for_told(db: sqlite3.C
     fill(db, "neighbour")
     file = fill(db, "a")
     engine_outbox.activate(db)
-    taken = engine_outbox.dirty(db, 10)
+    taken = engine_outbox.list_changed(db, 10)
     change(db, file)
 
-    assert engine_outbox.done(db, taken) == 1
-    left = engine_outbox.dirty(db, 10)
+    assert engine_outbox.mark_done(db, taken) == 1
+    left = engine_outbox.list_changed(db, 10)
     assert [file_id for file_id, _ in left] == [file]
     assert left[0].sequence > taken[0].sequence
-    assert engine_outbox.done(db, left) == 1 and engine_outbox.count(db) == 0
+    assert engine_outbox.mark_done(db, left) == 1 and engine_outbox.count(db) == 0
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -100,9 +100,9 @@ def test_without_larger_engines_nothing_is_written(db: sqlite3.Connection, chang
 def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.Connection, change: str) -> None:
     file = add_file(db, "bare")
     engine_outbox.activate(db)
-    taken = engine_outbox.dirty(db, 1)
+    taken = engine_outbox.list_changed(db, 1)
     CHANGES[change](db, file)
-    assert engine_outbox.done(db, taken) == 0
+    assert engine_outbox.mark_done(db, taken) == 0
     clean(db)
 
     other = add_file(db, "bare too")
@@ -113,7 +113,7 @@ def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.C
 def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqlite3.Connection) -> None:
     file = fill(db, "a")
     engine_outbox.activate(db)
-    files.vanish(db, file, NOW)
+    files.mark_vanished(db, file, NOW)
     clean(db)
     files.update_stamp(db, file, Stamp("1", "1", 1, 1), NOW)
     assert waiting(db) == [file]
@@ -145,15 +145,15 @@ def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None
 
 
 def test_engines_that_are_new_are_told_of_every_file(db: sqlite3.Connection) -> None:
-    assert not engine_outbox.is_active(db) and engine_outbox.oldest(db) is None
+    assert not engine_outbox.is_active(db) and engine_outbox.find_oldest(db) is None
     one, two = add_file(db, "a"), add_file(db, "b")
     engine_outbox.activate(db)
     assert engine_outbox.is_active(db) and waiting(db) == [one, two]
 
-    before = engine_outbox.dirty(db, 10)
+    before = engine_outbox.list_changed(db, 10)
     engine_outbox.activate(db)
     assert waiting(db) == [one, two]
-    assert engine_outbox.done(db, before) == 0
+    assert engine_outbox.mark_done(db, before) == 0
 
 
 def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
@@ -163,29 +163,29 @@ def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
     engine_outbox.put(db, [one])
 
     assert waiting(db) == [three, two, one]
-    assert engine_outbox.dirty(db, 2) == engine_outbox.dirty(db, 10)[:2]
-    assert engine_outbox.oldest(db) == engine_outbox.dirty(db, 1)[0]
+    assert engine_outbox.list_changed(db, 2) == engine_outbox.list_changed(db, 10)[:2]
+    assert engine_outbox.find_oldest(db) == engine_outbox.list_changed(db, 1)[0]
     assert engine_outbox.count(db) == 3
-    assert engine_outbox.done(db, []) == 0
+    assert engine_outbox.mark_done(db, []) == 0
 
 
 def test_without_engines_the_outbox_is_empty_and_later_changes_still_count_on(db: sqlite3.Connection) -> None:
     file = add_file(db, "a")
     engine_outbox.activate(db)
-    late = engine_outbox.dirty(db, 1)
+    late = engine_outbox.list_changed(db, 1)
     engine_outbox.deactivate(db)
     assert (engine_outbox.count(db), engine_outbox.is_active(db)) == (0, False)
 
     engine_outbox.activate(db)
-    assert engine_outbox.done(db, late) == 0
+    assert engine_outbox.mark_done(db, late) == 0
     assert waiting(db) == [file]
 
 
 def test_files_waiting_are_found_in_order_without_sorting(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
-    engine_outbox.dirty(db, 10)
-    engine_outbox.done(db, [Dirty(1, 1)])
+    engine_outbox.list_changed(db, 10)
+    engine_outbox.mark_done(db, [ChangedFile(1, 1)])
     db.set_trace_callback(None)
     assert plan_of(db, [executed[0], executed[-1]]) == [
         "SCAN outbox USING COVERING INDEX outbox_in_order",
@@ -198,7 +198,7 @@ def test_verify_finds_files_kept_for_engines_that_are_not_there(db: sqlite3.Conn
     engine_outbox.activate(db)
     engine_outbox.put(db, [99])
     told = "files kept for larger engines though there are none"
-    assert not [problem for problem in problems(db) if problem.startswith(told)]
+    assert not [problem for problem in find_problems(db) if problem.startswith(told)]
     db.execute("UPDATE outbox_state SET active = 0")
     assert waiting(db) == [file, 99]
-    assert {f"{told}: a", f"{told}: file 99, which is gone"} <= set(problems(db))
+    assert {f"{told}: a", f"{told}: file 99, which is gone"} <= set(find_problems(db))

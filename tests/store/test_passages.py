@@ -223,7 +223,7 @@ def test_the_indexes_stay_exact_through_any_history(steps: list[tuple[str, int, 
 
 
 def purge(db: sqlite3.Connection, file_id: int) -> None:
-    words = dictionary.words_only_here(db, file_id)
+    words = dictionary.find_unique_words(db, file_id)
     passages.remove(db, file_id, forgotten_words=words)
     passages.remove_names(db, file_id)
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
@@ -270,10 +270,10 @@ def test_a_word_goes_when_its_last_file_goes(db: sqlite3.Connection) -> None:
     write(db, one, "gardening")
     write(db, two, "gardening gardener")
 
-    assert dictionary.words_only_here(db, one) == set()
-    assert dictionary.words_only_here(db, two) == {"gardener"}
+    assert dictionary.find_unique_words(db, one) == set()
+    assert dictionary.find_unique_words(db, two) == {"gardener"}
     purge(db, two)
-    assert dictionary.words_only_here(db, one) == {"gardening"}
+    assert dictionary.find_unique_words(db, one) == {"gardening"}
     purge(db, one)
     assert db.execute("SELECT count(*) FROM words").fetchone() == (0,)
     assert db.execute("SELECT count(*) FROM spelling").fetchone() == (0,)
@@ -285,8 +285,8 @@ def test_words_a_file_keeps_are_not_forgotten(db: sqlite3.Connection) -> None:
 
     name(db, file_id, "Orchard apple")
 
-    assert dictionary.words_only_here(db, file_id, kept={"plum"}) == {"pear"}
-    assert dictionary.words_only_here(db, file_id) == {"apple", "pear", "orchard", "file"}
+    assert dictionary.find_unique_words(db, file_id, kept={"plum"}) == {"pear"}
+    assert dictionary.find_unique_words(db, file_id) == {"apple", "pear", "orchard", "file"}
 
 
 def test_words_that_a_rename_left_behind_are_found_and_forgotten(db: sqlite3.Connection) -> None:
@@ -294,6 +294,6 @@ def test_words_that_a_rename_left_behind_are_found_and_forgotten(db: sqlite3.Con
     name(db, file_id, "xylocarp")
     name(db, file_id, "harmless")
 
-    assert dictionary.words_nowhere(db) == {"xylocarp"}
-    dictionary.forget(db, dictionary.words_nowhere(db))
-    assert dictionary.words_nowhere(db) == set()
+    assert dictionary.find_unused_words(db) == {"xylocarp"}
+    dictionary.forget(db, dictionary.find_unused_words(db))
+    assert dictionary.find_unused_words(db) == set()

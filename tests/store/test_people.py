@@ -56,7 +56,7 @@ def test_a_name_is_given_once_in_capitals_or_not(db: sqlite3.Connection) -> None
     assert people.by_name(db, "zoË") == (one, "Zoë")
     people.rename(db, one, None, NOW)
     people.rename(db, two, "ZOË", NOW)
-    assert people.named(db) == [(two, "ZOË")]
+    assert people.list_named(db) == [(two, "ZOË")]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_taking_out_some_voices_makes_a_group_and_taking_all_does_not(db: sqlite
     person, group = somebody(db)
     voices.add(db, add_file(db, "two.wav"), voice(vector=(0.0, 1.0)), group, False)
 
-    assert voices.take_out(db, group, [1, 2]) == group
-    other = voices.take_out(db, group, [2])
+    assert voices.split_group(db, group, [1, 2]) == group
+    other = voices.split_group(db, group, [2])
     assert other != group
     assert [(g.id, g.person_id, g.centroid) for g in voices.groups(db, "ear")] == [
         (group, person, (1.0, 0.0)),
@@ -140,22 +140,22 @@ def test_vanished_files_are_not_counted(db: sqlite3.Connection) -> None:
     person, group = somebody(db)
     voices.add(db, add_file(db, "two.wav"), voice(), group, False)
     voices.add(db, 1, voice("speaker-2", 5.0), group, False)
-    assert people.listed(db) == [people.Listed(person, None, 3, 2, 25.0)]
+    assert people.list_people(db) == [people.PersonTotals(person, None, 3, 2, 25.0)]
     db.execute("UPDATE files SET vanished_at = 'now' WHERE id = 1")
-    assert people.listed(db) == [people.Listed(person, None, 1, 1, 10.0)]
+    assert people.list_people(db) == [people.PersonTotals(person, None, 1, 1, 10.0)]
     assert [found.path for found in voices.of_person(db, person)] == ["two.wav"]
     db.execute("UPDATE files SET vanished_at = 'now'")
-    assert people.listed(db) == []
+    assert people.list_people(db) == []
     people.rename(db, person, "Ada", NOW)
 
-    assert people.listed(db) == [people.Listed(person, "Ada", 0, 0, 0.0)]
+    assert people.list_people(db) == [people.PersonTotals(person, "Ada", 0, 0, 0.0)]
     assert voices.count_of(db, person) == 3
 
 
 def test_speakers_may_exchange_their_labels(db: sqlite3.Connection) -> None:
     _, group = somebody(db)
     voices.add(db, 1, voice("speaker-2"), group, False)
-    voices.unlabel(db, 1)
+    voices.clear_labels(db, 1)
     voices.replace(db, 1, voice("speaker-2"), group)
     voices.replace(db, 2, voice("speaker-1"), group)
 
@@ -164,7 +164,7 @@ def test_speakers_may_exchange_their_labels(db: sqlite3.Connection) -> None:
 
 def test_old_decisions_are_forgotten_in_the_end(db: sqlite3.Connection) -> None:
     for number in range(people.CHANGES_KEPT + 5):
-        people.note(db, f"decision {number}", "{}", NOW)
+        people.record_change(db, f"decision {number}", "{}", NOW)
     last = people.last_change(db)
 
     assert last is not None
@@ -181,8 +181,8 @@ def test_a_digest_that_is_no_json_is_told_anew(db: sqlite3.Connection) -> None:
         """,
         (SPEAKERS,),
     )
-    assert voices.tell_again(db, 1)
-    assert not voices.tell_again(db, 1)
+    assert voices.refresh_digest(db, 1)
+    assert not voices.refresh_digest(db, 1)
     content = db.execute("SELECT content FROM digests").fetchone()[0]
     assert content.startswith(
         '{"speakers":[{"speaker":"speaker-1","person_id":1,"voice_id":1,"seconds":10.0,"is_new":true}]'

@@ -10,7 +10,7 @@ import pytest
 from embedded_files import add_digest, add_document, add_file, embed, embedder, floats, passage, plan_of
 
 from chyme.core.store import files
-from chyme.core.store.consistency_checks import problems
+from chyme.core.store.consistency_checks import find_problems
 from chyme.core.store.search import keyword_queries, vectors
 from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, migrations
 from chyme.model import Passage, Place
@@ -154,11 +154,11 @@ def test_caches_go_on_after_the_last_id_they_have(db: sqlite3.Connection) -> Non
     embed(db, one, new, "red")
     second = embed(db, two, old, "blue!")
 
-    assert vectors.since(db, old.id, 0, 2) == [(first[0], one, floats(3, 0)), (first[1], one, floats(5, 0))]
-    assert vectors.since(db, old.id, first[1], 10) == [(second[0], two, floats(5, 0))]
-    assert vectors.since(db, old.id, second[0], 10) == []
-    assert (vectors.count(db, old.id), vectors.highest(db, old.id)) == (3, second[0])
-    assert (vectors.count(db, 99), vectors.highest(db, 99)) == (0, 0)
+    assert vectors.list_after(db, old.id, 0, 2) == [(first[0], one, floats(3, 0)), (first[1], one, floats(5, 0))]
+    assert vectors.list_after(db, old.id, first[1], 10) == [(second[0], two, floats(5, 0))]
+    assert vectors.list_after(db, old.id, second[0], 10) == []
+    assert (vectors.count(db, old.id), vectors.highest_id(db, old.id)) == (3, second[0])
+    assert (vectors.count(db, 99), vectors.highest_id(db, 99)) == (0, 0)
 
 
 def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sqlite3.Connection) -> None:
@@ -189,11 +189,11 @@ def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sq
 def test_vectors_are_found_without_reading_the_texts_of_passages(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
-    vectors.since(db, 1, 0, 10)
+    vectors.list_after(db, 1, 0, 10)
     vectors.visible(db, [1, 2], keyword_queries.has_kind(1, "text"))
     vectors.ids_of_files_where(db, 1, keyword_queries.has_kind(1, "text"), 10)
     vectors.count(db, 1)
-    vectors.highest(db, 1)
+    vectors.highest_id(db, 1)
     db.set_trace_callback(None)
     since, visible, allowed, count, highest = (plan_of(db, [statement]) for statement in executed)
     of_embedder = "SEARCH semantic_passages USING COVERING INDEX semantic_passages_of_embedder (embedder_id=?"
@@ -212,13 +212,13 @@ def test_verify_finds_passages_and_vectors_that_do_not_belong_together(db: sqlit
     add_document(db, file)
     db.execute("INSERT INTO file_terms VALUES (?, 'a', '', '', '')", (file,))
     ids = embed(db, file, small, "red", "green", "blue")
-    assert problems(db) == []
+    assert find_problems(db) == []
 
     db.execute("DROP TRIGGER vector_is_replaced_not_changed")
     db.execute("UPDATE vectors SET vector = ? WHERE id = ?", (floats(1, 0, 0), ids[0]))
     db.execute("DELETE FROM vectors WHERE id = ?", (ids[1],))
     db.execute("DELETE FROM digests")
-    assert problems(db) == [
+    assert find_problems(db) == [
         "semantic passages without a vector: a.txt",
         "vectors of another length than their embedder's: a.txt small",
         "semantic passages without their digest: a.txt",

@@ -13,8 +13,8 @@ import pytest
 from watching import Folder, until
 
 from chyme.core.files.vault_folder import Vault, stamp_of
-from chyme.vault.watch.disk_file import Found
-from chyme.vault.watch.file_inspection import Examination
+from chyme.vault.watch.disk_file import DiskFile
+from chyme.vault.watch.file_inspection import FileInspection
 from chyme.vault.watch.hashing import LARGE, Hasher
 from chyme.vault.watch.watcher import Watcher
 
@@ -184,12 +184,12 @@ def test_a_file_that_keeps_changing_is_not_hashed_again_and_again(folder: Folder
 
     def look_at(raws: set[str]) -> None:
         looks.append(raws)
-        hasher.add(Found("growing.bin", "growing.bin", False, stamp_of(path.stat()), 0.0))
+        hasher.add(DiskFile("growing.bin", "growing.bin", False, stamp_of(path.stat()), 0.0))
 
     hasher = Hasher(folder.vault, look_at, grow)
     hasher.start()
     try:
-        hasher.add(Found("growing.bin", "growing.bin", False, stamp_of(path.stat()), 0.0))
+        hasher.add(DiskFile("growing.bin", "growing.bin", False, stamp_of(path.stat()), 0.0))
         until(lambda: len(looks) == 3, LONG)  # after half a second, one, two …
         assert len(slices) <= 2 * len(looks) + 2
         assert hasher.waiting == 1
@@ -198,9 +198,9 @@ def test_a_file_that_keeps_changing_is_not_hashed_again_and_again(folder: Folder
 
 
 def test_a_constant_stream_of_smaller_files_does_not_keep_a_large_one_from_being_hashed(folder: Folder) -> None:
-    def found(name: str, size: int) -> Found:
+    def found(name: str, size: int) -> DiskFile:
         path = put_large(folder.root / name, size, name.encode())
-        return Found(name, name, False, stamp_of(path.stat()), 0.0)
+        return DiskFile(name, name, False, stamp_of(path.stat()), 0.0)
 
     done: list[str] = []
     count = 0
@@ -227,6 +227,6 @@ def test_a_file_that_cannot_be_read_is_closed_each_time_it_is_tried() -> None:
 
     for _ in range(3):
         with pytest.raises(OSError, match="Input/output error"):
-            Examination(vault, "mem", False)
+            FileInspection(vault, "mem", False)
 
     assert len(os.listdir("/proc/self/fd")) == before

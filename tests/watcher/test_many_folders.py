@@ -8,8 +8,8 @@ from pathlib import Path
 
 from watching import Folder, until
 
-from chyme.vault.watch.inotify import SLICE_FOLDERS, Ears
-from chyme.vault.watch.priority_lock import Priority, Turns
+from chyme.vault.watch.inotify import SLICE_FOLDERS, InotifyListener
+from chyme.vault.watch.priority_lock import Priority, PriorityLock
 
 DEEP = 300
 LONG = 60.0
@@ -29,7 +29,7 @@ def test_nested_folders_are_listened_to_once_each(tmp_path: Path) -> None:
         asked.append(path)
         return False
 
-    ears = Ears(os.fspath(tmp_path), passes_over)
+    ears = InotifyListener(os.fspath(tmp_path), passes_over)
     try:
         handle = os.open(tmp_path, os.O_RDONLY)
         for _ in range(DEEP):  # one after the other, so that there is an event for many of them
@@ -65,7 +65,7 @@ def test_a_tree_that_is_moved_in_is_heard_of_when_all_of_it_is_listened_to(tmp_p
     for number in range(2 * SLICE_FOLDERS):
         (tmp_path / "outside" / str(number)).mkdir(parents=True)
     (tmp_path / "vault").mkdir()
-    ears = Ears(os.fspath(tmp_path / "vault"), lambda _: False)
+    ears = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
     try:
         (tmp_path / "outside").rename(tmp_path / "vault/tree")
         (tmp_path / "vault/note.txt").touch()
@@ -111,7 +111,7 @@ def test_a_thousand_folders_do_not_stand_before_a_note(live: Folder) -> None:
 
 
 def test_who_waits_for_less_goes_first() -> None:
-    turns, order = Turns(), []
+    turns, order = PriorityLock(), []
 
     def wait(priority: Priority) -> None:
         with turns.hold(priority):

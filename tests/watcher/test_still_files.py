@@ -11,8 +11,8 @@ import pytest
 from watching import Folder, until
 
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Handled
-from chyme.vault.watch.file_inspection import examine
+from chyme.core.pipeline.coordinator import PassResult
+from chyme.vault.watch.file_inspection import inspect_file
 
 
 def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Folder) -> None:
@@ -99,7 +99,7 @@ def test_a_file_rewritten_while_it_is_digested_ends_with_its_last_content(folder
         folder.put("a.txt", "second, longer")
 
     folder.keeper.meanwhile = rewrite
-    assert folder.coordinator.process_file(folder.id("a.txt")) is Handled.CHANGED
+    assert folder.coordinator.process_file(folder.id("a.txt")) is PassResult.CHANGED
     folder.take_in()
 
     assert folder.kept("a.txt") == "second, longer"
@@ -139,11 +139,11 @@ def test_looking_into_a_file_that_changes_meanwhile_gives_nothing(tmp_path: Path
         with path.open("ab") as stream:
             stream.write(b"more")
 
-    assert examine(Vault(tmp_path), "large.bin", False, append) is None
+    assert inspect_file(Vault(tmp_path), "large.bin", False, append) is None
     path.write_bytes(b"x" * 3_000_000)
-    assert examine(Vault(tmp_path), "large.bin", False, lambda: os.truncate(path, 10)) is None
+    assert inspect_file(Vault(tmp_path), "large.bin", False, lambda: os.truncate(path, 10)) is None
     path.write_bytes(b"x" * 3_000_000)
-    assert examine(Vault(tmp_path), "large.bin", False, lambda: None) is not None
+    assert inspect_file(Vault(tmp_path), "large.bin", False, lambda: None) is not None
 
 
 def test_a_touched_file_is_read_but_not_digested_again(folder: Folder) -> None:

@@ -13,7 +13,7 @@ import pytest
 from growth import cpu_seconds
 from watching import Folder, until
 
-from chyme.vault.watch.inotify import Ears
+from chyme.vault.watch.inotify import InotifyListener
 from chyme.vault.watch.watcher import Watcher
 
 
@@ -169,7 +169,7 @@ def test_a_folder_that_was_ignored_from_its_beginning_is_heard_once_it_is_wanted
 
 def test_a_folder_that_was_moved_away_is_not_listened_to(tmp_path: Path) -> None:
     (tmp_path / "vault/sub").mkdir(parents=True)
-    ears = Ears(os.fspath(tmp_path / "vault"), lambda _: False)
+    ears = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
     try:
         (tmp_path / "vault/sub").rename(tmp_path / "outside")
         assert ears.hear(1).paths == {"sub"}
@@ -233,7 +233,7 @@ def test_the_kernel_telling_that_it_lost_events_is_heard(tmp_path: Path) -> None
     limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if limit > 20_000:
         pytest.skip(f"the kernel queues {limit} events here; too many to fill in a test")
-    ears = Ears(os.fspath(tmp_path), lambda _: False)
+    ears = InotifyListener(os.fspath(tmp_path), lambda _: False)
     try:
         for name in "ab":
             (tmp_path / name).touch()

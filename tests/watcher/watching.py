@@ -15,7 +15,7 @@ from waiting import wait_until
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.coordinator import Allowance, Coordinator
-from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import consistency_checks, digest_queue, digests, files
 from chyme.core.store.sqlite.database import Database
@@ -25,8 +25,8 @@ from chyme.model import Artifact, File, Limits, Output
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
-from chyme.vault.file_registry import Intake
-from chyme.vault.watch.pending_files import Report
+from chyme.vault.file_registry import FileRegistry
+from chyme.vault.watch.pending_files import ScanReport
 from chyme.vault.watch.scanner import Scanner
 from chyme.vault.watch.watcher import Watcher
 
@@ -89,8 +89,8 @@ class Folder:
         self.database = Database(root / ".chyme")
         self.keeper = Keeper()
         search = SearchKeyword()
-        self.rules = Rules((self.keeper, search), Policy(jitter=0))
-        self.intake = Intake(self.database, self.rules, lambda: self.now)
+        self.rules = Rules((self.keeper, search), RetryPolicy(jitter=0))
+        self.intake = FileRegistry(self.database, self.rules, lambda: self.now)
         self.scanner = Scanner(self.vault, self.database, self.intake, (lambda: 4e9) if still else time.time)
         scratch = root / ".chyme/scratch"
         scratch.mkdir(exist_ok=True)
@@ -127,13 +127,13 @@ class Folder:
         path.write_text(text or f"text of {name}", encoding="utf-8")
         return path
 
-    def scan(self) -> Report:
+    def scan(self) -> ScanReport:
         return self.scanner.scan()
 
     def digest(self) -> int:
         """Digest all that is due. Returns how many files the keeper was given."""
         before = len(self.keeper.given)
-        while due := digest_queue.due(self.db, self.now.isoformat(), 100):
+        while due := digest_queue.list_due(self.db, self.now.isoformat(), 100):
             for each in due:
                 self.coordinator.process_file(each.file_id)
         return len(self.keeper.given) - before
@@ -165,7 +165,7 @@ class Folder:
 
     def problems(self) -> list[str]:
         """What the database has against itself; artifacts without a digest among it."""
-        return list(self.database.write(consistency_checks.problems))
+        return list(self.database.write(consistency_checks.find_problems))
 
     def row(self, statement: str, *values: Any) -> Any:
         return self.db.execute(statement, values).fetchone()

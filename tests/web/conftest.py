@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.vault_api import create_vault_api
 
 
 @pytest.fixture
@@ -20,5 +20,5 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture
 def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost") as client:
+    with TestClient(create_vault_api(app), base_url="http://localhost") as client:
         yield client

@@ -13,15 +13,15 @@ from described_vault import classify, put
 from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
-from chyme.application.recent_events import in_words
+from chyme.application.recent_events import describe_events
 from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.store import events, files, vault_properties
 from chyme.core.store.models import calls
-from chyme.core.store.models.calls import Account
-from chyme.doors.http.vault_api import create
-from chyme.doors.page.cost_chart import HEIGHT, bars
-from chyme.doors.page.labels import dollars, left, long
+from chyme.core.store.models.calls import CallTotals
+from chyme.doors.http.vault_api import create_vault_api
+from chyme.doors.page.cost_chart import HEIGHT, cost_bars
+from chyme.doors.page.labels import format_dollars, format_duration, format_time_left
 from chyme.model import CallEnd, Question, iso
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted", llm_calls_per_day=10)
@@ -111,7 +111,7 @@ def test_an_unknown_digester_is_refused(http: TestClient) -> None:
 
 def test_vanished_files_wait_for_a_person_where_many_went_at_once(app: App, http: TestClient) -> None:
     file = put(app, "gone.txt")
-    app.database.write(lambda db: files.vanish(db, file.id, iso(now())))
+    app.database.write(lambda db: files.mark_vanished(db, file.id, iso(now())))
     app.database.write(lambda db: vault_properties.put(db, "purge-waits", "10 of 10 files vanished at once"))
     shown = http.get("/ui/activity/vanished").text
     assert "gone.txt" in shown and "They are meant to be gone" in shown
@@ -158,7 +158,7 @@ def test_models_are_paused_and_go_on(app: App, http: TestClient) -> None:
 
 def test_without_a_model_it_is_said_that_nothing_leaves_this_machine(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    with open_app(tmp_path / "plain", Settings()) as app, TestClient(create(app)) as http:
+    with open_app(tmp_path / "plain", Settings()) as app, TestClient(create_vault_api(app)) as http:
         assert "Nothing leaves this machine" in http.get("/activity").text
         assert http.post("/api/ai/pause").status_code == 400
 
@@ -167,7 +167,7 @@ def test_what_happened_lately_is_told_once_for_each_file(app: App) -> None:
     put(app, "in/a.txt")
     app.tags.ban("whale")
     with app.database.snapshot() as db:
-        found = in_words(events.latest(db, 100), 10)
+        found = describe_events(events.latest(db, 100), 10)
     assert [(one.path, one.words) for one in found] == [(None, "banned “whale”"), ("in/a.txt", "was added")]
 
 
@@ -178,7 +178,7 @@ def test_a_file_that_a_person_deleted_is_not_said_to_have_vanished(app: App) -> 
     (app.vault.root / "b.txt").unlink()
     app.scan(["b.txt"])
     with app.database.snapshot() as db:
-        found = {one.path: one.words for one in in_words(events.latest(db, 100), 10)}
+        found = {one.path: one.words for one in describe_events(events.latest(db, 100), 10)}
     assert found == {"a.txt": "was deleted", "b.txt": "has vanished"}
 
 
@@ -196,12 +196,12 @@ def test_what_something_is_missing_for_says_so_and_offers_no_useless_retry(app: 
 def test_a_failure_is_told_with_its_cause_and_not_its_name_twice() -> None:
     failed = (2, "at", "document", "in/a.pdf", None, "failed", "a.pdf: is broken")
     added = (1, "at", "file", "in/a.pdf", None, "new", None)
-    (told,) = in_words([failed, added], 10)
+    (told,) = describe_events([failed, added], 10)
     assert (told.words, told.why, told.tone) == ("failed", "is broken", "red")
 
 
 def test_bars_are_as_high_as_what_they_stand_for() -> None:
-    drawn = bars([_account("2026-03-01", 1.0), _account("2026-03-03", 4.0)], date(2026, 3, 3), 3)
+    drawn = cost_bars([_account("2026-03-01", 1.0), _account("2026-03-03", 4.0)], date(2026, 3, 3), 3)
     assert [bar.day for bar in drawn.bars] == ["2026-03-01", "2026-03-02", "2026-03-03"]
     assert [bar.height for bar in drawn.bars] == [HEIGHT / 4, 0.0, HEIGHT]
     assert all(bar.y + bar.height == HEIGHT for bar in drawn.bars)
@@ -209,15 +209,21 @@ def test_bars_are_as_high_as_what_they_stand_for() -> None:
 
 
 def test_bars_stand_for_calls_where_no_price_is_known() -> None:
-    drawn = bars([_account("2026-03-03", None)], date(2026, 3, 3), 30)
+    drawn = cost_bars([_account("2026-03-03", None)], date(2026, 3, 3), 30)
     assert (drawn.of, drawn.highest, drawn.bars[-1].height) == ("calls", 7, HEIGHT)
-    assert bars([], date(2026, 3, 3), 30).highest == 0
+    assert cost_bars([], date(2026, 3, 3), 30).highest == 0
 
 
 def test_times_and_prices_are_told_as_people_say_them() -> None:
-    assert [long(seconds) for seconds in (0.2, 61, 600, 7200, 40_000)] == ["1 s", "61 s", "10 min", "2.0 h", "11 h"]
-    assert [left(seconds) for seconds in (3, 90, 7200)] == ["under a minute", "about 2 min", "about 2 h"]
-    assert [dollars(cost) for cost in (None, 0.0, 0.0012, 3.5)] == ["price unknown", "$0.00", "$0.0012", "$3.50"]
+    assert [format_duration(seconds) for seconds in (0.2, 61, 600, 7200, 40_000)] == [
+        "1 s",
+        "61 s",
+        "10 min",
+        "2.0 h",
+        "11 h",
+    ]
+    assert [format_time_left(seconds) for seconds in (3, 90, 7200)] == ["under a minute", "about 2 min", "about 2 h"]
+    assert [format_dollars(cost) for cost in (None, 0.0, 0.0012, 3.5)] == ["price unknown", "$0.00", "$0.0012", "$3.50"]
 
 
 def test_no_style_nor_script_stands_in_the_page(http: TestClient) -> None:
@@ -226,5 +232,5 @@ def test_no_style_nor_script_stands_in_the_page(http: TestClient) -> None:
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)|javascript:", shown), address
 
 
-def _account(name: str, cost: float | None) -> Account:
-    return Account(name, 7, 0, 1, 1, cost, 1.0)
+def _account(name: str, cost: float | None) -> CallTotals:
+    return CallTotals(name, 7, 0, 1, 1, cost, 1.0)

@@ -12,15 +12,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message
 from two_vaults import answers_of, two_vaults
 
-from chyme.application.server_vaults import House
-from chyme.doors.http.body_limits import LARGEST, HeldBodies
+from chyme.application.server_vaults import ServerVaults
+from chyme.doors.http.body_limits import LARGEST, BodyMemory
 
 PIECE = b" " * (1 << 20)
 TOO_MUCH = [PIECE] * (3 * LARGEST // len(PIECE))
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[ServerVaults]:
     with two_vaults(tmp_path) as opened:
         yield opened
 
@@ -62,7 +62,7 @@ def sent(answers: ASGIApp, path: str, pieces: list[bytes], whole: bool = False, 
 
 
 @pytest.mark.parametrize("path", ["/api/notes", "/api/tags/ban", "/api/links", "/api/digest", "/mcp"])
-def test_a_body_that_does_not_tell_its_length_is_read_no_further_than_the_bound(house: House, path: str) -> None:
+def test_a_body_that_does_not_tell_its_length_is_read_no_further_than_the_bound(house: ServerVaults, path: str) -> None:
     status, taken = sent(answers_of(house), f"/v/photos{path}", TOO_MUCH)
     assert status == 413
     assert taken <= LARGEST + len(PIECE)
@@ -70,18 +70,18 @@ def test_a_body_that_does_not_tell_its_length_is_read_no_further_than_the_bound(
 
 @pytest.mark.parametrize("length", [str(LARGEST + 1), "9" * 18, "9" * 5000])
 @pytest.mark.parametrize("path", ["/api/notes", "/mcp"])
-def test_a_body_that_tells_of_too_much_is_not_read_at_all(house: House, path: str, length: str) -> None:
+def test_a_body_that_tells_of_too_much_is_not_read_at_all(house: ServerVaults, path: str, length: str) -> None:
     assert sent(answers_of(house), f"/v/photos{path}", TOO_MUCH, content_length=length) == (413, 0)
 
 
-def test_an_upload_has_a_bound_of_its_own(house: House) -> None:
+def test_an_upload_has_a_bound_of_its_own(house: ServerVaults) -> None:
     kind = "multipart/form-data; boundary=abc"
     begun = b'--abc\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhalf of it'
     told = sent(answers_of(house), "/v/photos/api/upload", [begun], content_type=kind, content_length=str(2 * LARGEST))
     assert told == (400, len(begun))  # it was read, and broke off
 
 
-def test_the_longest_note_comes_in_however_it_is_spelled(house: House) -> None:
+def test_the_longest_note_comes_in_however_it_is_spelled(house: ServerVaults) -> None:
     note = json.dumps({"text": "\u00e4" * 5_000_000}).encode()
     pieces = [note[start : start + len(PIECE)] for start in range(0, len(note), len(PIECE))]
     assert sent(answers_of(house), "/v/photos/api/notes", pieces, whole=True) == (201, len(note))
@@ -92,7 +92,7 @@ def test_bodies_of_many_requests_together_are_bounded_and_counted_no_longer_than
         return {"type": "http.request", "body": b"12345678", "more_body": True}
 
     async def take() -> None:
-        bodies = HeldBodies(most=20)
+        bodies = BodyMemory(most=20)
         with bodies.count(receive) as first:
             await first()
             with bodies.count(receive) as second:

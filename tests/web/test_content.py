@@ -23,8 +23,8 @@ from PIL import Image
 
 from chyme.application.app import App
 from chyme.core.store import artifacts, digests
-from chyme.doors.http.content_headers import asked_part, disposition, is_known
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.content_headers import disposition, matches_etag, parse_range
+from chyme.doors.http.vault_api import create_vault_api
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 POLICY = "default-src 'none'; sandbox"
@@ -56,7 +56,7 @@ ODD_NAMES = (
 
 @pytest.fixture
 def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create(app), base_url="http://localhost", raise_server_exceptions=True) as client:
+    with TestClient(create_vault_api(app), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield client
 
 
@@ -127,7 +127,7 @@ def test_a_pdf_is_only_saved_for_its_scripts_would_run_in_the_viewer(app: App, h
 def served(app: App) -> Iterator[int]:
     """The port of a real server: what clients and their libraries tidy up on the way must arrive as it is."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(create(app), log_level="critical", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(create_vault_api(app), log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         yield listener.getsockname()[1]
@@ -306,13 +306,13 @@ def test_parts_put_together_are_the_file() -> None:
         whole = bytes(range(size))
         for first in range(size):
             for last in range(first, size + 2):
-                part = asked_part(f"bytes={first}-{last}", size)
+                part = parse_range(f"bytes={first}-{last}", size)
                 assert part is not None
                 assert whole[part.first : part.first + part.length] == whole[first : last + 1]
 
 
 def test_a_header_full_of_tags_is_read_in_no_time() -> None:
-    assert not is_known('"' * 60_000, '"x"') and is_known('"a", ' * 10_000 + '"x"', '"x"')
+    assert not matches_etag('"' * 60_000, '"x"') and matches_etag('"a", ' * 10_000 + '"x"', '"x"')
 
 
 # Artifacts
@@ -323,7 +323,7 @@ def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
 
     def write(db: Connection) -> None:
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", "now")
-        first = artifacts.replace(db, file.path, digester, [artifacts.Packed(filename, len(data), data)], 0)
+        first = artifacts.replace(db, file.path, digester, [artifacts.PackedArtifact(filename, len(data), data)], 0)
         digests.complete(db, file.id, digester, "{}", "hash", first, "recipe", "input", 1, "now")
 
     app.database.write(write)

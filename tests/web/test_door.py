@@ -17,16 +17,16 @@ from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, strang
 from waiting import AMPLE
 
 from chyme.accounts.authentication import WRONG_PASSWORDS, WRONG_TOKENS
-from chyme.accounts.login_throttle import Waits
+from chyme.accounts.login_throttle import LoginThrottle
 from chyme.accounts.permissions import Right
-from chyme.application.server_vaults import House
+from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
-from chyme.doors.http.access_middleware import Addresses, Door
-from chyme.doors.http.server_api import house_api
+from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
+from chyme.doors.http.server_api import create_server_api
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[ServerVaults]:
     with two_vaults(tmp_path) as opened:
         yield opened
 
@@ -37,7 +37,7 @@ def detail(answer: object) -> str:
     return str(told["detail"])
 
 
-def test_on_loopback_without_accounts_everything_is_open_and_nothing_is_made(house: House) -> None:
+def test_on_loopback_without_accounts_everything_is_open_and_nothing_is_made(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     assert [one["name"] for one in http.get("/api/vaults").json()["vaults"]] == ["photos", "diary"]
     assert http.get("/v/diary/api/status").json()["files"] == 1
@@ -46,20 +46,20 @@ def test_on_loopback_without_accounts_everything_is_open_and_nothing_is_made(hou
     assert not house.doors.path.parent.exists()
 
 
-def test_the_first_account_closes_a_running_server(house: House) -> None:
+def test_the_first_account_closes_a_running_server(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     assert http.get("/v/diary/api/status").status_code == 200
     add_people(house)
     assert http.get("/v/diary/api/status").status_code == 401
 
 
-def test_beyond_loopback_the_doors_stay_closed_whoever_is_removed(house: House) -> None:
+def test_beyond_loopback_the_doors_stay_closed_whoever_is_removed(house: ServerVaults) -> None:
     http = stranger(answers_of(house, "0.0.0.0"), "http://127.0.0.1")
     assert http.get("/v/diary/api/status").status_code == 401
     assert http.get("/").headers["location"] == "/login?next=%2F"
 
 
-def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: House) -> None:
+def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     for name in (
         *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Forwarded-Host", "Forwarded"),
@@ -70,7 +70,7 @@ def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: House) -> None:
     assert stranger(answers_of(house)).get("/v/diary/api/status").status_code == 401
 
 
-def test_without_a_key_only_the_entrance_is_open(house: House) -> None:
+def test_without_a_key_only_the_entrance_is_open(house: ServerVaults) -> None:
     add_people(house)
     http = stranger(answers_of(house))
     for path in ("/healthz", "/login", "/static/chyme.css"):
@@ -88,7 +88,7 @@ def test_without_a_key_only_the_entrance_is_open(house: House) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/v/none", "/login", "/static/chyme.css", "/static/none.js"])
-def test_every_answer_tells_the_browser_what_is_forbidden(house: House, path: str) -> None:
+def test_every_answer_tells_the_browser_what_is_forbidden(house: ServerVaults, path: str) -> None:
     add_people(house)
     headers = stranger(answers_of(house)).get(path).headers
     policy = headers["content-security-policy"]
@@ -100,7 +100,7 @@ def test_every_answer_tells_the_browser_what_is_forbidden(house: House, path: st
     assert "cache-control" in headers and "strict-transport-security" not in headers and "server" not in headers
 
 
-def test_pages_are_not_kept_and_versions_of_static_files_are(house: House) -> None:
+def test_pages_are_not_kept_and_versions_of_static_files_are(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     assert http.get("/api/vaults").headers["cache-control"] == "no-store"
     assert http.get("/static/chyme.css").headers["cache-control"] == "no-cache"
@@ -111,7 +111,7 @@ def test_pages_are_not_kept_and_versions_of_static_files_are(house: House) -> No
 
 
 @pytest.mark.parametrize("name", ["../render.py", "..%2f..%2fdoor.py", "%2e%2e/door.py", "/etc/passwd", "a%00b", ""])
-def test_static_files_lead_nowhere_else(house: House, name: str) -> None:
+def test_static_files_lead_nowhere_else(house: ServerVaults, name: str) -> None:
     assert stranger(answers_of(house)).get(f"/static/{name}").status_code in (404, 405)
 
 
@@ -122,7 +122,7 @@ def test_static_files_lead_nowhere_else(house: House, name: str) -> None:
         *("127.0.0.1%evil.example", "[::1]evil", "127.0.0.1:8765@evil", "localhost:80:80", "localhost/evil"),
     ],
 )
-def test_a_name_that_was_made_to_lead_here_is_refused(house: House, host: str) -> None:
+def test_a_name_that_was_made_to_lead_here_is_refused(house: ServerVaults, host: str) -> None:
     http = stranger(answers_of(house))
     for path in ("/healthz", "/api/vaults", "/static/chyme.css"):
         assert http.get(path, headers={"Host": host}).status_code == 403
@@ -136,7 +136,7 @@ def test_the_names_in_the_settings_are_ours(tmp_path: Path) -> None:
         assert http.get("/healthz", headers={"Host": "example"}).status_code == 403
 
 
-def test_another_sites_page_changes_nothing(house: House) -> None:
+def test_another_sites_page_changes_nothing(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     before = house.vaults["photos"].vault.root.glob("**/*.url")
     for headers in (
@@ -155,7 +155,7 @@ def test_another_sites_page_changes_nothing(house: House) -> None:
     assert http.get("/v/photos/api/status", headers=link).status_code == 200
 
 
-def test_a_cookie_alone_changes_nothing(house: House) -> None:
+def test_a_cookie_alone_changes_nothing(house: ServerVaults) -> None:
     add_people(house)
     http = sign_in(stranger(answers_of(house)), "ada")
     note = {"url": "https://example.org/x"}
@@ -164,7 +164,7 @@ def test_a_cookie_alone_changes_nothing(house: House) -> None:
     assert http.post("/v/photos/api/links", json=note, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
 
 
-def test_a_reader_changes_nothing(house: House) -> None:
+def test_a_reader_changes_nothing(house: ServerVaults) -> None:
     add_people(house)
     http = sign_in(stranger(answers_of(house)), "bob")
     assert http.get("/v/photos/api/status").status_code == 200
@@ -175,7 +175,7 @@ def test_a_reader_changes_nothing(house: House) -> None:
     assert http.post("/v/photos/mcp", headers=ORIGIN).status_code != 403  # assistants read by POST
 
 
-def test_a_vault_one_may_not_read_is_not_there(house: House) -> None:
+def test_a_vault_one_may_not_read_is_not_there(house: ServerVaults) -> None:
     add_people(house)
     http = sign_in(stranger(answers_of(house)), "bob")
     for path in ("", "/", "/api/status", "/api/search?q=pelican", "/openapi.json", "/mcp", "/static/x"):
@@ -199,7 +199,7 @@ def test_a_vault_one_may_not_read_is_not_there(house: House) -> None:
         assert "secret" not in http.get(sly).text
 
 
-def test_a_token_opens_what_it_was_made_for(house: House) -> None:
+def test_a_token_opens_what_it_was_made_for(house: ServerVaults) -> None:
     photos = (house.identities["photos"], "photos")
     reading = house.doors.keys.add("reads photos", Right.READ, photos).secret
     writing = house.doors.keys.add("writes all", Right.WRITE).secret
@@ -224,8 +224,8 @@ def stopped() -> datetime:
     return datetime(2026, 4, 3, tzinfo=UTC)
 
 
-def test_who_guesses_tokens_has_to_wait(house: House) -> None:
-    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
+def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
+    house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
     house.doors.keys.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
@@ -237,8 +237,8 @@ def test_who_guesses_tokens_has_to_wait(house: House) -> None:
     assert elsewhere.get("/api/vaults", headers={"Authorization": "Bearer another"}).status_code == 401
 
 
-def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) -> None:
-    house.doors.wrong_tokens = Waits(WRONG_TOKENS, stopped)
+def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: ServerVaults) -> None:
+    house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
     right = house.doors.keys.add("ci", Right.READ).secret
     http = stranger(answers_of(house))
     for number in range(25):
@@ -251,7 +251,7 @@ def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: House) ->
 def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="chyme.example", trusted_proxies="10.0.0.1")) as house:
         add_people(house)
-        house.doors.wrong_passwords = Waits(WRONG_PASSWORDS, stopped)
+        house.doors.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, stopped)
         answers = answers_of(house)
         stranger_ = stranger(answers, "http://chyme.example", peer="203.0.113.9")
         proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
@@ -265,14 +265,14 @@ def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) ->
         assert [guess(proxy, 20 + n, f"{n}.1.1.1, 198.51.100.77") for n in range(6)] == [401] * 5 + [429]
 
 
-def test_faults_of_ours_tell_nothing_of_the_inside(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    api = house_api(house)
+def test_faults_of_ours_tell_nothing_of_the_inside(house: ServerVaults, caplog: pytest.LogCaptureFixture) -> None:
+    api = create_server_api(house)
 
     @api.get("/api/broken")
     def broken_route() -> None:
         raise RuntimeError("the password of the database is hunter2")
 
-    http = stranger(Door(api, house, Addresses()))
+    http = stranger(AccessMiddleware(api, house, Addresses()))
     with caplog.at_level(logging.ERROR):
         answer = http.get("/api/broken")
     assert answer.status_code == 500
@@ -282,15 +282,15 @@ def test_faults_of_ours_tell_nothing_of_the_inside(house: House, caplog: pytest.
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-def test_so_do_those_outside_of_any_route(house: House) -> None:
+def test_so_do_those_outside_of_any_route(house: ServerVaults) -> None:
     async def broken_inside(*_: object) -> None:
         raise RuntimeError("hunter2")
 
-    answer = stranger(Door(broken_inside, house, Addresses())).get("/")
+    answer = stranger(AccessMiddleware(broken_inside, house, Addresses())).get("/")
     assert answer.status_code == 500 and "hunter2" not in answer.text and detail(answer)
 
 
-def test_what_vaults_begin_with_the_server_ends_with_it(house: House) -> None:
+def test_what_vaults_begin_with_the_server_ends_with_it(house: ServerVaults) -> None:
     lived: list[str] = []
 
     @asynccontextmanager
@@ -299,14 +299,14 @@ def test_what_vaults_begin_with_the_server_ends_with_it(house: House) -> None:
         yield
         lived.append("ended")
 
-    api = house_api(house, lambda face: face.state._state.setdefault("lifespans", []).append(life))
-    with TestClient(Door(api, house, Addresses()), "http://localhost") as http:
+    api = create_server_api(house, lambda face: face.state._state.setdefault("lifespans", []).append(life))
+    with TestClient(AccessMiddleware(api, house, Addresses()), "http://localhost") as http:
         http.get("/healthz")
         assert lived == ["begun", "begun"]
     assert lived == ["begun", "begun", "ended", "ended"]
 
 
-def test_a_stream_ends_with_the_right_to_hear_it(house: House) -> None:
+def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
     """Asked of the ASGI application itself: a client of tests would wait for the whole stream."""
     add_people(house)
     session = house.doors.accounts.sign_in("bob", PASSWORD, 1, "")

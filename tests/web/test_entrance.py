@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp
 from two_vaults import ORIGIN, PASSWORD, add_people, answers_of, sign_in, stranger, token_in, two_vaults
 
-from chyme.accounts.login_throttle import Waits
-from chyme.application.server_vaults import House
+from chyme.accounts.login_throttle import LoginThrottle
+from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 
 NEW = "another good one"
@@ -26,7 +26,7 @@ class Clock:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[ServerVaults]:
     settings = Settings(hosts="chyme.example", trusted_proxies="10.0.0.1", session_days=2)
     with two_vaults(tmp_path, settings) as opened:
         add_people(opened)
@@ -34,7 +34,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 @pytest.fixture
-def answers(house: House) -> ASGIApp:
+def answers(house: ServerVaults) -> ASGIApp:
     return answers_of(house)
 
 
@@ -87,8 +87,8 @@ def test_wrong_names_and_wrong_passwords_are_told_apart_by_nothing(answers: ASGI
     assert told[0][0] == 401 and "do not belong together" in told[0][1]
 
 
-def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: House, answers: ASGIApp) -> None:
-    house.doors.wrong_passwords = Waits(5, Clock())  # no wait passes while the machine is slow
+def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: ServerVaults, answers: ASGIApp) -> None:
+    house.doors.wrong_passwords = LoginThrottle(5, Clock())  # no wait passes while the machine is slow
     http = stranger(answers)
     codes = [http.post("/login", data={"name": "ada", "password": f"no {n}"}).status_code for n in range(5)]
     assert codes == [401] * 5
@@ -101,10 +101,10 @@ def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: House, a
     assert http.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 429  # so does the address
 
 
-def test_nobody_keeps_somebody_else_out_for_long(house: House, answers: ASGIApp) -> None:
+def test_nobody_keeps_somebody_else_out_for_long(house: ServerVaults, answers: ASGIApp) -> None:
     """Whoever guesses from many addresses, at the end of each wait, as long as they like."""
     clock = Clock()
-    house.doors.wrong_passwords = Waits(5, clock)
+    house.doors.wrong_passwords = LoginThrottle(5, clock)
     for number in range(12):
         guesser = stranger(answers, peer=f"127.0.1.{number}")
         for _ in range(2):
@@ -120,9 +120,9 @@ def test_nobody_keeps_somebody_else_out_for_long(house: House, answers: ASGIApp)
     assert waiting.status_code == 303
 
 
-def test_an_own_account_does_not_buy_more_guesses_of_another(house: House, answers: ASGIApp) -> None:
+def test_an_own_account_does_not_buy_more_guesses_of_another(house: ServerVaults, answers: ASGIApp) -> None:
     clock = Clock()
-    house.doors.wrong_passwords = Waits(5, clock)
+    house.doors.wrong_passwords = LoginThrottle(5, clock)
     http, waits = stranger(answers), []
     for _ in range(20):
         told = http.post("/login", data={"name": "ada", "password": "wrong"})
@@ -205,15 +205,15 @@ def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
     assert program.get("/api/vaults").status_code == 200
 
 
-def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: House, answers: ASGIApp) -> None:
-    house.doors.wrong_passwords = Waits(5, Clock())
+def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: ServerVaults, answers: ASGIApp) -> None:
+    house.doors.wrong_passwords = LoginThrottle(5, Clock())
     http = sign_in(stranger(answers), "ada")
     form = {"current": "wrong", "password": NEW, "again": NEW}
     codes = [http.post("/account/password", data=form, headers=ORIGIN).status_code for _ in range(6)]
     assert codes == [403] * 5 + [429]
 
 
-def test_a_session_elsewhere_can_be_ended_but_nobody_elses(house: House, answers: ASGIApp) -> None:
+def test_a_session_elsewhere_can_be_ended_but_nobody_elses(house: ServerVaults, answers: ASGIApp) -> None:
     here, there = sign_in(stranger(answers), "ada"), sign_in(stranger(answers), "ada")
     bob = sign_in(stranger(answers), "bob")
     assert there.get("/account").text.count("/end") == 1

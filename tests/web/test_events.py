@@ -18,7 +18,7 @@ from chyme.application.app import App, open_app
 from chyme.application.event_broadcast import MOST_LISTENERS, MOST_OF_ONE
 from chyme.doors.http.routes import events
 from chyme.doors.http.routes.events import EventStream
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.vault_api import create_vault_api
 
 
 class Client:
@@ -94,7 +94,7 @@ def in_loop(work: Callable[[], Awaitable[None]]) -> None:
 
 def test_a_stream_tells_of_events_and_is_kept_by_nobody(app: App) -> None:
     async def work() -> None:
-        client = Client(create(app))
+        client = Client(create_vault_api(app))
         await client.until(lambda: b"event: status" in client.body)
         assert client.status == 200
         assert client.headers["content-type"].startswith("text/event-stream")
@@ -126,7 +126,7 @@ def test_a_stream_tells_of_events_and_is_kept_by_nobody(app: App) -> None:
 )
 def test_it_resumes_where_the_client_was(app: App, query: str, headers: dict[str, str], told: str) -> None:
     async def work() -> None:
-        client = Client(create(app), query, headers)
+        client = Client(create_vault_api(app), query, headers)
         await client.until(lambda: b"event: status" in client.body)
         assert told.encode() in client.body
         assert ("reset" in told) == (b"event: reset" in client.body)
@@ -138,19 +138,19 @@ def test_it_resumes_where_the_client_was(app: App, query: str, headers: dict[str
 
 @pytest.mark.parametrize("after", ["-1", "x", str(2**63), "1e3"])
 def test_an_impossible_place_to_resume_is_refused(app: App, after: str) -> None:
-    with TestClient(create(app), "http://localhost") as http:
+    with TestClient(create_vault_api(app), "http://localhost") as http:
         answer = http.get("/api/events", params={"after": after})
     assert answer.status_code == 422
 
 
 def test_a_vault_that_is_closed_ends_its_streams(app: App) -> None:
     async def work() -> None:
-        client = Client(create(app))
+        client = Client(create_vault_api(app))
         await client.until(lambda: b"event: status" in client.body)
         app.broadcast.stop()
         await client.until(client.task.done, seconds=5)
         assert client.ended
-        refused = Client(create(app))
+        refused = Client(create_vault_api(app))
         await refused.until(refused.task.done, seconds=5)
         assert refused.status == 503
 
@@ -160,7 +160,7 @@ def test_a_vault_that_is_closed_ends_its_streams(app: App) -> None:
 def test_more_than_so_many_are_told_to_come_back_later(app: App) -> None:
     async def work() -> None:
         listeners = [app.broadcast.listen() for _ in range(MOST_LISTENERS)]
-        client = Client(create(app))
+        client = Client(create_vault_api(app))
         await client.until(client.task.done)
         assert client.status == 503
         assert b"listen to this vault already" in client.body
@@ -177,11 +177,11 @@ def test_one_visitor_is_counted_as_one_by_session_and_token(app: App) -> None:
 
     async def work() -> None:
         listeners = [app.broadcast.listen(who=signed_in.key) for _ in range(MOST_OF_ONE)]
-        refused = Client(create(app), visitor=program)
+        refused = Client(create_vault_api(app), visitor=program)
         await refused.until(refused.task.done)
         assert refused.status == 503
         assert b"you listen 20 times already" in refused.body
-        welcome = Client(create(app), visitor=other)
+        welcome = Client(create_vault_api(app), visitor=other)
         await welcome.until(lambda: b"event: status" in welcome.body)
         welcome.go()
         await welcome.task
@@ -222,7 +222,7 @@ def test_who_does_not_read_at_all_is_let_go_when_the_server_ends(app: App) -> No
 
 
 def test_openapi_says_that_it_is_a_stream(app: App) -> None:
-    with TestClient(create(app), "http://localhost") as http:
+    with TestClient(create_vault_api(app), "http://localhost") as http:
         route = http.get("/openapi.json").json()["paths"]["/api/events"]["get"]
     assert list(route["responses"]["200"]["content"]) == ["text/event-stream"]
     assert {one["name"] for one in route["parameters"]} == {"after", "last-event-id"}

@@ -15,7 +15,7 @@ from growth import grows_linearly
 
 from chyme.application.app import App
 from chyme.core.store import artifacts, digests, text_places
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.vault_api import create_vault_api
 from chyme.model import Artifact, Place, Status
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{7*7}}"
@@ -240,7 +240,7 @@ def test_copies_are_named(app: App, http: TestClient) -> None:
 
 def test_what_a_reader_may_not_do_is_not_offered(app: App) -> None:
     put(app, "letter.txt")
-    api = create(app)
+    api = create_vault_api(app)
 
     @api.middleware("http")
     async def read_only(request, call):  # type: ignore[no-untyped-def]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.doors.page.hit_address import to_place
+from chyme.doors.page.hit_address import hit_query
 from chyme.model import Kind, Place
 from chyme.search.results import Hit, Piece
 from chyme.search.snippets import Snippet
@@ -26,8 +26,8 @@ def hit(place: Place | None, source: str) -> Hit:
     ],
 )
 def test_the_address_tells_page_second_box_or_span(place: Place | None, source: str, address: str) -> None:
-    assert to_place(hit(place, source), "the mill") == address
+    assert hit_query(hit(place, source), "the mill") == address
 
 
 def test_without_a_place_or_a_question_it_is_the_file_alone() -> None:
-    assert to_place(hit(None, "")) == ""
+    assert hit_query(hit(None, "")) == ""

@@ -10,11 +10,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
-from chyme.application.server_vaults import House
-from chyme.core.pipeline.progress.attempt_results import Finished
-from chyme.doors.http.routes.metrics import Metric, written
+from chyme.application.server_vaults import ServerVaults
+from chyme.core.pipeline.progress.attempt_results import AttemptResult
+from chyme.doors.http.routes.metrics import Metric, format_metrics
 
-OVER = Finished("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -28,7 +28,7 @@ def samples(text: str) -> Samples:
     return found
 
 
-def scraped(house: House) -> Samples:
+def scraped(house: ServerVaults) -> Samples:
     answer = stranger(answers_of(house)).get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -118,7 +118,7 @@ def test_labels_and_texts_are_escaped() -> None:
     metric = Metric("chyme_files", "gauge", "back\\slash\nand line")
     metric.add(0.1, vault=odd)
     metric.add(3, vault="plain")
-    (family,) = text_string_to_metric_families(written([metric, Metric("chyme_none", "gauge", "no sample")]))
+    (family,) = text_string_to_metric_families(format_metrics([metric, Metric("chyme_none", "gauge", "no sample")]))
 
     assert [(sample.labels["vault"], sample.value) for sample in family.samples] == [(odd, 0.1), ("plain", 3)]
     assert family.documentation == "back\\slash\nand line"

@@ -18,7 +18,7 @@ from PIL import Image
 from chyme.application.app import App
 from chyme.documents.pages import pdf_renderer
 from chyme.documents.pages.cache import PageCache
-from chyme.documents.pages.pdf_renderer import Drawing
+from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -70,7 +70,7 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
     path = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
     begun, go_on = threading.Event(), threading.Event()
 
-    class Slow(Drawing):
+    class Slow(PdfPageRenderer):
         def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             begun.set()
             go_on.wait(60)
@@ -120,7 +120,7 @@ def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path
     path = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
     go_on = threading.Event()
 
-    class Slow(Drawing):
+    class Slow(PdfPageRenderer):
         def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             go_on.wait(60)
             return pdf_renderer.JPEG

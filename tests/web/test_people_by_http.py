@@ -14,7 +14,7 @@ from chyme.application.app import App, open_app
 from chyme.core.clock import now
 from chyme.model import Output, Segment, Transcript, Voice, Word
 from chyme.speech.people.names import SPEAKERS
-from chyme.speech.people.voice_assignment import content_of
+from chyme.speech.people.voice_assignment import store_voices
 from chyme.speech.transcripts import json_format
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
@@ -32,7 +32,7 @@ def app(tmp_path: Path) -> Iterator[App]:
             sounds = tuple(Voice(label, 70.0, "ear", SOUNDS[who]) for label, who in labels)
             output = Output(SPEAKERS, "{}", voices=sounds)
             content = opened.database.write(
-                lambda db, file=file, output=output: content_of(db, file, output, 0.75, str(now()))  # type: ignore[misc]
+                lambda db, file=file, output=output: store_voices(db, file, output, 0.75, str(now()))  # type: ignore[misc]
             )
             complete(opened, file, SPEAKERS, content)
         yield opened

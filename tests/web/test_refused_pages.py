@@ -10,21 +10,21 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
-from chyme.application.server_vaults import House
-from chyme.doors.http.access_middleware import Door
-from chyme.doors.http.server_api import addresses_of, house_api
+from chyme.application.server_vaults import ServerVaults
+from chyme.doors.http.access_middleware import AccessMiddleware
+from chyme.doors.http.server_api import addresses_of, create_server_api
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerVaults]:
     with two_vaults(tmp_path_factory.mktemp("house")) as opened:
         yield opened
 
 
 @pytest.fixture
-def http(house: House) -> TestClient:
+def http(house: ServerVaults) -> TestClient:
     return stranger(answers_of(house))
 
 
@@ -64,13 +64,15 @@ def test_a_value_that_makes_no_sense_is_told_in_the_vault(http: TestClient) -> N
     assert shown.status_code in (404, 422) and 'aria-label="Pages"' in shown.text
 
 
-def test_a_fault_of_ours_shows_nothing_of_the_inside(house: House) -> None:
+def test_a_fault_of_ours_shows_nothing_of_the_inside(house: ServerVaults) -> None:
     def prepare(face: FastAPI) -> None:
         @face.get("/falls")
         def falls() -> None:
             raise RuntimeError("the inside")
 
-    http = stranger(Door(house_api(house, prepare), house, addresses_of(house.settings, "127.0.0.1")))
+    http = stranger(
+        AccessMiddleware(create_server_api(house, prepare), house, addresses_of(house.settings, "127.0.0.1"))
+    )
     shown = http.get("/v/photos/falls", headers=BROWSER)
     assert shown.status_code == 500 and "<h1>Something went wrong</h1>" in shown.text
     assert shown.headers["x-request-id"] in shown.text and "the inside" not in shown.text

@@ -7,10 +7,10 @@ from contextlib import closing
 
 from waiting import AMPLE
 
-from chyme.doors.http.server import listener_at
+from chyme.doors.http.server import open_listener
 
 
 def test_who_comes_before_anybody_answers_is_not_refused() -> None:
-    with closing(listener_at("127.0.0.1", 0)) as listener:
+    with closing(open_listener("127.0.0.1", 0)) as listener:
         at = listener.getsockname()
         socket.create_connection(at, timeout=AMPLE).close()

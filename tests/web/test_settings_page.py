@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings, read_settings
-from chyme.application.settings_view import REST, is_secret, shown_settings, without_password
-from chyme.doors.http.vault_api import create
+from chyme.application.settings_view import REST, is_secret, view_settings, without_password
+from chyme.doors.http.vault_api import create_vault_api
 
 SECRET, PASSWORD = "sk-very-secret-1234", "hunter2"
 EVIL = "<script>alert(1)</script>"
@@ -85,7 +85,7 @@ def test_where_a_value_comes_from_is_told(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('port = 9000\nconcurrency = 3\nlocal_model = "llm"\n')
     environment = {"CHYME_PORT": "9001"}
     found = {
-        one.name: one for one in shown_settings(read_settings(tmp_path, environment), tmp_path, environment).settings
+        one.name: one for one in view_settings(read_settings(tmp_path, environment), tmp_path, environment).settings
     }
     assert (found["port"].value, found["port"].source) == (9001, "environment")
     assert (found["concurrency"].value, found["concurrency"].source) == (3, "settings.toml")
@@ -97,7 +97,7 @@ def test_what_was_changed_since_the_start_is_told_as_coming(tmp_path: Path) -> N
     (tmp_path / "settings.toml").write_text("concurrency = 3\n")
     begun = read_settings(tmp_path, {})
     (tmp_path / "settings.toml").write_text(f'concurrency = 4\nllm_key = "{SECRET}"\n')
-    found = {one.name: one for one in shown_settings(begun, tmp_path, {}).settings}
+    found = {one.name: one for one in view_settings(begun, tmp_path, {}).settings}
     assert (found["concurrency"].value, found["concurrency"].after_restart) == (3, 4)
     assert found["llm_key"].after_restart is None
 
@@ -105,7 +105,7 @@ def test_what_was_changed_since_the_start_is_told_as_coming(tmp_path: Path) -> N
 @pytest.mark.parametrize("wrong", ["port = ", f'llm_kee = "{SECRET}"', f"[llm_key]\n{SECRET} = 1", "port = true"])
 def test_a_broken_file_is_told_without_its_words(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "settings.toml").write_text(wrong)
-    found = shown_settings(Settings(), tmp_path, {})
+    found = view_settings(Settings(), tmp_path, {})
     assert found.problem is not None and SECRET not in found.problem
     assert len(found.settings) == len(fields(Settings))
 
@@ -133,7 +133,7 @@ def test_nothing_can_be_set(http: TestClient, method: str) -> None:
 
 
 def test_who_may_only_read_is_told_nothing_of_this_machine(app: App) -> None:
-    with TestClient(_reader(create(app)), base_url="http://localhost") as http:
+    with TestClient(_reader(create_vault_api(app)), base_url="http://localhost") as http:
         assert [http.get(address).status_code for address in ADDRESSES[1:]] == [403, 403, 403, 403]
         shown = http.get("/settings")
         assert shown.status_code == 200

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
-from chyme.doors.http.vault_api import create
-from chyme.understanding.edit_rules import Wanted
+from chyme.doors.http.vault_api import create_vault_api
+from chyme.understanding.edit_rules import EditRequest
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -119,7 +119,7 @@ def test_odd_names_are_never_the_servers_fault(http: TestClient, name: str) -> N
 
 
 def test_the_page_shows_tags_that_lead_to_their_files_and_escapes_everything(app: App, http: TestClient) -> None:
-    app.edits.change("a.txt", Wanted({}, ["cats & dogs"]))
+    app.edits.change("a.txt", EditRequest({}, ["cats & dogs"]))
     shown = http.get("/tags").text
     assert 'href="/?tag=cats%20%26%20dogs"' in shown
     assert "cats &amp; dogs" in shown
@@ -128,7 +128,7 @@ def test_the_page_shows_tags_that_lead_to_their_files_and_escapes_everything(app
 
 def test_the_page_says_so_when_there_are_none(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with open_app(tmp_path / "empty", Settings()) as app, TestClient(create(app)) as http:
+    with open_app(tmp_path / "empty", Settings()) as app, TestClient(create_vault_api(app)) as http:
         assert "There are no tags yet" in http.get("/tags").text
 
 

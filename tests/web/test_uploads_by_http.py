@@ -14,7 +14,7 @@ from starlette.types import Message
 
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
-from chyme.doors.http.vault_api import create
+from chyme.doors.http.vault_api import create_vault_api
 
 PAGES = ["https://example.org/one", "https://example.org/two"]
 
@@ -111,7 +111,7 @@ async def test_whoever_goes_away_leaves_nothing(app: App) -> None:
 
     headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=abc")]
     scope = {"type": "http", "method": "POST", "path": "/api/upload", "query_string": b"", "headers": headers}
-    await create(app)(scope, receive, send_back)
+    await create_vault_api(app)(scope, receive, send_back)
     assert said[0]["status"] == 400
     assert listed(app) == []
     assert list(app.incoming.folder.iterdir()) == []

@@ -18,9 +18,9 @@ from starlette.responses import Response
 from chyme import __version__
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
-from chyme.doors.http.vault_api import create
-from chyme.doors.page.facet_counts import Counting
-from chyme.doors.page.view_parameters import Asked
+from chyme.doors.http.vault_api import create_vault_api
+from chyme.doors.page.facet_counts import FacetCounter
+from chyme.doors.page.view_parameters import ViewParameters
 
 EVIL = '<img src=x onerror="alert(1)">'
 SHELF = 60
@@ -35,7 +35,7 @@ def app(tmp_path: Path) -> Iterator[App]:
 @pytest.fixture
 def reader(app: App) -> Iterator[TestClient]:
     """Somebody who may only read, as the door says it."""
-    api: FastAPI = create(app)
+    api: FastAPI = create_vault_api(app)
 
     class ReadOnly(BaseHTTPMiddleware):
         async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
@@ -228,12 +228,12 @@ def test_a_forged_cursor_is_refused_with_a_sentence(http: TestClient) -> None:
 
 def test_a_large_vault_does_not_wait_for_its_counts_but_remembers_them(app: App) -> None:
     classify(app, put(app, "letter.txt"), "A letter", None, "letter")
-    large, narrowed = Counting(app, few=0), Asked(tags=("letter",))
-    assert Counting(app).at_hand(narrowed) is not None
+    large, narrowed = FacetCounter(app, few=0), ViewParameters(tags=("letter",))
+    assert FacetCounter(app).at_hand(narrowed) is not None
     assert large.at_hand(narrowed) is None and not large.at_once
     counted = large.counted(narrowed)
     assert counted.tag == (("letter", 1),) and large.at_hand(narrowed) == counted
-    assert large.at_hand(Asked()) is None
+    assert large.at_hand(ViewParameters()) is None
 
 
 def test_counts_come_by_themselves_where_a_page_did_not_wait_for_them(app: App, http: TestClient) -> None:

@@ -12,28 +12,28 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp
 
 from chyme.accounts.permissions import Right
-from chyme.application.server_vaults import House, open_house
+from chyme.application.server_vaults import ServerVaults, open_server_vaults
 from chyme.application.settings import Settings
-from chyme.doors.http.server_api import create_house
+from chyme.doors.http.server_api import create_server_app
 
 PASSWORD = "correct horse battery"
 ORIGIN = {"Origin": "http://localhost"}
 
 
 @contextmanager
-def two_vaults(folder: Path, settings: Settings | None = None) -> Iterator[House]:
+def two_vaults(folder: Path, settings: Settings | None = None) -> Iterator[ServerVaults]:
     """`photos` and `diary`, each with a file the other has not."""
     for name, text in (("photos", "a pelican on the beach"), ("diary", "a secret about pelicans")):
         (folder / name).mkdir()
         (folder / name / f"{name}.txt").write_text(text)
     chosen = replace(settings or Settings(), server_dir=str(folder / "server"))
-    with open_house([folder / "photos", folder / "diary"], chosen) as house:
+    with open_server_vaults([folder / "photos", folder / "diary"], chosen) as house:
         for app in house.vaults.values():
             app.scan_and_settle()
         yield house
 
 
-def add_people(house: House) -> None:
+def add_people(house: ServerVaults) -> None:
     """Ada may do everything; Bob may read photos, and nothing else."""
     house.doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     house.doors.accounts.add("Bob", PASSWORD)
@@ -52,8 +52,8 @@ def sign_in(http: TestClient, name: str, password: str = PASSWORD) -> TestClient
     return http
 
 
-def answers_of(house: House, bound: str = "127.0.0.1") -> ASGIApp:
-    return create_house(house, bound)
+def answers_of(house: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
+    return create_server_app(house, bound)
 
 
 def token_in(page: str) -> str:

@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 from chyme.accounts.passwords import TOKEN_PREFIX, fingerprint, new_secret
 from chyme.accounts.permissions import Right
-from chyme.accounts.users import LONGEST_NAME, folded
+from chyme.accounts.users import LONGEST_NAME, fold_name
 from chyme.core.store.accounts import tokens, users
 from chyme.core.store.accounts.server_database import ServerDatabase
 from chyme.core.store.accounts.tokens import Token
@@ -18,7 +18,7 @@ from chyme.errors import UsageError
 from chyme.model import iso
 
 LONGEST_LIFE = 36_500  # days
-MOST_OF_ONE = 100  # tokens of one user
+MAX_TOKENS_PER_USER = 100  # tokens of one user
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -30,7 +30,7 @@ class NewToken:
     secret: str
 
 
-class Keys:
+class ApiTokens:
     """All tokens of a server."""
 
     def __init__(self, database: ServerDatabase, now: Callable[[], datetime]) -> None:
@@ -55,12 +55,12 @@ class Keys:
         expires_at = iso(now + timedelta(days=days)) if days is not None else None
 
         def add(db: Connection) -> Token:
-            user = users.by_folded(db, folded(owner)) if owner is not None else None
+            user = users.by_folded(db, fold_name(owner)) if owner is not None else None
             if owner is not None and user is None:
                 raise UsageError(f"there is no user {owner!r}; 'chyme users list' tells who there is")
             user_id = user.id if user is not None else None
-            if user_id is not None and len(tokens.of_user(db, user_id)) >= MOST_OF_ONE:
-                raise UsageError(f"{owner} has {MOST_OF_ONE} tokens already; revoke those that nobody uses")
+            if user_id is not None and len(tokens.of_user(db, user_id)) >= MAX_TOKENS_PER_USER:
+                raise UsageError(f"{owner} has {MAX_TOKENS_PER_USER} tokens already; revoke those that nobody uses")
             return tokens.add(db, shown, fingerprint(secret), user_id, right, vault, iso(now), expires_at)
 
         return NewToken(self._database.write(add), secret)
@@ -68,7 +68,7 @@ class Keys:
     def listed(self) -> list[Token]:
         """All of them, the oldest first."""
         db = self._database.read()
-        return tokens.listed(db) if db is not None else []
+        return tokens.list_tokens(db) if db is not None else []
 
     def of_user(self, user_id: int) -> list[Token]:
         """Those of one user."""
@@ -78,7 +78,7 @@ class Keys:
     def owners(self) -> dict[int, str]:
         """The names of all users, by number."""
         db = self._database.read()
-        return {user.id: user.name for user in users.listed(db)} if db is not None else {}
+        return {user.id: user.name for user in users.list_users(db)} if db is not None else {}
 
     def revoke(self, token_id: int) -> bool:
         """It opens nothing from now on. Whether it was there."""

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.accounts.api_tokens import Keys
-from chyme.accounts.login_throttle import Waits
+from chyme.accounts.api_tokens import ApiTokens
+from chyme.accounts.login_throttle import LoginThrottle
 from chyme.accounts.passwords import fingerprint
 from chyme.accounts.permissions import Right, Rights, Visitor
 from chyme.accounts.users import Accounts, rights_of
@@ -20,21 +20,21 @@ from chyme.core.store.accounts.sessions import Session
 from chyme.core.store.accounts.tokens import Token
 from chyme.model import iso
 
-NOTED_EVERY = timedelta(minutes=1)
+LAST_USED_INTERVAL = timedelta(minutes=1)
 WRONG_PASSWORDS = 5
 WRONG_TOKENS = 20  # nobody guesses one; but a script with an old token must not keep us busy
 
 
-class Doors:
+class Authenticator:
     """Open while nobody has a key; then closed to all who show none. Must be closed."""
 
     def __init__(self, folder: Path, now: Callable[[], datetime]) -> None:
         self._database = ServerDatabase(folder)
         self._now = now
         self.accounts = Accounts(self._database, now)
-        self.keys = Keys(self._database, now)
-        self.wrong_passwords = Waits(WRONG_PASSWORDS, now)
-        self.wrong_tokens = Waits(WRONG_TOKENS, now)
+        self.keys = ApiTokens(self._database, now)
+        self.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, now)
+        self.wrong_tokens = LoginThrottle(WRONG_TOKENS, now)
 
     @property
     def path(self) -> Path:
@@ -45,7 +45,7 @@ class Doors:
     def closed(self) -> bool:
         """Whether there is any account or token, so that everybody has to show one."""
         db = self._database.read()
-        return db is not None and users.anybody(db)
+        return db is not None and users.has_any(db)
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:
@@ -61,8 +61,8 @@ class Doors:
         found = tokens.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
         if db is None or found is None:
             return None
-        if found.last_used_at is None or now - datetime.fromisoformat(found.last_used_at) >= NOTED_EVERY:
-            self._database.submit(lambda db: tokens.used(db, found.id, iso(now)))
+        if found.last_used_at is None or now - datetime.fromisoformat(found.last_used_at) >= LAST_USED_INTERVAL:
+            self._database.submit(lambda db: tokens.mark_used(db, found.id, iso(now)))
         return _with_token(db, found)
 
     def by_session(self, secret: str) -> Visitor | None:
@@ -71,8 +71,8 @@ class Doors:
         found = sessions.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
         if db is None or found is None:
             return None
-        if now - datetime.fromisoformat(found.seen_at) >= NOTED_EVERY:
-            self._database.submit(lambda db: sessions.seen(db, found.id, iso(now)))
+        if now - datetime.fromisoformat(found.seen_at) >= LAST_USED_INTERVAL:
+            self._database.submit(lambda db: sessions.mark_seen(db, found.id, iso(now)))
         return _with_session(db, found)
 
     def again(self, visitor: Visitor) -> Visitor | None:

@@ -13,7 +13,7 @@ FIRST_WAIT = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(minutes=15)
 BRIEF_WAIT = timedelta(seconds=30)
 FORGOTTEN_AFTER = timedelta(hours=1)
-REMEMBERED = 10_000  # guessers; the oldest go first, so that nobody fills our memory
+MAX_KEYS = 10_000  # guessers; the oldest go first, so that nobody fills our memory
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Guesses:
     until: datetime
 
 
-class Waits:
+class LoginThrottle:
     """Counts wrong guesses by key: an address, a name. Safe to ask from several threads."""
 
     def __init__(self, free: int, now: Callable[[], datetime]) -> None:
@@ -60,7 +60,7 @@ class Waits:
         before = self._guesses.pop(key, None)
         wrong = 1 if before is None or now - before.last > FORGOTTEN_AFTER else before.wrong + 1
         self._guesses[key] = _Guesses(wrong, now, now + min(longest, wait_after(wrong, self._free)))
-        while len(self._guesses) > REMEMBERED:
+        while len(self._guesses) > MAX_KEYS:
             self._guesses.popitem(last=False)
 
 
@@ -71,7 +71,7 @@ def wait_after(wrong: int, free: int) -> timedelta:
     return min(LONGEST_WAIT, FIRST_WAIT * (1 << min(wrong - free, 20)))
 
 
-def whereabouts(address: str) -> str:
+def network_key(address: str) -> str:
     """One key for all addresses that one guesser commonly has: a network of IPv6 is one household."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])

@@ -28,7 +28,7 @@ def _nobody() -> str:
     return _hasher.hash(secrets.token_hex())
 
 
-def judged(password: str, name: str) -> str:
+def validate_password(password: str, name: str) -> str:
     """The password, if it may be one; UsageError says why not."""
     plain = password.casefold()
     if len(password) < SHORTEST:
@@ -40,12 +40,12 @@ def judged(password: str, name: str) -> str:
     return password
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """What is kept of a password."""
     return _hasher.hash(password.encode("utf-8", "replace"))
 
 
-def matches(kept: str | None, password: str) -> bool:
+def verify_password(kept: str | None, password: str) -> bool:
     """Whether it is the password; takes as long when there is nobody to compare with."""
     given, nobody = password.encode("utf-8", "replace"), _nobody()
     if len(given) > LONGEST:
@@ -56,7 +56,7 @@ def matches(kept: str | None, password: str) -> bool:
         return False
 
 
-def outdated(kept: str) -> bool:
+def needs_rehash(kept: str) -> bool:
     """Whether one would hash with more effort today."""
     return _hasher.check_needs_rehash(kept)
 

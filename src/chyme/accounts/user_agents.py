@@ -11,7 +11,7 @@ _SYSTEMS = (
 LONGEST = 40
 
 
-def browser_named(introduced: str) -> str:
+def browser_name(introduced: str) -> str:
     """`Firefox on Linux`; of a stranger the first word."""
     browser = next((name for sign, name in _BROWSERS if sign in introduced), None)
     system = next((name for sign, name in _SYSTEMS if sign in introduced), None)

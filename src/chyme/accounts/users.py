@@ -34,7 +34,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class NewSession:
     """A new session; the secret is told once, to the browser."""
 
     user_id: int
@@ -55,12 +55,12 @@ class Accounts:
         shown = " ".join(unicodedata.normalize("NFC", name).split())
         if not shown or len(shown) > LONGEST_NAME or _UNFIT.search(shown):
             raise UsageError(f"{name!r} is no name; take up to {LONGEST_NAME} letters, without / \\ and :")
-        kept = passwords.hashed(passwords.judged(password, shown))
+        kept = passwords.hash_password(passwords.validate_password(password, shown))
 
         def add(db: Connection) -> None:
-            if users.by_folded(db, folded(shown)) is not None:
+            if users.by_folded(db, fold_name(shown)) is not None:
                 raise UsageError(f"there is a user {shown!r} already; 'chyme users password' changes the password")
-            users.add(db, shown, folded(shown), kept, everything, iso(self._now()))
+            users.add(db, shown, fold_name(shown), kept, everything, iso(self._now()))
 
         self._database.write(add)
         return self.one(shown)
@@ -73,7 +73,7 @@ class Accounts:
     def listed(self) -> list[Account]:
         """Everybody, by name."""
         db = self._database.read()
-        return [_account(db, user) for user in users.listed(db)] if db is not None else []
+        return [_account(db, user) for user in users.list_users(db)] if db is not None else []
 
     def remove(self, name: str) -> None:
         """With sessions and tokens, which open nothing from now on."""
@@ -111,7 +111,7 @@ class Accounts:
     def change_password(self, name: str, password: str, keep: int | None = None) -> None:
         """A new password; every session ends but the one to keep."""
         _, user = self._known(name)
-        kept = passwords.hashed(passwords.judged(password, user.name))
+        kept = passwords.hash_password(passwords.validate_password(password, user.name))
 
         def change(db: Connection) -> None:
             users.change_password(db, user.id, kept)
@@ -122,16 +122,16 @@ class Accounts:
     def proves(self, name: str, password: str) -> bool:
         """Whether this is their password. Unknown names take as long as known ones."""
         db = self._database.read()
-        user = users.by_folded(db, folded(name)) if db is not None else None
-        return passwords.matches(user.password if user is not None else None, password)
+        user = users.by_folded(db, fold_name(name)) if db is not None else None
+        return passwords.verify_password(user.password if user is not None else None, password)
 
-    def sign_in(self, name: str, password: str, days: float, hint: str) -> SignedIn | None:
+    def sign_in(self, name: str, password: str, days: float, hint: str) -> NewSession | None:
         """A new session, or None: it is not told whether name or password was wrong."""
         db = self._database.read()
-        user = users.by_folded(db, folded(name)) if db is not None else None
-        if not passwords.matches(user.password if user is not None else None, password) or user is None:
+        user = users.by_folded(db, fold_name(name)) if db is not None else None
+        if not passwords.verify_password(user.password if user is not None else None, password) or user is None:
             return None
-        renewed = passwords.hashed(password) if passwords.outdated(user.password) else None
+        renewed = passwords.hash_password(password) if passwords.needs_rehash(user.password) else None
         secret, now = passwords.new_secret(), self._now()
         length = timedelta(days=days)
 
@@ -142,7 +142,7 @@ class Accounts:
             sessions.add(db, passwords.fingerprint(secret), user.id, iso(now), iso(now + length), hint[:HINT])
 
         self._database.write(begin)
-        return SignedIn(user.id, user.name, secret, int(length.total_seconds()))
+        return NewSession(user.id, user.name, secret, int(length.total_seconds()))
 
     def sessions(self, user_id: int) -> list[Session]:
         """Where somebody is signed in."""
@@ -155,13 +155,13 @@ class Accounts:
 
     def _known(self, name: str) -> tuple[Connection, User]:
         db = self._database.read()
-        user = users.by_folded(db, folded(name)) if db is not None else None
+        user = users.by_folded(db, fold_name(name)) if db is not None else None
         if db is None or user is None:
             raise UsageError(f"there is no user {name!r}; 'chyme users list' tells who there is")
         return db, user
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as it is compared: those that look alike are one."""
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold()).casefold()
 

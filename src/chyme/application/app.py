@@ -15,58 +15,58 @@ from pathlib import Path
 from typing import Any
 
 from chyme import digesters
-from chyme.application.attempt_metrics import Measured
-from chyme.application.bulk_jobs import Bulk
+from chyme.application.attempt_metrics import AttemptMetrics
+from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
-from chyme.application.digestion import Work
+from chyme.application.digestion import Digestion
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
-from chyme.application.progress import HowFar
+from chyme.application.progress import ProgressTracker
 from chyme.application.settings import Settings, read_settings
 from chyme.application.spending import Spending
-from chyme.application.startup import prepare, wake_unavailable
-from chyme.application.vault_counts import Counting
-from chyme.application.vault_search import Searching
+from chyme.application.startup import prepare, retry_unavailable
+from chyme.application.vault_counts import VaultCounter
+from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
 from chyme.core.files.permissions import tighten_state
-from chyme.core.files.vault_folder import STATE, Vault, unspell
-from chyme.core.pipeline.digest_state import Policy
-from chyme.core.pipeline.failure_groups import Failures, Maker
+from chyme.core.files.vault_folder import STATE, Vault, decode_path
+from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.failure_groups import Failures, OutputDigester
 from chyme.core.pipeline.plan import with_dependents
-from chyme.core.pipeline.progress.pending_digests import Unsettled
+from chyme.core.pipeline.progress.pending_digests import PendingDigest
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.reprocessing.bulk import retry_failures
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, outdated, redo
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated, requeue_outdated
 from chyme.core.pipeline.transitions import apply_wish
 from chyme.core.store import file_requests, files, vault_properties
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
-from chyme.core.store.sqlite.read_only import refusal
-from chyme.documents.pages.pdf_renderer import Drawing
+from chyme.core.store.sqlite.read_only import read_only_error
+from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
-from chyme.models.providers.call_ledger import Ledger
-from chyme.search.file_list import Library
+from chyme.models.providers.call_ledger import CallLedger
+from chyme.search.file_list import FileList
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
-from chyme.understanding.tags.vault_tags import Tags
-from chyme.vault.file_registry import Intake
-from chyme.vault.intake.upload_staging import Incoming
+from chyme.understanding.tags.vault_tags import VaultTags
+from chyme.vault.file_registry import FileRegistry
+from chyme.vault.intake.upload_staging import UploadStaging
 from chyme.vault.private_files import PrivateFiles
 from chyme.vault.purge import PURGE_WAITS, purge_vanished
 from chyme.vault.trash import Trash
-from chyme.vault.watch.pending_files import Report
+from chyme.vault.watch.pending_files import ScanReport
 from chyme.vault.watch.scanner import Scanner
 
 SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 0.5  # to wait for a scan under way
 OTHERS_SECONDS = 60.0  # to wait for what others are at work on, once our own part is done
-MOST_PATIENT = 4  # who do so at the same time
+MAX_WAITING_REQUESTS = 4  # who do so at the same time
 LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
 LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
 # What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
-AMID_DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AssertionError, AttributeError, zlib.error)
+DAMAGE_ERRORS = (sqlite3.Error, ValueError, TypeError, LookupError, AssertionError, AttributeError, zlib.error)
 
 
 @contextlib.contextmanager
@@ -89,7 +89,7 @@ def open_app(root: Path, settings: Settings | None = None, *, create: bool = Tru
 def _explained(database: Database, error: Exception) -> BaseException:
     """What a damaged database led to is told as damage, not as whatever stumbled over it."""
     told = database.explain(error)
-    if told is error and isinstance(error, AMID_DAMAGE):
+    if told is error and isinstance(error, DAMAGE_ERRORS):
         return database.look_over(LOOK_LONG_SECONDS) or error
     return told
 
@@ -109,7 +109,7 @@ class App:
         loaded = digesters.load(self._config)
         self.problems = loaded.problems
         self.rules = Rules(
-            loaded.registry, Policy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
+            loaded.registry, RetryPolicy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
         )
         changed = threading.Event()
         self.database = Database(state, on_commit=changed.set, root=self.vault.root)
@@ -118,34 +118,34 @@ class App:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
         self.people = People(self.database, now)
-        self.library = Library(self.database, now)
-        self.tags = Tags(self.database, now)
+        self.library = FileList(self.database, now)
+        self.tags = VaultTags(self.database, now)
         self.edits = Edits(self.database, now)
         self.private = PrivateFiles(self.vault.root)
         own = ("llm",) if self.settings.llm_provider == LOCAL else ()
-        self.ledger = Ledger(
+        self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
             own=own,
             max_attempts=self.settings.max_attempts,
         )
         self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
-        self.searching = Searching(self.database, self.settings, state, self.ledger, now, self.private)
+        self.searching = VaultSearch(self.database, self.settings, state, self.ledger, now, self.private)
         self.search = self.searching.search
-        self.incoming = Incoming(self.vault.root)
-        self.bulk = Bulk(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
+        self.incoming = UploadStaging(self.vault.root)
+        self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self._makers, self._retry_failures)
-        self.intake = Intake(self.database, self.rules, now)
+        self.intake = FileRegistry(self.database, self.rules, now)
         self.scanner = Scanner(self.vault, self.database, self.intake)
         self.trash = Trash(self)
-        self.drawing = Drawing(
+        self.drawing = PdfPageRenderer(
             *(self.database, self.vault, state),
             image_pixels=self.settings.image_pixels,
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
-        self.measured = Measured()
-        self.progress = HowFar(self)
-        self.counting = Counting(self)
+        self.measured = AttemptMetrics()
+        self.progress = ProgressTracker(self)
+        self.counting = VaultCounter(self)
         self.broadcast = Broadcast(
             self.database,
             changed,
@@ -153,9 +153,9 @@ class App:
             self.documents.stale_since,
             self.progress.pause_reason,
         )
-        self._work: Work | None = None
+        self._work: Digestion | None = None
         self.written_links: dict[str, str] = {}  # address → path, of link files that may not be taken in yet
-        self._patient = threading.BoundedSemaphore(MOST_PATIENT)
+        self._patient = threading.BoundedSemaphore(MAX_WAITING_REQUESTS)
 
     def _belongs_here(self) -> None:
         """A state_dir serves one vault: two in one database would take each other's files for vanished."""
@@ -171,7 +171,7 @@ class App:
             self.database.write(lambda db: vault_properties.put(db, "root", here))
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Digestion:
         """What digests; started on first use."""
         if self._work is None:
             raise UsageError("digestion has not been started")
@@ -182,18 +182,18 @@ class App:
         """Whether this process digests."""
         return self._work is not None
 
-    def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Work:
+    def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Digestion:
         """Begin to digest what is due; with `follow`, whatever happens in the folder as well.
 
         DatabaseDamaged before anything is written, where damage can be seen at once.
         """
         if self.database.read_only:
-            raise refusal(self.database.path)
+            raise read_only_error(self.database.path)
         damaged = self.database.look_over(LOOK_SECONDS)
         if damaged is not None:
             raise damaged
         prepare(self)
-        self._work = Work(self, follow, among)
+        self._work = Digestion(self, follow, among)
         self.searching.start(warm=follow)
         return self._work
 
@@ -215,20 +215,20 @@ class App:
         before = set(self.rules.recipes())
         self.rules.look_again()
         appeared = [one for one in self.rules.recipes() if one not in before]
-        wake_unavailable(self, appeared)
+        retry_unavailable(self, appeared)
         return bool(appeared)
 
     def config_of_children(self) -> Mapping[str, Any]:
         """What children are told: everything but secrets, which those without network have no use for."""
         return without_secrets(self._config)
 
-    def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+    def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
         """Take in what is new, changed, moved or gone."""
         if paths:
-            return self.scanner.look([unspell(path) for path in paths])
+            return self.scanner.look([decode_path(path) for path in paths])
         return self.scanner.scan(progress=progress)
 
-    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> Report:
+    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
         """The same, and wait a moment for files that were written just now."""
         report = self.scan(paths, progress)
         deadline = time.monotonic() + SETTLE_SECONDS
@@ -264,8 +264,10 @@ class App:
             )
         return count
 
-    def _makers(self) -> dict[str, Maker]:
-        return {name: Maker(d.name, d.label, d.counts, d.reads) for d in self.rules.registry for name in d.outputs}
+    def _makers(self) -> dict[str, OutputDigester]:
+        return {
+            name: OutputDigester(d.name, d.label, d.counts, d.reads) for d in self.rules.registry for name in d.outputs
+        }
 
     def _retry_failures(self, chosen: Sequence[Failure]) -> int:
         count = retry_failures(self.database, self.rules, chosen, iso(now()))
@@ -275,11 +277,11 @@ class App:
     def outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """What was made by an older recipe than today's, by digester, and what making it again would take."""
         self.files_below(paths)
-        return outdated(self.database, self.rules, paths, self.rules.named(names), self.private)
+        return find_outdated(self.database, self.rules, paths, self.rules.named(names), self.private)
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
         """Have what is out of date made again. Returns how many digests."""
-        count = redo(self.database, self.rules, chosen, iso(now()))
+        count = requeue_outdated(self.database, self.rules, chosen, iso(now()))
         self._wake_up()
         return count
 
@@ -326,13 +328,13 @@ class App:
         if files.by_path(self.database.read(), path) is not None:
             return True
         try:
-            inside = self.vault.relative(os.fspath(self.vault.root / unspell(path)))
-            status = self.vault.status(unspell(inside))
+            inside = self.vault.relative(os.fspath(self.vault.root / decode_path(path)))
+            status = self.vault.status(decode_path(inside))
         except (UsageError, OSError, ValueError):  # outside, too long, or no path at all
             return False
         if status is None or not stat.S_ISREG(status.st_mode):
             return False
-        self.take_in([unspell(inside)])
+        self.take_in([decode_path(inside)])
         return files.by_path(self.database.read(), path) is not None
 
     def take_in(self, raw: Sequence[str]) -> None:
@@ -357,7 +359,7 @@ class App:
             for path in raw:
                 self._work.watcher.look_at(path)
 
-    def digest_again(self, path: str, names: Sequence[str]) -> list[Unsettled]:
+    def digest_again(self, path: str, names: Sequence[str]) -> list[PendingDigest]:
         """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
 
         What waits for a host, a model or a retry time is not waited for.

@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from chyme.core.pipeline.progress.attempt_results import COMPLETED, GIVEN_BACK, SKIPPED, Finished
-from chyme.core.pipeline.progress.throughput import Pace
+from chyme.core.pipeline.progress.attempt_results import COMPLETED, GIVEN_BACK, SKIPPED, AttemptResult
+from chyme.core.pipeline.progress.throughput import Throughput
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)  # seconds
 
@@ -26,16 +26,16 @@ class Histogram:
         self.seconds += seconds
 
 
-class Measured:
+class AttemptMetrics:
     """Counts attempts. Asked and told from many threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._guard = threading.Lock()
-        self._pace = Pace()
+        self._pace = Throughput()
         self._histograms: dict[tuple[str, str], Histogram] = {}  # digester, outcome
 
-    def finished(self, one: Finished) -> None:
+    def finished(self, one: AttemptResult) -> None:
         """An attempt is over and written down."""
         with self._guard:
             self._histograms.setdefault((one.digester, one.outcome), Histogram()).add(one.seconds)

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.bulk import ask_again
+from chyme.core.pipeline.reprocessing.bulk import requeue_outputs
 from chyme.core.store import events, files
 from chyme.core.store import jobs as bulk
 from chyme.core.store.jobs import Job
@@ -25,7 +25,7 @@ from chyme.errors import UsageError
 from chyme.model import Lane, iso
 from chyme.search.search import Search
 
-__all__ = ["Bulk", "Job", "Mode", "NoSuchJob", "Plan", "Pump", "Selection"]
+__all__ = ["BulkJobThread", "BulkJobs", "Job", "Mode", "NoSuchJob", "Plan", "Selection"]
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ AT_ONCE = 4  # files that are begun with in one write: others write in between
 LOOK_AGAIN = 10.0  # seconds after which we look again for files that are not slow, where there were none
 SAMPLE = 200  # files of a job by which the others are judged
 BUSY_SECONDS, IDLE_SECONDS = 0.2, 1.0
-KEPT = timedelta(days=30)
-MOST_KEPT = 100
+KEEP_FINISHED_FOR = timedelta(days=30)
+MAX_FINISHED_JOBS = 100
 LOOKED_AT = 1000  # files at a time
 _DOING: Mapping[str, str] = {"reset": "make again", "retry": "retry", "outdated": "bring up to date"}
 
@@ -69,7 +69,7 @@ class Plan:
     providers: dict[str, int]  # the same by provider: llm, vision …
 
 
-class Bulk:
+class BulkJobs:
     """The jobs of one vault."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Bulk:
         """A job that does it. While one is open that was asked for in the same words, that one."""
         outputs = self._outputs(digesters, mode)
         key = _key(selection, outputs, mode)
-        found = bulk.open_with(self._database.read(), key)
+        found = bulk.find_open(self._database.read(), key)
         if found is None:
             chosen, _ = self._wanted(selection, outputs, mode)
             what = self._what(selection, digesters, mode)
@@ -119,17 +119,17 @@ class Bulk:
         self, db: Connection, key: str, what: str, mode: str, names: Sequence[str] | None, chosen: Collection[int]
     ) -> Job:
         moment = self._clock()
-        already = bulk.open_with(db, key)  # somebody may have been quicker
+        already = bulk.find_open(db, key)  # somebody may have been quicker
         if already is not None:
             return already
-        bulk.prune(db, iso(moment - KEPT), MOST_KEPT - 1)
+        bulk.prune(db, iso(moment - KEEP_FINISHED_FOR), MAX_FINISHED_JOBS - 1)
         job = bulk.add(db, key, what, mode, names, sorted(chosen), iso(moment))
         _tell(db, job, iso(moment))
         return job
 
     def listed(self) -> list[Job]:
         """Jobs that are not over, then those that are, newest first."""
-        return bulk.listed(self._database.read(), MOST_KEPT)
+        return bulk.list_jobs(self._database.read(), MAX_FINISHED_JOBS)
 
     def job(self, job_id: int) -> Job:
         found = bulk.by_id(self._database.read(), job_id)
@@ -172,7 +172,7 @@ class Bulk:
     def due(self) -> bool:
         """Whether a running job has a file that could be begun with now."""
         db = self._database.read()
-        return any(self._next(db, job) for job in bulk.running(db))
+        return any(self._next(db, job) for job in bulk.list_running(db))
 
     def to_come(self) -> dict[str, int]:
         """How many digests of each output the files of running jobs will need whose turn has not come, judged by a few.
@@ -181,12 +181,12 @@ class Bulk:
         """
         counts: dict[str, int] = {}
         db = self._database.read()
-        for job in bulk.running(db):
+        for job in bulk.list_running(db):
             waiting = bulk.all_waiting(db, job.id)
             some = waiting[:: -(-len(waiting) // SAMPLE)] if waiting else []
             names = set(self._rules.outputs if job.digesters is None else job.digesters)
             recipes = [(name, recipe) for name, recipe in self._rules.recipes() if name in names]
-            for name, found in bulk.wanted(db, job.mode, recipes, some) if some else ():
+            for name, found in bulk.find_files_to_redo(db, job.mode, recipes, some) if some else ():
                 more = round(len(found) * len(waiting) / len(some))
                 if more:
                     counts[name] = counts.get(name, 0) + more
@@ -195,10 +195,10 @@ class Bulk:
     def pump(self) -> bool:
         """Count off what has ended, and begin with the next files. Whether any job is under way."""
         db = self._database.read()
-        jobs = bulk.open_jobs(db)
+        jobs = bulk.list_open(db)
         moved = False
         for job in jobs:
-            if any(not one.pending or not one.there for one in bulk.standings(db, job)):
+            if any(not one.pending or not one.there for one in bulk.list_file_progress(db, job)):
                 self._database.write(lambda db, job=job: self._count_off(db, job))  # type: ignore[misc]
         for job in jobs:
             while job.state == "running" and (some := self._next(db, job)):
@@ -229,11 +229,11 @@ class Bulk:
 
     def _count_off(self, db: Connection, job: Job) -> None:
         """Told by what the database says now: another process may have done it."""
-        ended = [one for one in bulk.standings(db, job) if not one.pending or not one.there]
+        ended = [one for one in bulk.list_file_progress(db, job) if not one.pending or not one.there]
         gone = [one.file_id for one in ended if not one.there]
         failed = [one.file_id for one in ended if one.there and one.failed]
         done = [one.file_id for one in ended if one.there and not one.failed]
-        bulk.count_off(db, job.id, done, failed, gone)
+        bulk.record_results(db, job.id, done, failed, gone)
         self._finish(db, job.id)
 
     def _begin(self, db: Connection, job: Job, some: Sequence[int]) -> int:
@@ -244,7 +244,7 @@ class Bulk:
             return 0
         begun = bulk.still_waiting(db, job.id, some, now)
         for file_id in begun:
-            ask_again(db, self._rules, file_id, job.mode, job.digesters, now)
+            requeue_outputs(db, self._rules, file_id, job.mode, job.digesters, now)
         bulk.mark_asked(db, job.id, begun)
         return len(begun)
 
@@ -273,7 +273,7 @@ class Bulk:
         chosen: set[int] = set()
         counts: dict[str, int] = {}
         with self._database.snapshot() as db:
-            for name, file_ids in bulk.wanted(db, mode, recipes, among):
+            for name, file_ids in bulk.find_files_to_redo(db, mode, recipes, among):
                 chosen.update(file_ids)
                 if file_ids:
                     counts[makers[name]] = counts.get(makers[name], 0) + len(file_ids)
@@ -315,7 +315,7 @@ class Bulk:
         ids = sorted(chosen)
         db = self._database.read()
         for start in range(0, len(ids) if asking else 0, LOOKED_AT):
-            for file in files.some(db, ids[start : start + LOOKED_AT]):
+            for file in files.by_ids(db, ids[start : start + LOOKED_AT]):
                 if self._private(file.path):
                     continue
                 for digester in asking:
@@ -337,10 +337,10 @@ class Bulk:
         return f"{_DOING[mode]} {what} of {', '.join(where)}"
 
 
-class Pump:
+class BulkJobThread:
     """A thread that keeps the jobs going."""
 
-    def __init__(self, jobs: Bulk) -> None:
+    def __init__(self, jobs: BulkJobs) -> None:
         self._jobs = jobs
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-jobs", daemon=True)
@@ -383,6 +383,6 @@ def _key(selection: Selection, outputs: Sequence[str], mode: str) -> str:
 
 
 def _tell(db: Connection, job: Job, now: str) -> None:
-    events.tell(
+    events.record(
         db, now, "vault", status=f"job-{job.state}", detail=f"job {job.id}: {job.total - job.left} of {job.total}"
     )

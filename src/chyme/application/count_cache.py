@@ -20,7 +20,7 @@ OLDEST = 60.0  # seconds that a figure lasts at most: it may have taken long onl
 TOO_OLD = 10  # times as old as it should be: nobody asked for long, and now has to wait
 
 
-class Recounted(Generic[T]):
+class CountCache(Generic[T]):
     """Counts again at most every `seconds`, and more seldom where it takes long."""
 
     def __init__(self, count: Callable[[], T], seconds: float, clock: Callable[[], float] = time.monotonic) -> None:

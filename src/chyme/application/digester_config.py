@@ -12,7 +12,7 @@ from chyme.application.settings import Settings
 from chyme.errors import UsageError
 from chyme.models.providers.availability import Allowance
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.weights.catalog import KNOWN, LLM, SMOLLM2
+from chyme.models.weights.catalog import CATALOG, LLM, SMOLLM2
 
 OPENAI, LOCAL = "openai", "local"
 LOCAL_MODELS = (LLM.capability, SMOLLM2.capability)
@@ -72,13 +72,13 @@ def config_of(settings: Settings) -> dict[str, Any]:
         },
         "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
         "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
-        "passages": passages_of(settings),
+        "passages": embedding_config(settings),
         "meaning_passages": settings.meaning_passages,
         "voice_seconds": settings.voice_seconds,
         "media": {"video_pixels": settings.video_pixels},
         "crawl": settings.crawl,
         "crawl_limits": {
-            "agent": agent_of(settings),
+            "agent": user_agent(settings),
             "seconds": settings.web_seconds,
             "hops": settings.web_hops,
             "page_bytes": settings.web_page_bytes,
@@ -103,7 +103,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
     }
 
 
-def passages_of(settings: Settings) -> dict[str, Any]:
+def embedding_config(settings: Settings) -> dict[str, Any]:
     """Who tells what passages mean."""
     whose = settings.embedding_provider
     if whose not in EMBEDDERS:
@@ -124,7 +124,7 @@ def passages_of(settings: Settings) -> dict[str, Any]:
     }
 
 
-def agent_of(settings: Settings) -> str:
+def user_agent(settings: Settings) -> str:
     """How we name ourselves to web servers."""
     return settings.web_agent or f"Mozilla/5.0 (compatible; chyme/{__version__})"
 
@@ -146,7 +146,7 @@ def providers_of(settings: Settings) -> dict[str, str]:
         if prefix == "embedding" and whose != OPENAI:
             continue  # it runs here, and costs nothing
         if whose == LOCAL:
-            found[prefix] = f"{KNOWN[settings.local_model].engine}, in a child of chyme"
+            found[prefix] = f"{CATALOG[settings.local_model].engine}, in a child of chyme"
         elif model:
             found[prefix] = f"{model} at {Endpoint(url, model, provider=whose).host}"
     return found
@@ -198,7 +198,7 @@ def _local(settings: Settings) -> dict[str, Any]:
         raise UsageError(f"local_model must be one of {', '.join(LOCAL_MODELS)}, not {settings.local_model!r}")
     return {
         "url": "",
-        "model": KNOWN[settings.local_model].engine,
+        "model": CATALOG[settings.local_model].engine,
         "seconds": settings.local_seconds,
         "provider": LOCAL,
         "characters": settings.local_characters,

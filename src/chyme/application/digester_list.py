@@ -23,7 +23,7 @@ _EXAMPLES: dict[Kind, tuple[str, ...]] = {  # of each kind, those types that a d
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDigester:
+class DigesterInfo:
     """What makes digests, and how many there are of it."""
 
     name: str
@@ -38,7 +38,7 @@ class ShownDigester:
     outdated: int
 
 
-def digesters_of(app: App) -> list[ShownDigester]:
+def digesters_of(app: App) -> list[DigesterInfo]:
     """All digesters in the order in which they run."""
     with app.database.snapshot() as db:
         counts = digests.counts_by_output(db)
@@ -49,12 +49,12 @@ def digesters_of(app: App) -> list[ShownDigester]:
 
 def _shown(
     digester: Digester, counts: Mapping[tuple[str, str], int], old: Mapping[str, int], models: Mapping[str, str]
-) -> ShownDigester:
+) -> DigesterInfo:
     examples = {kind: [_example(kind, mime) for mime in mimes] for kind, mimes in _EXAMPLES.items()}
     taken = {kind: [file for file in some if digester.can_digest(file)] for kind, some in examples.items()}
     asked = [provider for some in taken.values() for file in some if (provider := digester.asks(file))]
     provider = asked[0] if asked else None
-    return ShownDigester(
+    return DigesterInfo(
         digester.name,
         digester.label,
         digester.description,

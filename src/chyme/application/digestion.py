@@ -11,21 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chyme.application.bulk_jobs import Pump
+from chyme.application.bulk_jobs import BulkJobThread
 from chyme.application.settings import Settings
 from chyme.core.children.runner import Family, Runner
 from chyme.core.clock import now
-from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.pipeline.coordinator import Allowance, Coordinator
-from chyme.core.pipeline.progress.attempt_results import COMPLETED, Finished
-from chyme.core.pipeline.scheduler import Supervisor
+from chyme.core.pipeline.progress.attempt_results import COMPLETED, AttemptResult
+from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import digest_queue, files
 from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
 from chyme.model import Lane, iso
 from chyme.models.local.model import close_all
-from chyme.models.providers.cancellation import calls_cancelled
+from chyme.models.providers.cancellation import cancel_calls
 from chyme.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Progress:
     later: int = 0  # files of jobs that can only be begun with when others have ended
 
 
-class Work:
+class Digestion:
     """Everything that runs while a vault is being digested."""
 
     def __init__(self, app: App, follow: bool, among: frozenset[int] | None) -> None:
@@ -62,7 +62,7 @@ class Work:
         self._app = app
         self._among = among
         families = _families(settings)
-        self._door = Door(Guard(policy_of(settings.web_allow), settings.web_delay))
+        self._door = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
             "chyme.digesters:in_child",
             app.config_of_children(),
@@ -86,7 +86,7 @@ class Work:
             app.ledger,
             self._finished,
         )
-        self.supervisor = Supervisor(
+        self.supervisor = FileScheduler(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
             places={
                 Lane.LONG: families["speech"].count,
@@ -105,11 +105,11 @@ class Work:
         self._stop = threading.Event()
         self._purged = time.monotonic()
         chores = (self._keep_house, self._stop, ENGINES_SECONDS)
-        self._housekeeping = threading.Thread(target=again_and_again, args=chores, name="chyme-house", daemon=True)
+        self._housekeeping = threading.Thread(target=run_periodically, args=chores, name="chyme-house", daemon=True)
         self.coordinator.recover()
         app.intake.noticed = self.supervisor.wake
         self._settling = follow
-        self._pump = Pump(app.bulk)
+        self._pump = BulkJobThread(app.bulk)
         if among is None:  # whoever digests a few files leaves the jobs to others
             self._pump.start()
         if follow:
@@ -124,7 +124,7 @@ class Work:
         self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
-        with calls_cancelled():  # calls under way, and those that begin meanwhile, end at once
+        with cancel_calls():  # calls under way, and those that begin meanwhile, end at once
             close_all()
             self.supervisor.close()
         self._door.close()
@@ -132,7 +132,7 @@ class Work:
         if self._housekeeping.is_alive():
             self._housekeeping.join()
 
-    def _finished(self, one: Finished) -> None:
+    def _finished(self, one: AttemptResult) -> None:
         """Count an attempt; where the setting says so, keep the links of a text that was read."""
         self._app.measured.finished(one)
         if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
@@ -169,7 +169,11 @@ class Work:
 
     def progress(self) -> Progress:
         db = self._app.database.read()
-        counts = digest_queue.unfinished(db) if self._among is None else digest_queue.unfinished_among(db, self._among)
+        counts = (
+            digest_queue.count_unfinished(db)
+            if self._among is None
+            else digest_queue.count_unfinished_among(db, self._among)
+        )
         todo, running, again = counts
         of_jobs = self._app.bulk.waiting() if self._among is None else 0
         due = of_jobs > 0 and self._app.bulk.due()
@@ -213,7 +217,7 @@ class Work:
         return self.progress().todo > 0
 
 
-def again_and_again(chore: Callable[[], None], stop: threading.Event, seconds: float) -> None:
+def run_periodically(chore: Callable[[], None], stop: threading.Event, seconds: float) -> None:
     """Do a chore every so many seconds until told to stop, however it ends: another time it may go well."""
     while not stop.wait(seconds):
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chyme.core.store import files, vault_properties
 from chyme.core.store.sqlite.database import FILE_NAME
-from chyme.vault.watch.scanner import SCANNED
+from chyme.vault.watch.scanner import SCANNED_AT
 
 if TYPE_CHECKING:
     from chyme.application.app import App
@@ -19,7 +19,7 @@ DATABASE = "database"
 
 
 @dataclass(frozen=True, slots=True)
-class VaultFacts:
+class DiskUsage:
     """For people who wonder where the room on their disk went."""
 
     folder: str
@@ -38,13 +38,13 @@ class VaultFacts:
         return sum(size for _, size in self.rooms)
 
 
-def vault_facts(app: App) -> VaultFacts:
+def measure_disk_usage(app: App) -> DiskUsage:
     """Walks through the state's folder; a large one takes a moment."""
     with app.database.snapshot() as db:
         present, _ = files.counts(db)
-        scanned = vault_properties.value_of(db, SCANNED)
+        scanned = vault_properties.value_of(db, SCANNED_AT)
     watcher = app.work.watcher if app.digesting else None
-    return VaultFacts(
+    return DiskUsage(
         *(str(app.vault.root), str(app.state), present, len(app.vanished()), scanned),
         watching=watcher.problem is None if watcher else None,
         watching_problem=watcher.problem if watcher else None,

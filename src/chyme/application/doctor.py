@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from chyme import digesters
-from chyme.application.digester_config import ENGINES, LOCAL, OPENAI, passages_of, providers_of
+from chyme.application.digester_config import ENGINES, LOCAL, OPENAI, embedding_config, providers_of
 from chyme.application.settings import Settings, read_settings
 from chyme.core.children.runner import isolation
 from chyme.core.files.vault_folder import STATE
@@ -132,7 +132,7 @@ def _language(settings: Settings) -> Engine:
 def _meaning(settings: Settings) -> Engine:
     what = "search by meaning"
     try:
-        chosen = passages_of(settings)["engine"]
+        chosen = embedding_config(settings)["engine"]
     except UsageError as error:
         return Engine(what, settings.embedding_provider, False, str(error))
     if chosen == OPENAI:

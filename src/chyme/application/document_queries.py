@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, shown_state, steps_of
+from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state, steps_of
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import (
     consistency_checks,
@@ -52,7 +52,8 @@ class Documents:
                 "vanished": vanished,
                 "next_retry": digest_queue.next_retry(db),
                 "work": [
-                    {"path": path, "digester": name, "fraction": part} for path, name, part in events.under_way(db)
+                    {"path": path, "digester": name, "fraction": part}
+                    for path, name, part in events.list_in_progress(db)
                 ],
                 "purge_waits": vault_properties.value_of(db, "purge-waits"),
             }
@@ -77,7 +78,7 @@ class Documents:
                 "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
                 "people": {
                     speaker: {"person_id": person.id, "name": person.name}
-                    for speaker, person in voices.speaking(db, [file.id]).get(file.id, {}).items()
+                    for speaker, person in voices.speakers_by_file(db, [file.id]).get(file.id, {}).items()
                 },
             }
 
@@ -100,14 +101,14 @@ class Documents:
             if cleanup is not None and cleanup.status is Status.COMPLETED:
                 content = digests.content(db, file.id, "speech-recognition-cleanup")
             content = content or digests.content(db, file.id, "speech-recognition")
-            who = voices.speaking(db, [file.id]).get(file.id, {})
+            who = voices.speakers_by_file(db, [file.id]).get(file.id, {})
         if content is None:
             return None
         return from_json(content), {speaker: person.name for speaker, person in who.items() if person.name}
 
     def artifact(self, name: str) -> bytes | None:
         """A picture or other artifact by its name in the archive; None when there is none, or its file is gone."""
-        return sqlar.shown(self._database.read(), name)
+        return sqlar.read_visible(self._database.read(), name)
 
     def artifacts(self, path: str) -> dict[str, bytes]:
         """All artifacts of a file: digester/filename → bytes."""
@@ -127,12 +128,12 @@ class Documents:
         return file
 
     def failures(self, since: str = "") -> list[Digest]:
-        return digests.failures(self._database.read(), since=since)
+        return digests.list_failures(self._database.read(), since=since)
 
     def problems(self) -> list[str]:
         """Where the database contradicts itself; empty when all is well."""
         try:
-            found = self._database.write(consistency_checks.problems)
+            found = self._database.write(consistency_checks.find_problems)
         except DatabaseDamaged as error:
             return [str(error)]
         if found and found[0].startswith(consistency_checks.DAMAGE):
@@ -141,13 +142,13 @@ class Documents:
                 *found,
             ]
         with self._database.snapshot() as db:
-            wrong = document_descriptions.misdescribed(db)
+            wrong = document_descriptions.find_misdescribed(db)
         return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]
 
     def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:
         """Files that became stale since this was asked last; and what to ask with the next time."""
         now = self._stale_before()
-        return now, documents.standing_still(self._database.read(), before, now, at_most) if before else []
+        return now, documents.list_stalled(self._database.read(), before, now, at_most) if before else []
 
     def _ordered(self, rows: dict[str, Digest]) -> list[str]:
         order = {name: at for at, (name, _) in enumerate(self._recipes())}
@@ -163,7 +164,7 @@ class Documents:
         row = documents.of_file(db, file.id)
         if row is None:
             return None
-        state = shown_state(row.state, row.moved_at, self._stale_before())
+        state = displayed_state(row.state, row.moved_at, self._stale_before())
         return {
             "title": row.title or file.name,
             "summary": row.summary,

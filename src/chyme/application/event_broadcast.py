@@ -57,7 +57,7 @@ class Listener:
             self._pending.append(told)
             self._size += len(told)
             if self._size > MOST_PENDING:
-                self._pending = [reset(last)]
+                self._pending = [format_reset(last)]
                 self._size = len(self._pending[0])
         if idle:
             self._call(self._woken.set)
@@ -121,7 +121,7 @@ class Broadcast:
 
     def newest(self) -> int:
         """The last event there is: a page that is made now and listens after this one misses nothing."""
-        return events.span(self._database.read())[1]
+        return events.id_range(self._database.read())[1]
 
     def listen(self, after: int | None = None, who: str | None = None) -> Listener:
         """Hear what happens from now on, or after this event. Must be left again. Called in an event loop.
@@ -211,7 +211,7 @@ class Broadcast:
         with self._guard:
             alone = not self._listeners
         if alone:  # nobody was told of what came since the last one left
-            self._last = events.span(db)[1]
+            self._last = events.id_range(db)[1]
             watch.version, watch.stale_before = -1, None
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version != watch.version:
@@ -232,7 +232,7 @@ class Broadcast:
     def _report_status(self, watch: _Watch, newcomers: list[Listener]) -> None:
         """Send the status to those who have another one, or none. Newcomers may not have been welcomed yet."""
         status = self._status()
-        fresh = status_of(status)
+        fresh = format_status(status)
         with self._guard:
             everybody = self._listeners.union(newcomers)
         for listener in everybody:
@@ -244,19 +244,19 @@ class Broadcast:
 
     def _tell_new(self, db: sqlite3.Connection) -> None:
         while True:
-            batch = events.after(db, self._last, BATCH)
+            batch = events.list_after(db, self._last, BATCH)
             self.reads += 1
             if batch:
                 self._last = batch[-1][0]
-                self._offer_all(b"".join(map(event_of, batch)))
+                self._offer_all(b"".join(map(format_event, batch)))
             if len(batch) < BATCH:
                 return
 
     def _tell_stale(self, paths: list[str]) -> None:
         if len(paths) == MOST_STALE:
-            self._offer_all(reset(self._last))
+            self._offer_all(format_reset(self._last))
         elif paths:
-            self._offer_all(b"".join(map(stale_of, paths)))
+            self._offer_all(b"".join(map(format_stale, paths)))
 
     def _offer_all(self, told: bytes, to: list[Listener] | None = None) -> None:
         if to is None:
@@ -267,25 +267,25 @@ class Broadcast:
 
     def _welcome(self, db: sqlite3.Connection, listener: Listener) -> None:
         """Bring a newcomer to where everybody is. Nothing is told meanwhile, so nothing is missed or told twice."""
-        oldest, _ = events.span(db)
+        oldest, _ = events.id_range(db)
         after = self._last if listener.after is None else listener.after
         known = oldest - 1 <= after <= self._last and self._last - after <= MOST_BEHIND
         listener.offer(f"retry: {RETRY_MS}\nid: {after if known else self._last}\n\n".encode(), self._last)
         if known:
             self._catch_up(db, listener, after)
         else:
-            listener.offer(reset(self._last), self._last)
+            listener.offer(format_reset(self._last), self._last)
         with self._guard:
             if not self._closed and not listener.left:
                 self._listeners.add(listener)
 
     def _catch_up(self, db: sqlite3.Connection, listener: Listener, after: int) -> None:
         while after < self._last:
-            batch = [one for one in events.after(db, after, BATCH) if one[0] <= self._last]
+            batch = [one for one in events.list_after(db, after, BATCH) if one[0] <= self._last]
             if not batch:
                 return
             after = batch[-1][0]
-            listener.offer(b"".join(map(event_of, batch)), self._last)
+            listener.offer(b"".join(map(format_event, batch)), self._last)
 
 
 class _Watch:
@@ -300,7 +300,7 @@ class _Watch:
         self.stale_before: str | None = None
 
 
-def event_of(event: events.Event) -> bytes:
+def format_event(event: events.Event) -> bytes:
     """An event as a stream tells it. JSON leaves no line end in it, so that nothing in a name can end the event."""
     id_, at, type_, path, digester, status, detail = event
     short = detail[:LONGEST_DETAIL] if detail else detail
@@ -308,16 +308,16 @@ def event_of(event: events.Event) -> bytes:
     return f"id: {id_}\nevent: {type_}\ndata: {data}\n\n".encode()
 
 
-def stale_of(path: str) -> bytes:
+def format_stale(path: str) -> bytes:
     """A document that nothing has happened to: no event is kept of it, so it has no number to resume from."""
     data = {"at": iso(datetime.now(UTC)), "path": path, "digester": None, "status": "stale", "detail": None}
     return f"event: document\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def status_of(status: dict[str, Any]) -> bytes:
+def format_status(status: dict[str, Any]) -> bytes:
     return f"event: status\ndata: {json.dumps(status)}\n\n".encode()
 
 
-def reset(last: int) -> bytes:
+def format_reset(last: int) -> bytes:
     """Whoever hears this has missed something and looks at everything anew."""
     return f"id: {last}\nevent: reset\ndata: {{}}\n\n".encode()

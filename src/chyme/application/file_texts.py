@@ -11,7 +11,7 @@ from chyme.core.store.search import passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Box, File, Passage, Place, Status, Transcript
-from chyme.speech.transcripts.json_format import from_json, in_words
+from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 CUT_BY = "search-keyword"  # its passages are all that was ever read of a file, in order
 TRANSCRIPTS = ("speech-recognition-cleanup", "speech-recognition")  # the first of them that there is
@@ -32,7 +32,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FileTexts:
     """A file's texts in order, and what there is to say about them."""
 
     file: File
@@ -42,14 +42,14 @@ class Read:
     texts: tuple[Text, ...]
 
 
-def read_file(database: Database, path: str) -> Read:
+def read_file(database: Database, path: str) -> FileTexts:
     """All texts of a file that is there; UsageError when there is no such file, or it is gone."""
     with database.snapshot() as db:
         file = files.by_path(db, path) if "\0" not in path else None
         if file is None or file.vanished_at is not None:
             raise UsageError(f"{path}: is not a file of this vault")
         row = documents.of_file(db, file.id)
-        return Read(
+        return FileTexts(
             file,
             (row.title if row else None) or file.name,
             row.state if row else "processing",
@@ -60,7 +60,7 @@ def read_file(database: Database, path: str) -> Read:
 
 def texts_of(db: Connection, file_id: int) -> Iterator[Text]:
     """What was read of a file, without what passages share; speech one utterance at a time."""
-    names = {label: person.name for label, person in voices.speaking(db, [file_id]).get(file_id, {}).items()}
+    names = {label: person.name for label, person in voices.speakers_by_file(db, [file_id]).get(file_id, {}).items()}
     spoken = _transcript(db, file_id)
     told = False
     end_of: dict[str, int] = {}
@@ -88,40 +88,40 @@ def _transcript(db: Connection, file_id: int) -> tuple[str, Transcript] | None:
 
 def _utterances(source: str, transcript: Transcript, names: dict[str, str | None]) -> Iterator[Text]:
     for segment in transcript.segments:
-        who = names.get(segment.speaker or "") or (in_words(segment.speaker) if segment.speaker else None)
+        who = names.get(segment.speaker or "") or (format_speaker_label(segment.speaker) if segment.speaker else None)
         yield Text(source, segment.text, seconds=segment.start, until=segment.end, speaker=who)
 
 
 def _text(passage: Passage, text: str, names: dict[str, str | None]) -> Text:
     place: Place = passage.place
-    who = names.get(place.speaker or "") or (in_words(place.speaker) if place.speaker else None)
+    who = names.get(place.speaker or "") or (format_speaker_label(place.speaker) if place.speaker else None)
     return Text(passage.source, text, place.page, place.heading, place.seconds, place.until, who, place.box)
 
 
-def joined(texts: Sequence[Text]) -> str:
+def join_texts(texts: Sequence[Text]) -> str:
     """All of it as one text, with a line wherever another page or speaker begins."""
     lines: list[str] = []
     before: tuple[object, ...] = ()
     for text in texts:
         mark = (text.source, text.page, text.speaker if text.seconds is not None else None)
-        if mark != before and (told := where(text)):
+        if mark != before and (told := describe_place(text)):
             lines.append(f"[{told}]")
         before = mark
         lines.append(text.text.strip("\n"))
     return "\n".join(lines)
 
 
-def where(text: Text) -> str:
+def describe_place(text: Text) -> str:
     """A place in a few words: page 3; 12:04, Ada."""
     parts = [f"page {text.page}"] if text.page is not None else []
     if text.seconds is not None:
-        parts.append(clock(text.seconds))
+        parts.append(format_time(text.seconds))
     if text.speaker:
         parts.append(text.speaker)
     return ", ".join(parts)
 
 
-def clock(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Seconds as a player shows them: 12:04, 1:02:03."""
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60

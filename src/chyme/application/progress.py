@@ -11,9 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from chyme.application.count_cache import Recounted
+from chyme.application.count_cache import CountCache
 from chyme.core.clock import now
-from chyme.core.pipeline.progress.eta import Heap, UnderWay, left_of, seconds_left, steady
+from chyme.core.pipeline.progress.eta import (
+    RunningDigest,
+    WaitingDigests,
+    remaining_seconds,
+    seconds_left,
+    smooth_estimate,
+)
 from chyme.core.store import digest_queue, events, files, remaining_work
 from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso
@@ -28,7 +34,7 @@ LONGEST = 30 * 86_400.0  # a longer time is no estimate any more
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProgressReport:
     """How far the digestion is, for whoever watches."""
 
     files: int
@@ -52,7 +58,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RemainingCounts:
     """What the database says is left."""
 
     files: int
@@ -63,20 +69,20 @@ class Counted:
     waits_for: str | None  # why those that are left are not begun, where that is all there is
 
 
-class HowFar:
+class ProgressTracker:
     """Asked by pages, by event streams and by whoever reads the status; all of them are told the same."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._guard = threading.Lock()
-        self._counted = Recounted(self._count, COUNT_SECONDS)
+        self._counted = CountCache(self._count, COUNT_SECONDS)
         self._before: dict[str, float] | None = None  # what outputs took before this process began
         self._eta: tuple[float, float] | None = None  # what was told last, and when
-        self._told: tuple[Told, float] | None = None
+        self._told: tuple[ProgressReport, float] | None = None
         self._digester_of = {name: one for one in app.rules.registry for name in one.outputs}
         self._by_name = {one.name: one for one in app.rules.registry}
 
-    def told(self) -> Told:
+    def told(self) -> ProgressReport:
         """How far it is."""
         with self._guard:
             moment = time.monotonic()
@@ -84,7 +90,7 @@ class HowFar:
                 self._told = (self._tell_what_is_known(moment), moment)
             return self._told[0]
 
-    def _tell_what_is_known(self, moment: float) -> Told:
+    def _tell_what_is_known(self, moment: float) -> ProgressReport:
         """The same as `_tell`; while the database is not at its path, what was told last."""
         try:
             return self._tell(moment)
@@ -93,14 +99,14 @@ class HowFar:
                 raise
             return replace(self._told[0], paused=str(error), eta_seconds=None)
 
-    def _tell(self, moment: float) -> Told:
+    def _tell(self, moment: float) -> ProgressReport:
         try:
             counted, work = self._counted(), self._work()
         except sqlite3.DatabaseError as error:
             damaged = self._app.database.explain(error)
             if not isinstance(damaged, DatabaseDamaged):
                 raise
-            return Told(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
+            return ProgressReport(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
         running = max(counted.running, len(work))
         todo = sum(counted.todo.values()) + self._wished()
         paused = self.pause_reason() or (counted.waits_for if not (todo or running) else None)
@@ -109,8 +115,8 @@ class HowFar:
             self._eta = None
         else:
             before, at = self._eta or (None, moment)
-            self._eta = (steady(before, eta, moment - at), moment)
-        return Told(
+            self._eta = (smooth_estimate(before, eta, moment - at), moment)
+        return ProgressReport(
             *(counted.files, todo, running, counted.again, self._app.measured.done_lately()),
             eta_seconds=round(self._eta[0]) if self._eta else None,
             paused=paused,
@@ -118,16 +124,16 @@ class HowFar:
             work=work[:MOST_WORK],
         )
 
-    def _count(self) -> Counted:
+    def _count(self) -> RemainingCounts:
         models, when = self._app.ledger.soon()
         with self._app.database.snapshot() as db:
-            todo = Counter(remaining_work.todo(db))
-            running, again = remaining_work.begun(db)
+            todo = Counter(remaining_work.count_todo(db))
+            running, again = remaining_work.count_begun(db)
             retry = min((at for at in (digest_queue.next_retry(db), when) if at), default=None)
             present, _ = files.counts(db)
         todo.update(self._app.bulk.to_come())
         waits_for = None if todo or running else self._waits_for()
-        return Counted(present, todo, running, again + models, retry, waits_for)
+        return RemainingCounts(present, todo, running, again + models, retry, waits_for)
 
     def _waits_for(self) -> str | None:
         for one in self._app.ledger.standings(sorted(self._app.providers)):
@@ -150,9 +156,9 @@ class HowFar:
     def _work(self) -> tuple[tuple[str, str, float], ...]:
         if self._app.digesting:
             return tuple(self._app.work.coordinator.at_work.running.values())
-        return tuple(events.under_way(self._app.database.read()))
+        return tuple(events.list_in_progress(self._app.database.read()))
 
-    def _estimate(self, counted: Counted) -> float | None:
+    def _estimate(self, counted: RemainingCounts) -> float | None:
         """Seconds until everything that is due is made, and what comes due until then."""
         if not self._app.digesting:
             return None
@@ -166,12 +172,12 @@ class HowFar:
         if left is None or not counted.again:
             return left
         until = iso(now() + timedelta(seconds=left))
-        retries = remaining_work.retried_until(self._app.database.read(), until)
+        retries = remaining_work.count_retries_until(self._app.database.read(), until)
         return seconds_left([*self._heaps(counted.todo), *self._heaps(retries)], under_way, at_once)
 
-    def _heaps(self, counts: Mapping[str, int]) -> list[Heap]:
+    def _heaps(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
         return [
-            Heap(int(self._digester_of[name].lane), count, self._usual(name))
+            WaitingDigests(int(self._digester_of[name].lane), count, self._usual(name))
             for name, count in counts.items()
             if name in self._digester_of  # what nobody makes any more comes to rest by itself
         ]
@@ -183,13 +189,13 @@ class HowFar:
         if seen is not None:
             return seen
         if self._before is None:
-            self._before = remaining_work.durations(self._app.database.read())
+            self._before = remaining_work.average_durations(self._app.database.read())
         return self._before[output] / len(digester.outputs) if output in self._before else None
 
-    def _under_way(self) -> tuple[list[UnderWay], dict[int, list[float]]]:
+    def _under_way(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
         """What is being made, and by lane, how long each has been worked on."""
         at_work, moment = self._app.work.coordinator.at_work, now()
-        found: list[UnderWay] = []
+        found: list[RunningDigest] = []
         elapsed: dict[int, list[float]] = {}
         since = dict(at_work.since)
         for file_id, (_, name, fraction) in list(at_work.running.items()):
@@ -199,9 +205,9 @@ class HowFar:
             one = self._usual(digester.outputs[0])
             usual = None if one is None else one * len(digester.outputs)
             if file_id not in since:  # it waits for a child
-                found.append(UnderWay(int(digester.lane), usual))
+                found.append(RunningDigest(int(digester.lane), usual))
                 continue
             passed = max(0.0, (moment - since[file_id]).total_seconds())
-            found.append(UnderWay(int(digester.lane), left_of(passed, fraction, usual)))
+            found.append(RunningDigest(int(digester.lane), remaining_seconds(passed, fraction, usual)))
             elapsed.setdefault(int(digester.lane), []).append(passed)
         return found, elapsed

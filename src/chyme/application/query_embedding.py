@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from chyme.application.digester_config import passages_of
+from chyme.application.digester_config import embedding_config
 from chyme.application.settings import Settings
 from chyme.models.embedding.passage_embedder import LOCAL, PassageEmbedding
-from chyme.models.providers.call_ledger import Ledger
-from chyme.search.query_embedding.child_process import PATIENCE, ByChild
-from chyme.search.query_embedding.endpoint import ByEndpoint
-from chyme.search.query_embedding.protocol import Meant
+from chyme.models.providers.call_ledger import CallLedger
+from chyme.search.query_embedding.child_process import PATIENCE, ChildQueryEmbedder
+from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
+from chyme.search.query_embedding.protocol import QueryVector
 
 MB = 1024 * 1024
 
 
-class ByModel:
+class ModelQueryEmbedder:
     """Has each model asked where it is."""
 
-    def __init__(self, here: ByChild, away: ByEndpoint | None = None) -> None:
+    def __init__(self, here: ChildQueryEmbedder, away: EndpointQueryEmbedder | None = None) -> None:
         self._here = here
         self._away = away
 
-    def meant(self, text: str, model: str) -> Meant:
+    def meant(self, text: str, model: str) -> QueryVector:
         if self._away is not None and model == self._away.model:
             return self._away.meant(text, model)
         return self._here.meant(text, model)
@@ -35,18 +35,18 @@ class ByModel:
         self._here.close()
 
 
-def questions_for(settings: Settings, ledger: Ledger, patience: float = PATIENCE) -> ByModel:
+def create_query_embedder(settings: Settings, ledger: CallLedger, patience: float = PATIENCE) -> ModelQueryEmbedder:
     """Whoever can tell what questions mean under these settings. Starts nothing before it is asked.
 
     Every embedder that runs here can be asked, whichever is set: until a new one has read all files the old one serves.
     """
-    wanted = PassageEmbedding(**passages_of(settings))
+    wanted = PassageEmbedding(**embedding_config(settings))
     told: dict[str, Any] = {"weights_dir": settings.weights_dir}
     known = [PassageEmbedding(**{**told, "engine": engine}) for engine in LOCAL]
-    here = ByChild(
+    here = ChildQueryEmbedder(
         [wanted, *known] if wanted.local else known,
         memory_bytes=settings.embedding_memory_mb * MB,
         run_as=(settings.child_uid, settings.child_uid),
         patience=patience,
     )
-    return ByModel(here, None if wanted.local else ByEndpoint(wanted, ledger))
+    return ModelQueryEmbedder(here, None if wanted.local else EndpointQueryEmbedder(wanted, ledger))

@@ -12,33 +12,33 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chyme.accounts.authentication import Doors
+from chyme.accounts.authentication import Authenticator
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings, read_settings
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import STATE, Vault
 from chyme.core.store import vault_properties
 from chyme.errors import ChymeError, DatabaseDamaged, VaultError, VaultGone
-from chyme.vault.watch.pending_files import Stopped
+from chyme.vault.watch.pending_files import ScanStopped
 
 IDENTITY = "identity"  # the mark by which rights know a vault, wherever its folder is moved
 NAMELESS = "vault"
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class House:
+class ServerVaults:
     """Every vault has its own App, database and index: there is nothing in which two could be confused."""
 
     vaults: dict[str, App]  # by the name that stands in addresses
     identities: dict[str, str]  # by the same name
-    doors: Doors
+    doors: Authenticator
     settings: Settings  # of the server: those of its first vault
     closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
 
-    def start(self, tell: Tell) -> None:
+    def start(self, tell: Notify) -> None:
         """Begin to digest in every vault. First scans run in the background, so that nobody waits for them."""
         for name, app in self.vaults.items():
             try:
@@ -59,7 +59,7 @@ class House:
 
 
 @contextlib.contextmanager
-def open_house(roots: Sequence[Path], settings: Settings | None = None) -> Iterator[House]:
+def open_server_vaults(roots: Sequence[Path], settings: Settings | None = None) -> Iterator[ServerVaults]:
     """Vaults opened side by side; all are closed again, whatever happens."""
     with contextlib.ExitStack() as stack:
         vaults: dict[str, App] = {}
@@ -77,10 +77,12 @@ def open_house(roots: Sequence[Path], settings: Settings | None = None) -> Itera
         if not vaults:
             raise DatabaseDamaged("; ".join(closed.values()))
         first = next(iter(vaults.values())).settings
-        doors = stack.enter_context(contextlib.closing(Doors(server_folder(first), now)))
+        doors = stack.enter_context(contextlib.closing(Authenticator(server_folder(first), now)))
         with doors.explained():
             _ = doors.closed  # a server that cannot tell who may come in must not begin
-        house = House(vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first, closed=closed)
+        house = ServerVaults(
+            vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first, closed=closed
+        )
         stack.callback(house.end_scans)
         yield house
 
@@ -94,10 +96,10 @@ def _open_known(root: Path, settings: Settings | None) -> Iterator[App]:
 
 
 @contextlib.contextmanager
-def open_doors(root: Path) -> Iterator[Doors]:
+def open_accounts(root: Path) -> Iterator[Authenticator]:
     """The doors of the server that would serve this vault."""
     settings = read_settings(Vault(root).root / STATE, os.environ)
-    with contextlib.closing(Doors(server_folder(settings), now)) as doors, doors.explained():
+    with contextlib.closing(Authenticator(server_folder(settings), now)) as doors, doors.explained():
         yield doors
 
 
@@ -139,10 +141,10 @@ def _refuse_twice(vaults: dict[str, App], app: App) -> None:
             )
 
 
-def _scan(app: App, tell: Tell) -> None:
+def _scan(app: App, tell: Notify) -> None:
     try:
         app.scan()
-    except Stopped:
+    except ScanStopped:
         return
     except (ChymeError, sqlite3.Error) as error:
         why = app.database.explain(error)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from chyme.application.settings import FILE_NAME, PREFIX, Settings, read_settings
 from chyme.errors import UsageError
 
-HIDDEN = "…"
+SECRET_PLACEHOLDER = "…"
 DEFAULT, IN_FILE, IN_ENVIRONMENT, AT_START = "default", FILE_NAME, "environment", "start"
 SECRET = ("_key", "_password", "_token", "_secret")
 
@@ -47,7 +47,7 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSetting:
+class SettingView:
     """One setting. A secret has no value: only whether there is one."""
 
     name: str
@@ -63,15 +63,15 @@ class ShownSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSettings:
+class SettingsView:
     """All settings, in the order of their topics, and what is wrong with settings.toml by now."""
 
     file: str
-    settings: tuple[ShownSetting, ...]
+    settings: tuple[SettingView, ...]
     problem: str | None
 
 
-def shown_settings(now: Settings, folder: Path, environment: Mapping[str, str]) -> ShownSettings:
+def view_settings(now: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
     """What a running chyme works with. `folder` holds settings.toml."""
     in_file, problem, later = _read(folder, environment)
     found = [
@@ -80,7 +80,7 @@ def shown_settings(now: Settings, folder: Path, environment: Mapping[str, str]) 
     ]
     order = [topic for topic, _ in TOPICS]
     found.sort(key=lambda one: order.index(one.topic) if one.topic in order else len(order))
-    return ShownSettings(str(folder / FILE_NAME), tuple(found), problem)
+    return SettingsView(str(folder / FILE_NAME), tuple(found), problem)
 
 
 def is_secret(name: str) -> bool:
@@ -92,7 +92,7 @@ def without_secrets_of(settings: Settings, text: str) -> str:
     for entry in fields(Settings):
         value = getattr(settings, entry.name)
         if is_secret(entry.name) and value:
-            text = text.replace(value, HIDDEN)
+            text = text.replace(value, SECRET_PLACEHOLDER)
         elif isinstance(value, str) and "://" in value:
             text = text.replace(value, without_password(value))
     return text
@@ -104,10 +104,16 @@ def without_password(address: str) -> str:
         parts = urlsplit(address)
         host = parts.netloc.rpartition("@")[2]
     except ValueError:
-        return HIDDEN
-    netloc = f"{HIDDEN}@{host}" if "@" in parts.netloc else host
+        return SECRET_PLACEHOLDER
+    netloc = f"{SECRET_PLACEHOLDER}@{host}" if "@" in parts.netloc else host
     return urlunsplit(
-        (parts.scheme, netloc, parts.path, HIDDEN if parts.query else "", HIDDEN if parts.fragment else "")
+        (
+            parts.scheme,
+            netloc,
+            parts.path,
+            SECRET_PLACEHOLDER if parts.query else "",
+            SECRET_PLACEHOLDER if parts.fragment else "",
+        )
     )
 
 
@@ -130,13 +136,13 @@ def _shown(
     in_file: frozenset[str],
     environment: Mapping[str, str],
     later: Settings | None,
-) -> ShownSetting:
+) -> SettingView:
     value, secret = getattr(now, name), is_secret(name)
     source = DEFAULT if value == default else AT_START
     if later is not None and getattr(later, name) == value:
         source = IN_ENVIRONMENT if PREFIX + name.upper() in environment else IN_FILE if name in in_file else source
     coming = getattr(later, name) if later is not None else value
-    return ShownSetting(
+    return SettingView(
         *(name, _topic(name), told, None if secret else _safe(value), default, source, secret),
         given=value != default,
         after_restart=_safe(coming) if coming != value and not secret else None,

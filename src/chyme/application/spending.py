@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from chyme.core.store.models.calls import Account
+from chyme.core.store.models.calls import CallTotals
 from chyme.errors import UsageError
 from chyme.model import iso
-from chyme.models.providers.call_ledger import Ledger, Standing
+from chyme.models.providers.call_ledger import CallLedger, ProviderStatus
 
 
 class Spending:
@@ -16,7 +16,7 @@ class Spending:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: CallLedger,
         models: Callable[[], Mapping[str, str]],
         clock: Callable[[], datetime],
         wake: Callable[[], None],
@@ -26,12 +26,12 @@ class Spending:
         self._clock = clock
         self._wake = wake
 
-    def standings(self) -> list[tuple[str, Standing]]:
+    def standings(self) -> list[tuple[str, ProviderStatus]]:
         """Each configured model in words, and how it stands; none where nothing leaves this machine."""
         models = self._models()
         return [(models[one.name], one) for one in self._ledger.standings(sorted(models))]
 
-    def accounts(self, by: str, days: int) -> list[Account]:
+    def accounts(self, by: str, days: int) -> list[CallTotals]:
         """Calls, tokens and cost of the last days, added up by provider, model, digester, file or day."""
         return self._ledger.accounts(by, iso(self._clock() - timedelta(days=days)))
 

@@ -11,8 +11,8 @@ from chyme.application.digester_config import fingerprints_of
 from chyme.core.clock import now
 from chyme.core.pipeline.crash_recovery import recover
 from chyme.core.pipeline.document_state import STATE_RULES
-from chyme.core.pipeline.output_updates import project
-from chyme.core.pipeline.reprocessing.removed_digesters import let_go, take_up
+from chyme.core.pipeline.output_updates import update_document
+from chyme.core.pipeline.reprocessing.removed_digesters import requeue_restored_outputs, skip_removed_outputs
 from chyme.core.store import digest_queue, digests, documents, files, outdated_digests, vault_properties
 from chyme.model import iso
 
@@ -27,18 +27,18 @@ def prepare(app: App) -> None:
     """
     app.incoming.sweep()
     recover(app.database, app.rules, now())
-    wake_unavailable(app, app.rules.recipes())
+    retry_unavailable(app, app.rules.recipes())
     app.intake.complete_rows()
-    take_up(app.database, app.rules, now())
+    requeue_restored_outputs(app.database, app.rules, now())
     _decide_states_again(app)
     _change_lanes(app)
     app.ledger.begin_anew(fingerprints_of(app.settings))
     _redo_disclosed(app)
     app.searching.prepare()
-    let_go(app.database, app.rules, now())
+    skip_removed_outputs(app.database, app.rules, now())
 
 
-def wake_unavailable(app: App, recipes: Sequence[tuple[str, str]]) -> None:
+def retry_unavailable(app: App, recipes: Sequence[tuple[str, str]]) -> None:
     """Another try for what failed for want of these engines."""
     for name, recipe in recipes:
         app.database.write(
@@ -50,10 +50,10 @@ def _decide_states_again(app: App) -> None:
     """Documents whose state an older chyme decided by other rules; once after an upgrade."""
 
     def decide(db: Connection) -> None:
-        for file_id in documents.in_doubt(db):
+        for file_id in documents.find_inconsistent(db):
             file = files.by_id(db, file_id)
             if file is not None:
-                project(db, app.rules, file, digests.of_file(db, file_id), iso(now()))
+                update_document(db, app.rules, file, digests.of_file(db, file_id), iso(now()))
         vault_properties.put(db, "state_rules", str(STATE_RULES))
 
     if vault_properties.value_of(app.database.read(), "state_rules") != str(STATE_RULES):
@@ -83,13 +83,13 @@ def _redo_disclosed(app: App) -> None:
     found: dict[int, list[str]] = {}
     for digester in app.rules.registry:
         for name in digester.outputs:
-            for file_id, path in outdated_digests.private_ones(app.database.read(), name):
+            for file_id, path in outdated_digests.list_private(app.database.read(), name):
                 if not app.private(path):
                     found.setdefault(file_id, []).append(name)
 
     def redo_all(db: Connection) -> None:
         for file_id, names in found.items():
-            outdated_digests.redo(db, file_id, names, iso(now()))
+            outdated_digests.requeue(db, file_id, names, iso(now()))
 
     if found:
         app.database.write(redo_all)

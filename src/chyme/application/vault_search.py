@@ -7,32 +7,32 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from chyme.application.digester_config import ENGINES, passages_of
-from chyme.application.query_embedding import questions_for
+from chyme.application.digester_config import ENGINES, embedding_config
+from chyme.application.query_embedding import create_query_embedder
 from chyme.application.settings import Settings
 from chyme.core.store.search import embedders, engine_outbox, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError, VaultError
 from chyme.model import iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.models.providers.call_ledger import Ledger
+from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.embedders import migration
 from chyme.search.engines.consistency_check import check
-from chyme.search.engines.http_client import ServerFailed, is_here
+from chyme.search.engines.http_client import ServerFailed, is_local
 from chyme.search.engines.meilisearch import Meilisearch
-from chyme.search.engines.pusher import TURN_SECONDS, AnotherPushes, Pusher
+from chyme.search.engines.pusher import TURN_SECONDS, Pusher, PusherBusy
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
-from chyme.search.engines.vault_engines import LargerEngines, vault_name
+from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.vectors.cache import FOLDER, VectorCache
-from chyme.search.vectors.passage_search import SqliteMeaning
+from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.vault.private_files import PrivateFiles
 
 
-class Searching:
+class VaultSearch:
     """Everything behind the search of one vault. Opening it starts nothing."""
 
     def __init__(
@@ -40,25 +40,25 @@ class Searching:
         database: Database,
         settings: Settings,
         state: Path,
-        ledger: Ledger,
+        ledger: CallLedger,
         clock: Callable[[], datetime],
         private: PrivateFiles,
     ) -> None:
         self._database = database
         self._clock = clock
-        self.model = PassageEmbedding(**passages_of(settings)).model_name
+        self.model = PassageEmbedding(**embedding_config(settings)).model_name
         self._cache = VectorCache(state / FOLDER, database.read, at_once=None)
-        local = SqliteIndex(database.read, SqliteMeaning(database.read, self._cache))
+        local = SqliteIndex(database.read, SqliteSemanticIndex(database.read, self._cache))
         self.engines = _engines(settings, database)
-        elsewhere = not (is_here(settings.meilisearch_url) and is_here(settings.qdrant_url))
+        elsewhere = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
         self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
-        self.questions = questions_for(settings, ledger)
+        self.questions = create_query_embedder(settings, ledger)
         self.search = Search(database.read, index, self.questions)
 
     def prepare(self) -> None:
         """Before digesting: files that only another embedder has read are to be read again."""
-        migration.take_up(self._database, self.model, iso(self._clock()))
+        migration.request_reembedding(self._database, self.model, iso(self._clock()))
         if self.engines is None and engine_outbox.is_active(self._database.read()):
             self._database.write(engine_outbox.deactivate)  # whoever wants them back tells them everything anew
 
@@ -71,14 +71,14 @@ class Searching:
 
     def warm(self) -> None:
         """Have the first question find all in memory; returns at once."""
-        serving = embedders.serving(self._database.read())
+        serving = embedders.get_serving(self._database.read())
         if serving is not None:
             self.questions.warm(serving.model)
             self._cache.warm(serving)
 
     def tidy(self) -> None:
         """Bring a change of the embedder to its end, and let go of what the old one left behind."""
-        migration.tidy(self._database, self.model, iso(self._clock()))
+        migration.finish_migration(self._database, self.model, iso(self._clock()))
 
     def catch_up(self, patience: float = TURN_SECONDS) -> str | None:
         """Tell the engines all they do not know yet. Returns why that could not be done."""
@@ -86,14 +86,14 @@ class Searching:
             return None
         try:
             self.pusher.push_all(patience)
-        except (ServerFailed, AnotherPushes) as error:
+        except (ServerFailed, PusherBusy) as error:
             return str(error)
         return None
 
     def status(self) -> dict[str, Any]:
         """Who tells what passages mean, and how far larger engines are behind."""
         db = self._database.read()
-        serving = embedders.serving(db)
+        serving = embedders.get_serving(db)
         told: dict[str, Any] = {"embedder": serving.model if serving else None}
         if serving is not None and serving.model != self.model:
             told["next_embedder"] = self.model
@@ -132,12 +132,12 @@ class Searching:
             self.engines.close()
 
 
-def _engines(settings: Settings, database: Database) -> LargerEngines | None:
+def _engines(settings: Settings, database: Database) -> VaultEngines | None:
     if settings.search_engine not in ENGINES:
         raise UsageError(f"search_engine must be one of {', '.join(ENGINES)}, not {settings.search_engine!r}")
     if settings.search_engine == ENGINES[0]:
         return None
-    return LargerEngines(
+    return VaultEngines(
         Meilisearch(settings.meilisearch_url, settings.meilisearch_key),
         Qdrant(settings.qdrant_url, settings.qdrant_key),
         vault_name(database),

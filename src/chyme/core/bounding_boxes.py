@@ -12,7 +12,7 @@ DIGITS = 4
 _WHOLE = 0.95  # of both sides
 
 
-def mended(edges: Sequence[float]) -> Box | None:
+def repair_box(edges: Sequence[float]) -> Box | None:
     """Left, top, right, bottom: turned the right way round and cut to the picture; None when nothing is left."""
     if len(edges) != 4 or not all(math.isfinite(edge) for edge in edges):
         return None
@@ -24,7 +24,7 @@ def mended(edges: Sequence[float]) -> Box | None:
     return left, top, right, bottom
 
 
-def around(boxes: Sequence[Box]) -> Box | None:
+def enclosing_box(boxes: Sequence[Box]) -> Box | None:
     """The smallest box around all."""
     if not boxes:
         return None
@@ -46,7 +46,7 @@ def area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def region(box: Box) -> str:
+def describe_region(box: Box) -> str:
     """The part of the picture a box lies in, in words."""
     if box[2] - box[0] >= _WHOLE and box[3] - box[1] >= _WHOLE:
         return "the whole picture"

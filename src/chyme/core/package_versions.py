@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 
-def versions(*packages: str) -> str:
+def describe_versions(*packages: str) -> str:
     """Each package with its version, or `missing`."""
     return " ".join(f"{package} {_version(package)}" for package in packages)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.conversion.scan_results import Scan, keep, kept
+from chyme.documents.conversion.scan_results import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
 from chyme.imaging.ocr.engine_interface import OcrSettings
-from chyme.imaging.ocr.engines import fingerprint, reader
+from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Kind, Output, Place
 
@@ -45,7 +45,7 @@ class DocToMarkdown(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"{versions(*READERS)} {self.limits} {fingerprint(self.ocr)}"
+        return f"{describe_versions(*READERS)} {self.limits} {fingerprint(self.ocr)}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.DOCUMENT
@@ -77,14 +77,14 @@ class _ScanReader:
         self._folder = folder
 
     def __call__(self, number: int, draw: Callable[[], Image.Image]) -> Scan:
-        before = kept(self._folder, number)
+        before = load_scan(self._folder, number)
         if before is not None:
             return before
-        engine = reader(self._settings)
+        engine = load_engine(self._settings)
         picture = draw()
         reading = engine.read(picture)
         page = page_text(reading.lines, picture.width / picture.height, self._settings.ocr_doubt, markdown=True)
         places = tuple(Place(span.start, span.end, box=reading.lines[span.line].box) for span in page.spans)
         scan = Scan(page.text, places, reading.unread, engine.letters)
-        keep(self._folder, number, scan)
+        save_scan(self._folder, number, scan)
         return scan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.libreoffice.installation import office_marker
@@ -34,7 +34,7 @@ class DocToScreenshot(Digester):
 
     @property
     def fingerprint(self) -> str:
-        drawing = versions("pypdfium2", "pillow")
+        drawing = describe_versions("pypdfium2", "pillow")
         limits = f"{self.limits.page_pixels} {self.limits.thumbnail} {self.limits.image_pixels}"
         return f"{drawing} {limits} {office_marker(self.limits.office)}"
 
@@ -45,17 +45,17 @@ class DocToScreenshot(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.documents.pages.first_page import first_page
-        from chyme.imaging.thumbnails import face
+        from chyme.documents.pages.first_page import render_first_page
+        from chyme.imaging.thumbnails import make_preview_and_thumbnail
 
         with source.open() as stream:
             data = stream.read(self.conversion.document_bytes + 1)
         file = source.file
-        page = first_page(file.name, data, file.mime, self.limits, self.conversion, source.progress)
+        page = render_first_page(file.name, data, file.mime, self.limits, self.conversion, source.progress)
         content: dict[str, object] = {} if page.pages is None else {"pages": page.pages}
         content |= {"width": page.image.width, "height": page.image.height, "rendered": page.rendered}
         if page.note:
             content["note"] = page.note
-        artifacts = face(PAGE, page.image, self.limits.page_pixels, self.limits.thumbnail)
+        artifacts = make_preview_and_thumbnail(PAGE, page.image, self.limits.page_pixels, self.limits.thumbnail)
         told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return [Output(self.name, told, artifacts)]

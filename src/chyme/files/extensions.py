@@ -224,7 +224,7 @@ LINKS: dict[str, str] = {
 }
 
 # Text that may open with markup and is still meant to be read as written.
-READ_AS_WRITTEN = frozenset(TEXTS) - {"txt", "text", "log", "xml", "tmpl"}
+VERBATIM_EXTENSIONS = frozenset(TEXTS) - {"txt", "text", "log", "xml", "tmpl"}
 
 
 def extension_of(name: str) -> str:

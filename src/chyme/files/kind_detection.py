@@ -17,16 +17,16 @@ from chyme.files.extensions import (
     PDF,
     PPT,
     PPTX,
-    READ_AS_WRITTEN,
     RTF,
     TEXTS,
+    VERBATIM_EXTENSIONS,
     XLS,
     XLSX,
     extension_of,
     kind_by_extension,
 )
 from chyme.files.link_files import LINK_BYTES, link_in
-from chyme.files.signatures import by_signature
+from chyme.files.signatures import detect_by_signature
 from chyme.model import Kind
 from chyme.text.decoding import encoding_of, is_utf8
 
@@ -60,7 +60,7 @@ def identify(name: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, 
         return _in_zip(extension, head, size, read_at)
     if head.startswith(OLE_MARK):
         return _in_ole(extension, head, size, read_at)
-    found = by_signature(head, extension)
+    found = detect_by_signature(head, extension)
     if found:
         return found
     text = _as_text(head[:HEAD_BYTES], size, extension)
@@ -137,7 +137,7 @@ def _in_text(name: str, extension: str, text: str, head: bytes, size: int) -> tu
         return Kind.URL, LINKS.get(extension, "text/uri-list")
     if text.lstrip().startswith("{\\rtf") or (extension == "rtf" and text.lstrip().startswith("{\\")):
         return Kind.DOCUMENT, RTF
-    if extension not in READ_AS_WRITTEN:
+    if extension not in VERBATIM_EXTENSIONS:
         markup = _in_markup(extension, text)
         if markup:
             return markup

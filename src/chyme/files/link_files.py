@@ -8,7 +8,7 @@ from xml.parsers.expat import ExpatError
 
 from chyme.files.extensions import extension_of
 from chyme.files.link_notes import NOTE_EXTENSIONS, LinkNote, is_address, read_link_note
-from chyme.text.decoding import unmarked_utf16
+from chyme.text.decoding import detect_utf16
 
 LINK_BYTES = 8192
 LINK_EXTENSIONS = frozenset({"url", "webloc", "desktop"})
@@ -43,7 +43,7 @@ def link_note_in(name: str, data: bytes) -> LinkNote | None:
     return LinkNote(address) if address else None
 
 
-def shortcut(address: str) -> bytes:
+def make_shortcut(address: str) -> bytes:
     """A file that opens the address at a double click: of the shortcuts there are, .url is known to most desktops."""
     return f"[InternetShortcut]\r\nURL={address}\r\n".encode()
 
@@ -52,7 +52,7 @@ def _plain(data: bytes) -> str:
     """What is no Unicode is replaced: older Windows wrote names of icons in any encoding, but addresses in ASCII."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
-    wide = unmarked_utf16(data)
+    wide = detect_utf16(data)
     if wide:
         return data.decode(wide, "replace")
     try:
@@ -94,7 +94,7 @@ def _address(text: str) -> str | None:
     return text if is_address(text) else None
 
 
-def as_asked(link: str, found: str) -> str:
+def restore_link_parts(link: str, found: str) -> str:
     """Where a page was found, with what its link says besides: a password for that very host, and the part behind #.
 
     Scripts choose by that part what they show.
@@ -110,7 +110,7 @@ def as_asked(link: str, found: str) -> str:
     return there._replace(fragment=there.fragment or asked.fragment).geturl()
 
 
-def without_secret(url: str) -> str:
+def remove_credentials(url: str) -> str:
     """The address without user and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

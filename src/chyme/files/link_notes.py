@@ -17,8 +17,8 @@ LONGEST = 4000  # characters of an address
 LONGEST_WORD = 2 * LONGEST  # an address with the marks around it
 
 # White space, control and direction characters, half letters, and what stands for an unreadable one.
-NEVER = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
-ADDRESS = re.compile(rf"https?://[^/?#'\\{NEVER}]+(?:[/?#][^{NEVER}]*)?", re.IGNORECASE)
+EXCLUDED_CHARACTERS = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
+ADDRESS = re.compile(rf"https?://[^/?#'\\{EXCLUDED_CHARACTERS}]+(?:[/?#][^{EXCLUDED_CHARACTERS}]*)?", re.IGNORECASE)
 _HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffd]")
 _TARGET = r"[^\s()<>]{1,4000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500})?"
 _MARKDOWN_LINK = re.compile(

@@ -6,7 +6,16 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from chyme.files.machine_name_words import CALLED, GENERIC, JOINING, NUMBERED, OFFICE, SPACED, UNSPACED, WRITTEN
+from chyme.files.machine_name_words import (
+    CONNECTING_WORDS,
+    GENERIC_WORDS,
+    OFFICE_EXTENSIONS,
+    REFERENCED_EXTENSIONS,
+    SPACED_WORDS,
+    TEXT_EXTENSIONS,
+    UNSPACED_WORDS,
+    WORDS_WITH_NUMBER,
+)
 
 LONGEST = 300  # characters that are looked at; no file system allows more
 _SHORT_CODE, _HEX_ID, _SHUFFLED = 5, 8, 8
@@ -30,7 +39,7 @@ _SPOKEN = re.compile(r"[A-Z]?[a-z]{3,}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[0-9A-Za-z_-]+={0,2}")
 _VOWEL = re.compile(r"[aeiouyäöüàáâãåæèéêëìíîïòóôõøùúûýœ]", re.IGNORECASE)
-_UNSPACED = re.compile("|".join(sorted(map(re.escape, UNSPACED), key=len, reverse=True)))
+_UNSPACED = re.compile("|".join(sorted(map(re.escape, UNSPACED_WORDS), key=len, reverse=True)))
 
 
 def is_machine_made(name: str) -> bool:
@@ -56,11 +65,11 @@ def is_machine_made(name: str) -> bool:
             numbers = True
         elif len(word) == 1 and ord(word) <= _UNSPACED_FROM:
             continue  # one letter is no word, but in scripts where it is
-        elif word in GENERIC or word in SPACED:
+        elif word in GENERIC_WORDS or word in SPACED_WORDS:
             generic = True
-        elif word in NUMBERED or word in JOINING:
-            numbered = numbered or word in NUMBERED
-            joining = joining or word not in NUMBERED
+        elif word in WORDS_WITH_NUMBER or word in CONNECTING_WORDS:
+            numbered = numbered or word in WORDS_WITH_NUMBER
+            joining = joining or word not in WORDS_WITH_NUMBER
         else:
             return False
     if generic:
@@ -72,11 +81,11 @@ def is_machine_made(name: str) -> bool:
 
 def _is_called(stem: str, extension: str) -> bool:
     """Whether somebody calls a file of this sort by that, though it is a number or a letter."""
-    if extension in CALLED or _FORM.fullmatch(stem):
+    if extension in REFERENCED_EXTENSIONS or _FORM.fullmatch(stem):
         return True
-    if extension in WRITTEN and _DAY.fullmatch(stem):
+    if extension in TEXT_EXTENSIONS and _DAY.fullmatch(stem):
         return True
-    return (extension in WRITTEN or extension in OFFICE) and _YEAR.fullmatch(stem) is not None
+    return (extension in TEXT_EXTENSIONS or extension in OFFICE_EXTENSIONS) and _YEAR.fullmatch(stem) is not None
 
 
 def without_extension(name: str) -> str:
@@ -93,7 +102,7 @@ def _pieces(text: str) -> Iterator[str]:
         for piece in _PIECE.findall(token):
             if piece.isascii() and piece.isalpha() and not piece.islower() and not piece.isupper():
                 whole = piece.casefold()
-                known = whole in GENERIC or whole in JOINING or whole in NUMBERED
+                known = whole in GENERIC_WORDS or whole in CONNECTING_WORDS or whole in WORDS_WITH_NUMBER
                 yield from (piece,) if known else _CAMEL.findall(piece)
             elif ord(piece[0]) > _UNSPACED_FROM:
                 yield from _unspaced(piece)
@@ -103,7 +112,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _unspaced(run: str) -> Iterator[str]:
     """A run of letters of a script without blanks: what is left of it besides the words of devices."""
-    if run in SPACED:
+    if run in SPACED_WORDS:
         yield run
         return
     found = _UNSPACED.sub("", run)
@@ -122,7 +131,7 @@ def _is_id(token: str) -> bool:
     if len(token) >= _HEX_ID and _HEXADECIMAL.fullmatch(token):
         return True
     letters = [piece for piece in _PIECE.findall(token) if not piece.isdecimal()]
-    if len(letters) == 1 and letters[0].casefold() in GENERIC | NUMBERED:
+    if len(letters) == 1 and letters[0].casefold() in GENERIC_WORDS | WORDS_WITH_NUMBER:
         return False
     longest = max(map(len, letters))
     changes = len(_PIECE.findall(token)) - 1

@@ -8,7 +8,7 @@ import struct
 from chyme.files.extensions import AUDIO, IMAGES, PDF, VIDEO
 from chyme.model import Kind
 
-Found = tuple[Kind, str]
+KindAndMime = tuple[Kind, str]
 
 _BEGINNINGS: tuple[tuple[bytes, Kind, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", Kind.IMAGE, "image/png"),
@@ -73,7 +73,7 @@ _PORTABLE = re.compile(rb"P[456]\s(?:\s|#[^\n]{0,200}\n)*\d{1,6}\s+\d{1,6}\s")
 _BMP_HEADERS = frozenset({12, 16, 40, 52, 56, 64, 108, 124})
 
 
-def by_signature(head: bytes, extension: str) -> Found | None:
+def detect_by_signature(head: bytes, extension: str) -> KindAndMime | None:
     """What the first bytes alone prove. The extension only chooses between names for the same format."""
     first = head[0]
     if first in _FIRST_BYTES:
@@ -91,7 +91,7 @@ def by_signature(head: bytes, extension: str) -> Found | None:
     )
 
 
-def _riff(head: bytes, extension: str) -> Found | None:
+def _riff(head: bytes, extension: str) -> KindAndMime | None:
     if head[:4] in (b"RIFF", b"RF64", b"FORM"):
         form = head[8:12]
         if form == b"WAVE":
@@ -105,7 +105,7 @@ def _riff(head: bytes, extension: str) -> Found | None:
     return None
 
 
-def _iso_media(head: bytes, extension: str) -> Found | None:
+def _iso_media(head: bytes, extension: str) -> KindAndMime | None:
     box = head[4:8]
     if box in (b"moov", b"mdat", b"wide") and extension in VIDEO:
         return Kind.VIDEO, VIDEO[extension]
@@ -129,7 +129,7 @@ def _iso_media(head: bytes, extension: str) -> Found | None:
     return Kind.VIDEO, "video/mp4"
 
 
-def _streams(head: bytes, extension: str) -> Found | None:
+def _streams(head: bytes, extension: str) -> KindAndMime | None:
     if head.startswith(b"OggS"):
         if b"theora" in head[:256] or extension == "ogv":
             return Kind.VIDEO, "video/ogg"
@@ -148,7 +148,7 @@ def _streams(head: bytes, extension: str) -> Found | None:
     return None
 
 
-def _mpeg_audio(head: bytes) -> Found | None:
+def _mpeg_audio(head: bytes) -> KindAndMime | None:
     if head[1] in (0xF0, 0xF1, 0xF8, 0xF9):
         return Kind.AUDIO, "audio/aac"
     layer, version = head[1] >> 1 & 3, head[1] >> 3 & 3
@@ -158,7 +158,7 @@ def _mpeg_audio(head: bytes) -> Found | None:
     return None
 
 
-def _pictures(head: bytes, extension: str) -> Found | None:
+def _pictures(head: bytes, extension: str) -> KindAndMime | None:
     if head[:4] in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"):
         return Kind.IMAGE, IMAGES[extension] if extension in _CAMERA_RAW else "image/tiff"
     if head.startswith(b"BM") and len(head) >= 26 and struct.unpack_from("<I", head, 14)[0] in _BMP_HEADERS:
@@ -170,7 +170,7 @@ def _pictures(head: bytes, extension: str) -> Found | None:
     return None
 
 
-def _programs(head: bytes) -> Found | None:
+def _programs(head: bytes) -> KindAndMime | None:
     if head.startswith(b"MZ") and not head[:64].isascii():
         return Kind.OTHER, "application/vnd.microsoft.portable-executable"
     if head[257:262] == b"ustar":

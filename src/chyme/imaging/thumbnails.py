@@ -14,7 +14,7 @@ LONGEST, LONGEST_THUMBNAIL = 2048, 512
 QUALITY, THUMBNAIL_QUALITY = 88, 80
 
 
-def face(
+def make_preview_and_thumbnail(
     filename: str, image: Image.Image, longest: int = LONGEST, longest_thumbnail: int = LONGEST_THUMBNAIL
 ) -> tuple[Artifact, Artifact]:
     """The picture as `filename` (a .jpg) and its thumbnail, never larger than the image; transparency becomes white."""

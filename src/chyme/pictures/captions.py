@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from chyme.pictures.objects import cleaned, with_article
+from chyme.pictures.objects import clean_line, with_article
 
 QUOTED_WORDS, QUOTED_CHARS = 8, 70
 SORTS = 5  # of things that are named; the rest are "other things"
@@ -39,11 +39,11 @@ def as_json(text: str, engine: str, composed: bool, words: str = "", note: str |
 def words_in(text: str) -> str:
     """The words of a recognised text on one line: without marks of doubt, notes and markup; empty if none tell."""
     plain = _MARKUP.sub("", _NOTE.sub("", _DOUBT.sub("", text)))
-    line = cleaned(plain, TEXT_LENGTH)
+    line = clean_line(plain, TEXT_LENGTH)
     return line if _TELLING.search(line) else ""
 
 
-def count_of(text: str) -> int:
+def count_text_words(text: str) -> int:
     """How many words a recognised text has."""
     return len(_WORD.findall(_NOTE.sub("", _DOUBT.sub("", text))))
 
@@ -81,22 +81,22 @@ def sort_of_picture(
     return f"{'dark ' if dark else ''}{'black-and-white ' if grey and not paper else ''}picture"
 
 
-def sentence(
+def compose_caption(
     sort: str, names: Sequence[str], words: str = "", colour: str | None = None, likely: Sequence[str] = ()
 ) -> str:
     """`A photograph of two people and a dog; it says “Harbour Street”.` The `likely` are told if nothing is sure."""
     text = with_article(sort)
-    shown = listed(names) if names else f"what looks like {listed(likely)}" if likely else ""
+    shown = list_names(names) if names else f"what looks like {list_names(likely)}" if likely else ""
     if shown:
         text += (" of " if "text" not in sort and sort != "screenshot" else " with ") + shown
     elif not words and colour and "plain" not in sort and colour not in ("grey", "black"):
         text += f", mostly {colour}"
     if words:
-        text += f"; {quoted(words)}"
+        text += f"; {quote_words(words)}"
     return text[0].upper() + text[1:] + ("" if text.endswith((".”", "!”", "?”")) else ".")
 
 
-def quoted(words: str) -> str:
+def quote_words(words: str) -> str:
     """The words, or the first of them if they are many."""
     line = words.replace("“", "").replace("”", "").replace('"', "")
     parts = line.split(" ")
@@ -108,7 +108,7 @@ def quoted(words: str) -> str:
     return f"it begins “{beginning.rstrip('.,;:')} …”"
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """`two people, a dog and a bench`: each name once, with its number, in the order given."""
     counted = list(Counter(names).items())
     parts = [_some(name, count) for name, count in counted[:SORTS]]

@@ -9,13 +9,13 @@ from typing import Any
 from chyme.digester import Calls, Digester, Source
 from chyme.model import File, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.pictures.captions import as_json, count_of, sentence, sort_of_picture, words_in
-from chyme.pictures.image_objects import SLACK_SECONDS, not_sent
-from chyme.pictures.objects import cleaned
+from chyme.pictures.captions import as_json, compose_caption, count_text_words, sort_of_picture, words_in
+from chyme.pictures.image_objects import SLACK_SECONDS, not_sent_note
+from chyme.pictures.objects import clean_line
 from chyme.pictures.preview_output import preview_of
-from chyme.pictures.scene import PNG_HEAD, look
-from chyme.pictures.vision_model import PROMPTS, caption_of
-from chyme.text.model_output import plain_line, visible
+from chyme.pictures.scene import PNG_HEAD, analyse_scene
+from chyme.pictures.vision_model import PROMPTS, ask_for_caption
+from chyme.text.model_output import plain_line, remove_invisible
 
 COMPOSED = "composed"
 SURE = 0.8  # a detector less confident than this is quoted with doubt: it took a rose for an apple at 0.74
@@ -61,15 +61,17 @@ class ImageCaptioning(Digester):
         return [Output(self.name, _described(source.calls, source.file.name, preview_of(source), self.vision))]
 
     def without_model(self, source: Source) -> list[Output]:
-        note = not_sent(source.file, self.vision) if self.vision else None
+        note = not_sent_note(source.file, self.vision) if self.vision else None
         return [Output(self.name, _composed(source, preview_of(source), note))]
 
 
 def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
-    seen = caption_of(calls, name, jpeg, vision)
-    text = cleaned(plain_line(seen.caption), CAPTION_LENGTH)
-    read = cleaned(visible(seen.visible_text), VISIBLE_LENGTH)  # as it stands there: it may be a picture of markup
-    text = text or cleaned(plain_line(read), CAPTION_LENGTH)
+    seen = ask_for_caption(calls, name, jpeg, vision)
+    text = clean_line(plain_line(seen.caption), CAPTION_LENGTH)
+    read = clean_line(
+        remove_invisible(seen.visible_text), VISIBLE_LENGTH
+    )  # as it stands there: it may be a picture of markup
+    text = text or clean_line(plain_line(read), CAPTION_LENGTH)
     return as_json(text, vision.model, composed=False, words=read) if text or read else None
 
 
@@ -79,14 +81,14 @@ def _composed(source: Source, jpeg: bytes, note: str | None) -> str:
     words = words_in(recognised)
     with source.open() as stream:
         head = stream.read(PNG_HEAD)
-    scene = look(source.file.name, jpeg, head)
+    scene = analyse_scene(source.file.name, jpeg, head)
     sort = sort_of_picture(
-        count_of(recognised), **asdict(scene), camera=bool(_told(source, "image-preview").get("camera"))
+        count_text_words(recognised), **asdict(scene), camera=bool(_told(source, "image-preview").get("camera"))
     )
     things = _told(source, "image-objects").get("objects", ())
     sure = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) >= SURE]
     likely = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) < SURE]
-    text = sentence(sort, sure, words, scene.colour, likely)
+    text = compose_caption(sort, sure, words, scene.colour, likely)
     return as_json(text, COMPOSED, composed=True, words=words, note=note)
 
 

@@ -7,9 +7,17 @@ from chyme.model import File, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.weights.catalog import OBJECTS
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
-from chyme.pictures.objects import MOST, Thing, as_json, detected, kept, placed, told
+from chyme.pictures.objects import (
+    MOST,
+    PictureObject,
+    as_json,
+    normalise_boxes,
+    object_from_detector,
+    object_from_model,
+    select_objects,
+)
 from chyme.pictures.preview_output import preview_of
-from chyme.pictures.vision_model import PROMPTS, objects_in, size_of
+from chyme.pictures.vision_model import PROMPTS, ask_for_objects, size_of
 
 SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
 
@@ -63,14 +71,14 @@ class ImageObjects(Digester):
     def without_model(self, source: Source) -> list[Output]:
         file = source.file
         found = [
-            detected(one.name, one.category, one.confidence, one.edges)
+            object_from_detector(one.name, one.category, one.confidence, one.edges)
             for one in detect(file.name, preview_of(source), self.detector)
         ]
-        note = not_sent(file, self.vision) if self.vision else None
-        return [Output(self.name, as_json(kept(thing for thing in found if thing), OBJECTS.engine, note))]
+        note = not_sent_note(file, self.vision) if self.vision else None
+        return [Output(self.name, as_json(select_objects(thing for thing in found if thing), OBJECTS.engine, note))]
 
 
-def not_sent(file: File, vision: VisionSettings) -> str | None:
+def not_sent_note(file: File, vision: VisionSettings) -> str | None:
     """The note for a picture that stayed here for its size although there is a vision model."""
     if vision.may_send(file.mime, file.size):
         return None
@@ -79,10 +87,11 @@ def not_sent(file: File, vision: VisionSettings) -> str | None:
     )
 
 
-def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> list[Thing]:
-    seen = objects_in(calls, name, jpeg, vision).objects[:MOST]
-    boxes = placed([one.box or () for one in seen], size_of(jpeg))
+def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> list[PictureObject]:
+    seen = ask_for_objects(calls, name, jpeg, vision).objects[:MOST]
+    boxes = normalise_boxes([one.box or () for one in seen], size_of(jpeg))
     things = (
-        told(one.name, one.description, one.category, one.tags, box) for one, box in zip(seen, boxes, strict=True)
+        object_from_model(one.name, one.description, one.category, one.tags, box)
+        for one, box in zip(seen, boxes, strict=True)
     )
-    return kept(thing for thing in things if thing)
+    return select_objects(thing for thing in things if thing)

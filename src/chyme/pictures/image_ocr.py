@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING
 
 from chyme.core.bounding_boxes import overlap
 from chyme.digester import Digester, Source
-from chyme.documents.conversion.results import ranges
+from chyme.documents.conversion.results import format_ranges
 from chyme.errors import DigestError, EngineUnavailable, LimitReached
 from chyme.imaging.decoding.limits import PictureLimits
-from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrSettings, Quad, Reading, Word, moved, unread_note
-from chyme.imaging.ocr.engines import fingerprint, reader
+from chyme.imaging.ocr.engine_interface import (
+    Line,
+    OcrEngine,
+    OcrResult,
+    OcrSettings,
+    Quad,
+    Word,
+    move_line,
+    unread_note,
+)
+from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import PageText, page_text
-from chyme.imaging.ocr.tiles import Tile, longest_side, tiles, worth_a_closer_look
+from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Kind, Output, Place
 from chyme.pictures.preview_output import preview_of
 
@@ -37,7 +46,7 @@ class _Page:
     """One page as it was read; `number` is None for a picture that has no pages."""
 
     number: int | None
-    reading: Reading
+    reading: OcrResult
     text: PageText
 
 
@@ -77,7 +86,7 @@ class ImageOcr(Digester):
         preview, upstream = preview_of(source), source.output(PREVIEW)
         known = _known(upstream.content if upstream else None)
         try:
-            engine = reader(self.settings)
+            engine = load_engine(self.settings)
             if known.format == TIFF and known.frames > 1:
                 pages = list(self._leaves(source, engine, known.frames))
             else:
@@ -93,18 +102,18 @@ class ImageOcr(Digester):
             shown = image.size
             reading = engine.read(image)
         heights = [(line.box[3] - line.box[1]) * shown[1] for line in reading.lines]
-        if known.size and worth_a_closer_look(known.size, shown, heights):
+        if known.size and needs_tiles(known.size, shown, heights):
             closer = self._closer(source, engine, known.size)
             reading = closer or reading
         return _Page(None, reading, page_text(reading.lines, shown[0] / shown[1], self.settings.ocr_doubt))
 
-    def _closer(self, source: Source, engine: OcrEngine, size: tuple[int, int]) -> Reading | None:
+    def _closer(self, source: Source, engine: OcrEngine, size: tuple[int, int]) -> OcrResult | None:
         """The original, tile by tile; None when it cannot be had, for the preview was read already."""
-        from chyme.imaging.decoding.reader import opened
+        from chyme.imaging.decoding.reader import open_picture
 
         try:
             with source.open() as stream:
-                image = opened(source.file.name, stream, self.limits, longest_side(size)).image
+                image = open_picture(source.file.name, stream, self.limits, longest_side(size)).image
         except DigestError:
             return None
         lines: list[Line] = []
@@ -117,7 +126,7 @@ class ImageOcr(Digester):
                     lines.append(line)
             unread += found.unread
             source.progress(number / len(cut))
-        return Reading(tuple(lines), unread)
+        return OcrResult(tuple(lines), unread)
 
     def _leaves(self, source: Source, engine: OcrEngine, count: int) -> Iterator[_Page]:
         from chyme.imaging.decoding.reader import frames
@@ -142,7 +151,7 @@ class ImageOcr(Digester):
                 source.progress(number / count)
 
     def _output(self, pages: list[_Page], engine: OcrEngine, count: int) -> Output:
-        text, places = joined(pages)
+        text, places = join_pages(pages)
         read = sum(len(page.reading.lines) for page in pages)
         unread = unread_note(read, sum(page.reading.unread for page in pages), engine.letters)
         notes = [unread] if unread else []
@@ -151,14 +160,14 @@ class ImageOcr(Digester):
             notes.append(f"first {wanted:,} of {count:,} pages read (limit ocr_pages)")
         lost = sorted(set(range(1, wanted + 1)) - {page.number or 1 for page in pages})
         if lost:
-            notes.append(f"{'page' if len(lost) == 1 else 'pages'} {ranges(lost)} cannot be decoded")
+            notes.append(f"{'page' if len(lost) == 1 else 'pages'} {format_ranges(lost)} cannot be decoded")
         if not text and not unread:
             return Output(self.name, None)
         told = "\n\n".join([*([text] if text else []), *(f"> note: {note}" for note in notes)])
         return Output(self.name, told, (Artifact(WORDS, _words(pages, engine)),) if text else (), places)
 
 
-def joined(pages: list[_Page]) -> tuple[str, tuple[Place, ...]]:
+def join_pages(pages: list[_Page]) -> tuple[str, tuple[Place, ...]]:
     """One text of all pages, and the places of pages and lines in it."""
     parts: list[str] = []
     places: list[Place] = []
@@ -225,7 +234,7 @@ def _whole(lines: tuple[Line, ...], tile: Tile, image: Image.Image) -> Iterator[
         (tile.core[3] + SLACK) / down,
     )
     for line in lines:
-        here = moved(line, left / across, top / down, (right - left) / across, (bottom - top) / down)
+        here = move_line(line, left / across, top / down, (right - left) / across, (bottom - top) / down)
         kept = tuple(word for word in here.words if _inside(word.box, core))
         if len(kept) == len(here.words):
             yield here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Source
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import File, Kind, Output
@@ -27,7 +27,7 @@ class ImagePreview(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"{versions(*DECODERS)} {self.limits} {self.tell_place}"
+        return f"{describe_versions(*DECODERS)} {self.limits} {self.tell_place}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -36,11 +36,11 @@ class ImagePreview(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.imaging.decoding.reader import opened
-        from chyme.imaging.thumbnails import face
+        from chyme.imaging.decoding.reader import open_picture
+        from chyme.imaging.thumbnails import make_preview_and_thumbnail
 
         with source.open() as stream:
-            picture = opened(source.file.name, stream, self.limits, self.limits.preview)
+            picture = open_picture(source.file.name, stream, self.limits, self.limits.preview)
         told = {
             "width": picture.width,
             "height": picture.height,
@@ -56,5 +56,5 @@ class ImagePreview(Digester):
             told.pop("place", None)
         known = {name: value for name, value in told.items() if value is not None}
         content = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        faces = face("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
+        faces = make_preview_and_thumbnail("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
         return [Output(self.name, content, faces)]

@@ -7,10 +7,10 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable, UnreadableFile
 from chyme.models.weights.catalog import OBJECTS
-from chyme.models.weights.folder import path_of, read
+from chyme.models.weights.folder import path_of, read_files
 from chyme.pictures.coco_labels import CATEGORIES, NAMES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class DetectorSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class Detection:
     """One thing as the network saw it. Its edges may lie outside the picture."""
 
     name: str
@@ -42,10 +42,10 @@ class Detected:
 def fingerprint(settings: DetectorSettings) -> str:
     """Engine, version and threshold, and whether the weights are there, so that a digest wakes when they appear."""
     there = "with" if path_of(OBJECTS, settings.weights_dir) else "without"
-    return f"{OBJECTS.engine} {there} weights, {versions(PACKAGE)}, confidence {settings.object_confidence}"
+    return f"{OBJECTS.engine} {there} weights, {describe_versions(PACKAGE)}, confidence {settings.object_confidence}"
 
 
-def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detected]:
+def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detection]:
     """What stands in the picture, surest first. `name` is the file's, for messages."""
     try:
         network = _network(settings.weights_dir)
@@ -60,7 +60,7 @@ def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detected]
 @functools.cache
 def _network(weights_dir: str) -> Any:
     """The network, loaded once in a process."""
-    files = read(OBJECTS, weights_dir)
+    files = read_files(OBJECTS, weights_dir)
     try:
         import cv2
         import numpy
@@ -92,6 +92,6 @@ def _forward(network: Any, square: Image.Image) -> list[list[float]]:
     return rows
 
 
-def _thing(row: list[float]) -> Detected:
+def _thing(row: list[float]) -> Detection:
     number = int(row[1])
-    return Detected(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))
+    return Detection(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chyme.core.bounding_boxes import area, mended, overlap
+from chyme.core.bounding_boxes import area, overlap, repair_box
 from chyme.model import Box
 from chyme.text.model_output import plain_line
 
@@ -26,7 +26,7 @@ Edges = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class PictureObject:
     """One object, ready to be written down."""
 
     name: str
@@ -37,7 +37,7 @@ class Thing:
     confidence: float | None  # None when the engine does not say
 
 
-def as_json(things: Sequence[Thing], engine: str, note: str | None = None) -> str | None:
+def as_json(things: Sequence[PictureObject], engine: str, note: str | None = None) -> str | None:
     """The content of image-objects; None when nothing was found."""
     if not things:
         return None
@@ -60,16 +60,16 @@ def as_json(things: Sequence[Thing], engine: str, note: str | None = None) -> st
     return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
-def kept(things: Iterable[Thing], most: int = MOST) -> list[Thing]:
+def select_objects(things: Iterable[PictureObject], most: int = MOST) -> list[PictureObject]:
     """The surest first, each thing once, no more than `most`."""
-    found: list[Thing] = []
+    found: list[PictureObject] = []
     for thing in sorted(things, key=lambda one: -(one.confidence or 0.0)):
         if not any(_same(thing, other) for other in found):
             found.append(thing)
     return found[:most]
 
 
-def _same(one: Thing, other: Thing) -> bool:
+def _same(one: PictureObject, other: PictureObject) -> bool:
     if one.box is None or other.box is None:
         return one == other
     if one.name != other.name:
@@ -81,32 +81,34 @@ def _a_page(category: str, name: str, box: Box) -> bool:
     return (category in ("electronic", "appliance") or name == "book") and area(box) > PAGE
 
 
-def detected(name: str, category: str, confidence: float, edges: Edges) -> Thing | None:
+def object_from_detector(name: str, category: str, confidence: float, edges: Edges) -> PictureObject | None:
     """A thing from a detector that knows names and boxes only; None when its box is empty or it is a page."""
-    box = mended(edges)
+    box = repair_box(edges)
     if box is None or _a_page(category, name, box):
         return None
     tags = tuple(dict.fromkeys((name, category)))
-    return Thing(name, f"{with_article(name)}, {whereabouts(box)}", category, tags, box, confidence)
+    return PictureObject(name, f"{with_article(name)}, {describe_position(box)}", category, tags, box, confidence)
 
 
-def told(name: str, description: str, category: str, tags: Sequence[str], box: Box | None) -> Thing | None:
+def object_from_model(
+    name: str, description: str, category: str, tags: Sequence[str], box: Box | None
+) -> PictureObject | None:
     """A thing as a model described it, cleaned and cut; None when it has no name."""
-    called = cleaned(plain_line(name), NAME_LENGTH)
+    called = clean_line(plain_line(name), NAME_LENGTH)
     if not called:
         return None
-    words = dict.fromkeys(cleaned(plain_line(tag), TAG_LENGTH).lower() for tag in tags)
-    return Thing(
+    words = dict.fromkeys(clean_line(plain_line(tag), TAG_LENGTH).lower() for tag in tags)
+    return PictureObject(
         called,
-        cleaned(plain_line(description), DESCRIPTION_LENGTH),
-        cleaned(plain_line(category), NAME_LENGTH).lower(),
+        clean_line(plain_line(description), DESCRIPTION_LENGTH),
+        clean_line(plain_line(category), NAME_LENGTH).lower(),
         tuple(word for word in words if word)[:TAGS],
         box,
         None,
     )
 
 
-def placed(boxes: Sequence[Sequence[float]], size: tuple[int, int] | None) -> list[Box | None]:
+def normalise_boxes(boxes: Sequence[Sequence[float]], size: tuple[int, int] | None) -> list[Box | None]:
     """Boxes a model gave, as parts of the picture: whatever scale it took, as long as only one makes sense.
 
     They were asked for in 0..1. Some models answer in 0..1000 or in pixels all the same; all boxes of an answer
@@ -115,7 +117,7 @@ def placed(boxes: Sequence[Sequence[float]], size: tuple[int, int] | None) -> li
     whole = [edges for edges in boxes if len(edges) == 4]
     furthest = max((abs(edge) for edges in whole for edge in edges), default=0.0)
     if furthest <= FRACTIONS_UP_TO:
-        return [mended(edges) for edges in boxes]
+        return [repair_box(edges) for edges in boxes]
     scales: list[tuple[float, float]] = []
     if furthest <= THOUSANDS:
         scales.append((THOUSANDS, THOUSANDS))
@@ -125,7 +127,9 @@ def placed(boxes: Sequence[Sequence[float]], size: tuple[int, int] | None) -> li
         return [None for _ in boxes]
     width, height = scales[0]
     return [
-        mended((edges[0] / width, edges[1] / height, edges[2] / width, edges[3] / height)) if len(edges) == 4 else None
+        repair_box((edges[0] / width, edges[1] / height, edges[2] / width, edges[3] / height))
+        if len(edges) == 4
+        else None
         for edges in boxes
     ]
 
@@ -134,7 +138,7 @@ def _inside(edges: Sequence[float], size: tuple[int, int]) -> bool:
     return max(edges[0], edges[2]) <= size[0] and max(edges[1], edges[3]) <= size[1] and min(edges) >= 0
 
 
-def cleaned(text: str, most: int) -> str:
+def clean_line(text: str, most: int) -> str:
     """One line without characters that nobody sees, no longer than `most`."""
     line = _SPACE.sub(" ", _UNPRINTABLE.sub(" ", text)).strip()
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
@@ -150,7 +154,7 @@ def with_article(name: str) -> str:
 _PLURAL_ONLY = frozenset({"skis", "scissors"})
 
 
-def whereabouts(box: Box) -> str:
+def describe_position(box: Box) -> str:
     """In plain words, where in the picture a box lies."""
     if box[2] - box[0] > _SPREAD and box[3] - box[1] > _SPREAD:
         return "filling the picture"

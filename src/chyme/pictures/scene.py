@@ -45,7 +45,7 @@ class Scene:
     colour: str | None = None  # the colour of more than half of it
 
 
-def look(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
+def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
     """The scene in a preview. `head` is the beginning of the original, `name` its name, for messages."""
     import numpy
     from PIL import Image

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.models.providers.structured_request import Answer, ask, ready
+from chyme.models.providers.structured_request import Answer, ask, require_client_for_file
 
 if TYPE_CHECKING:
     from chyme.pictures.vision_model_schemas import SeenCaption, SeenObjects
@@ -24,17 +24,17 @@ _CAPTION = "You describe pictures for a search index and for people who cannot s
 _STARTS, _SIZES = b"\xff\xd8", frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 
 
-def objects_in(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
+def ask_for_objects(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
     """The things in the picture, as the model tells them."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from chyme.pictures.vision_model_schemas import SeenObjects
 
     return _seen(calls, name, jpeg, settings, _OBJECTS, "List the things in this picture.", SeenObjects)
 
 
-def caption_of(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenCaption:
+def ask_for_caption(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenCaption:
     """What the picture shows and says, as the model tells it."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from chyme.pictures.vision_model_schemas import SeenCaption
 
     return _seen(calls, name, jpeg, settings, _CAPTION, "Describe this picture.", SeenCaption)

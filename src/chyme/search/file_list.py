@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
-from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, shown_state
+from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state
 from chyme.core.store import people
 from chyme.core.store.search import facets, listing
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
-from chyme.speech.people.names import numbered
+from chyme.speech.people.names import parse_person_number
 from chyme.text.first_lines import first_lines
 
 SORTS = tuple(listing.COLUMNS)
@@ -27,9 +27,9 @@ STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)
 MARKDOWN = "text/markdown"
 MOST = 500  # cards of one page
-LOOKED_AT = 100_000  # files of one page, at most, where some are hidden: two or three seconds
+MAX_FILES_CHECKED = 100_000  # files of one page, at most, where some are hidden: two or three seconds
 _AT_ONCE = 5_000
-CARE = 20  # facets are counted again after this many times the time it took, while things change
+RECOUNT_FACTOR = 20  # facets are counted again after this many times the time it took, while things change
 _QUICK = 0.02  # seconds of counting that are no matter
 _FORGED = "this cursor is none of ours, or belongs to another order; begin again without one"
 _YEAR = re.compile(r"[0-9]{4}")
@@ -74,7 +74,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class FilePage:
     """One page, and where the next one begins."""
 
     cards: tuple[Card, ...]
@@ -102,10 +102,10 @@ class _Counted:
 ALL = Filters()
 
 
-class Library:
+class FileList:
     """Read-only. Any number of threads may ask."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime], looked_at: int = LOOKED_AT) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], looked_at: int = MAX_FILES_CHECKED) -> None:
         self._database = database
         self._looked_at = looked_at
         self._clock = clock
@@ -121,7 +121,7 @@ class Library:
         cursor: str | None = None,
         limit: int = 60,
         hidden: Callable[[str], bool] | None = None,
-    ) -> Shelf:
+    ) -> FilePage:
         """One page of the files that pass the filters.
 
         `hidden`: paths of which nothing is told, neither here nor by the cursor; then the total is of this page alone.
@@ -139,7 +139,7 @@ class Library:
             cards = self._cards(listing.rows(db, [file_id for file_id, _ in found[:limit]]))
             total = len(cards) if hidden else listing.count(db) if among is None else len(among)
         more = _cursor(sort, descending, *found[limit - 1]) if len(found) > limit else None
-        return Shelf(tuple(cards), more, total, total_is_exact=hidden is None)
+        return FilePage(tuple(cards), more, total, total_is_exact=hidden is None)
 
     def card(self, path: str) -> Card:
         """What a list shows of this file."""
@@ -165,15 +165,17 @@ class Library:
         """How all files divide. In a large vault at work they may lag a few seconds behind."""
         with self._counting:
             db = self._database.read()
-            newest, kept = listing.as_of(db), self._facets
+            newest, kept = listing.last_event_id(db), self._facets
             if kept is None or (kept.newest != newest and time.monotonic() >= kept.until):
                 began = time.monotonic()
                 counted = facets.of_all(db, Condition("1"))
                 took = time.monotonic() - began
-                kept = self._facets = _Counted(counted, newest, began + (CARE * took if took > _QUICK else 0.0))
+                kept = self._facets = _Counted(
+                    counted, newest, began + (RECOUNT_FACTOR * took if took > _QUICK else 0.0)
+                )
             return kept.facets
 
-    def _wanted(self, db: Connection, filters: Filters) -> listing.Wanted:
+    def _wanted(self, db: Connection, filters: Filters) -> listing.FileFilter:
         for kind in filters.kinds:
             if kind not in KINDS:
                 raise UsageError(f"{kind[:50]!r} is no kind of file; there are: {', '.join(KINDS)}")
@@ -184,14 +186,14 @@ class Library:
             raise UsageError(f"{filters.year[:50]!r} is no year; write four digits, such as 2024")
         folder = (filters.folder or "").strip("/") or None
         who = _people(db, filters.person)
-        return listing.Wanted(
+        return listing.FileFilter(
             filters.kinds, tuple(dict.fromkeys(filters.tags)), folder, filters.states, filters.year, who,
             self._stale_before(),
         )  # fmt: skip
 
     def _cards(self, rows: Sequence[listing.Row]) -> list[Card]:
         stale_before = self._stale_before()
-        return [_card(row, shown_state(row.state, row.moved_at, stale_before)) for row in rows]
+        return [_card(row, displayed_state(row.state, row.moved_at, stale_before)) for row in rows]
 
     def _stale_before(self) -> str:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))
@@ -241,7 +243,7 @@ def _people(db: Connection, asked: str | None) -> tuple[int, ...] | None:
     """Whoever has this name or number; nobody is found where nobody has."""
     if asked is None:
         return None
-    person, number = people.by_name(db, asked), numbered(asked)
+    person, number = people.by_name(db, asked), parse_person_number(asked)
     if person is None and number is not None and number < _BIG:
         person = people.by_id(db, number)
     return (person.id,) if person else ()

@@ -9,14 +9,14 @@ from sqlite3 import Connection
 
 from chyme.core.store import voices
 from chyme.core.store.search import dictionary, keyword_queries, passages, vectors
-from chyme.core.store.search.keyword_queries import Found
+from chyme.core.store.search.keyword_queries import FoundFile
 from chyme.model import Passage
-from chyme.search.match_location import pinpointed
+from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
-from chyme.search.ranking.fusion import Fused, Near
+from chyme.search.ranking.fusion import FusedFile, NearFile
 from chyme.search.ranking.matches import PASSAGES_SHOWN
 from chyme.search.results import Hit, Piece
-from chyme.search.snippets import Snippet, cut_snippet, cut_telling, find, telling
+from chyme.search.snippets import Snippet, cut_key_snippet, cut_snippet, find, find_key_sentence
 from chyme.speech.people.names import Person
 from chyme.text.searchable_text import is_thin
 
@@ -32,13 +32,13 @@ class _Bit:
     meant: bool
 
 
-def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> list[Hit]:
+def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term]) -> list[Hit]:
     """The files as hits, in order, with their best passages; those that are gone are left out."""
     asked = _marked(db, terms)
     known = keyword_queries.files(db, [file.file_id for file in files])
     texts = passages.by_id(db, [id_ for file in files if file.worded for id_ in file.worded.passages])
     meant = _meant(db, files)
-    who = voices.speaking(db, known)
+    who = voices.speakers_by_file(db, known)
     hits = []
     for file in files:
         if file.file_id in known:
@@ -47,7 +47,7 @@ def hits_of(db: Connection, files: Sequence[Fused], terms: Sequence[Term]) -> li
     return hits
 
 
-def _meant(db: Connection, files: Sequence[Fused]) -> dict[int, tuple[int, Passage]]:
+def _meant(db: Connection, files: Sequence[FusedFile]) -> dict[int, tuple[int, Passage]]:
     """The passages near to what was meant; and those that come next where a file has but thin ones."""
     near = [file.near for file in files if file.near]
     known = vectors.by_id(db, [id_ for file in near for id_ in file.passages])
@@ -55,12 +55,12 @@ def _meant(db: Connection, files: Sequence[Fused]) -> dict[int, tuple[int, Passa
     return known | vectors.by_id(db, [id_ for file in thin for id_ in _next(file)])
 
 
-def _next(file: Near) -> range:
+def _next(file: NearFile) -> range:
     """The ids of a file's passages follow each other."""
     return range(file.passages[0] + 1, file.passages[0] + 1 + _LOOK_AHEAD) if file.passages else range(0)
 
 
-def _telling(file: Near, meant: Mapping[int, Passage]) -> list[Passage]:
+def _telling(file: NearFile, meant: Mapping[int, Passage]) -> list[Passage]:
     """The passages of a file, nearest first. A thin one is near for its title, and gives way to one that says why."""
     found = [meant[id_] for id_ in file.passages if id_ in meant]
     if all(is_thin(passage.text) for passage in found):
@@ -68,7 +68,7 @@ def _telling(file: Near, meant: Mapping[int, Passage]) -> list[Passage]:
     return sorted(found, key=lambda passage: is_thin(passage.text))[:PASSAGES_SHOWN]
 
 
-def _of(file: Fused, passages: Mapping[int, tuple[int, Passage]]) -> dict[int, Passage]:
+def _of(file: FusedFile, passages: Mapping[int, tuple[int, Passage]]) -> dict[int, Passage]:
     """Those of this file: since it was found, an id may have been given to a passage of another."""
     return {id_: passage for id_, (owner, passage) in passages.items() if owner == file.file_id}
 
@@ -76,10 +76,10 @@ def _of(file: Fused, passages: Mapping[int, tuple[int, Passage]]) -> dict[int, P
 def _marked(db: Connection, terms: Sequence[Term]) -> list[Term]:
     """What to mark: the words asked for, and those that unfinished ones may become."""
     unfinished = [word for term in terms if term.prefix and (word := plain_word(term)) is not None]
-    return [*terms, *(Term(known) for word in unfinished for known in dictionary.beginning_with(db, word))]
+    return [*terms, *(Term(known) for word in unfinished for known in dictionary.find_by_prefix(db, word))]
 
 
-def _bits(file: Fused, texts: Mapping[int, Passage], meant: Mapping[int, Passage]) -> list[_Bit]:
+def _bits(file: FusedFile, texts: Mapping[int, Passage], meant: Mapping[int, Passage]) -> list[_Bit]:
     """The passages of both kinds by turns, what overlaps only once.
 
     One with the words comes first, and of these one where it was said: a hit opens there, not in a summary.
@@ -108,7 +108,12 @@ def _overlap(one: _Bit, other: _Bit) -> bool:
 
 
 def _hit(
-    db: Connection, file: Fused, found: Found, bits: Sequence[_Bit], terms: Sequence[Term], who: Mapping[str, Person]
+    db: Connection,
+    file: FusedFile,
+    found: FoundFile,
+    bits: Sequence[_Bit],
+    terms: Sequence[Term],
+    who: Mapping[str, Person],
 ) -> Hit:
     pieces = tuple(_piece(db, file.file_id, bit, terms, who) for bit in bits)
     reasons = (
@@ -133,14 +138,14 @@ def _hit(
 
 def _piece(db: Connection, file_id: int, bit: _Bit, terms: Sequence[Term], who: Mapping[str, Person]) -> Piece:
     passage = bit.passage
-    told = telling(passage.text) if bit.meant else None
-    place = pinpointed(db, file_id, passage, terms, told)
-    snippet = cut_telling(passage.text, terms) if bit.meant else cut_snippet(passage.text, terms)
+    told = find_key_sentence(passage.text) if bit.meant else None
+    place = locate_match(db, file_id, passage, terms, told)
+    snippet = cut_key_snippet(passage.text, terms) if bit.meant else cut_snippet(passage.text, terms)
     person = who.get(place.speaker or "")
     return Piece(passage.source, snippet, place, person.name if person else None)
 
 
-def _snippet_of_name(found: Found, terms: Sequence[Term], who: Mapping[str, Person]) -> Snippet:
+def _snippet_of_name(found: FoundFile, terms: Sequence[Term], who: Mapping[str, Person]) -> Snippet:
     """For a file found by its name alone: whatever of it was asked for."""
     heard = ", ".join(dict.fromkeys(person.name for person in who.values() if person.name))
     texts = (found.summary, found.title, ", ".join(found.tags), found.name, heard)

@@ -9,14 +9,14 @@ from typing import Protocol
 from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.query.parser import Query
-from chyme.search.ranking.matches import Match, Ranked
+from chyme.search.ranking.matches import Match, RankedFile
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class KeywordMatches:
     """What an engine found by words."""
 
-    files: tuple[Ranked, ...]  # best first
+    files: tuple[RankedFile, ...]  # best first
     total: int  # of files, as far as anybody looked
     exact: bool = True
     notes: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Index(Protocol):
     """Finds what stands in the vault. The database stays the truth: what an engine knows and the database does not is
     never shown."""
 
-    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         """Files with words of the question that meet the condition, best first: `last`, if there are so many."""
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:

@@ -10,13 +10,13 @@ from chyme.core.store import digests, text_places
 from chyme.model import Passage, Place, Upstream
 from chyme.search.query.parser import Term
 from chyme.search.snippets import Span, find
-from chyme.text.digest_text import readable
+from chyme.text.digest_text import extract_text
 
 # Where every line has its second; elsewhere seconds belong to single lines, and not to what stands between them.
 _SAID = ("speech-recognition", "speech-recognition-cleanup")
 
 
-def pinpointed(
+def locate_match(
     db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], telling: Span | None = None
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words, where lines are known by box or second.
@@ -46,5 +46,5 @@ def _lines(db: Connection, file_id: int, passage: Passage) -> tuple[Place, ...]:
     kept = text_places.within(db, file_id, passage.source, passage.place.start, passage.place.end)
     if not kept:
         told = Upstream(passage.source, digests.content(db, file_id, passage.source))
-        kept = readable(told).places
+        kept = extract_text(told).places
     return tuple(line for line in kept if line.box is not None or line.seconds is not None)

@@ -14,17 +14,26 @@ from chyme.core.store.search.facets import Facets
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.errors import UsageError
 from chyme.search.hits import hits_of
-from chyme.search.index import Index, Worded
+from chyme.search.index import Index, KeywordMatches
 from chyme.search.name_terms import name_terms
 from chyme.search.nearest_passages import nearest_passages
 from chyme.search.query.conditions import conditions_of
-from chyme.search.query.corrections import Corrections, corrections
-from chyme.search.query.parser import Query, Term, corrected, expression, parse
+from chyme.search.query.corrections import Corrections, find_corrections
+from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.protocol import Questions
-from chyme.search.ranking.fusion import DEPTH, Fused, Near, agreed, fuse, leaning, near_files, share_of
-from chyme.search.ranking.matches import Match, Ranked
-from chyme.search.ranking.similarity_threshold import Floors
+from chyme.search.query_embedding.protocol import QueryEmbedder
+from chyme.search.ranking.fusion import (
+    DEPTH,
+    FusedFile,
+    NearFile,
+    feedback_scores,
+    files_in_both,
+    fuse,
+    near_files,
+    query_coverage,
+)
+from chyme.search.ranking.matches import Match, RankedFile
+from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import SearchResult
 from chyme.search.similar_files import similar_files
 from chyme.search.snippets import find
@@ -53,7 +62,7 @@ class _Meant:
 class _Found:
     """The files of one page, and what there is to say about all of them."""
 
-    files: Sequence[Fused] = ()
+    files: Sequence[FusedFile] = ()
     total: int = 0
     exact: bool = True
     notes: tuple[str, ...] = ()
@@ -64,11 +73,11 @@ class _Found:
 class Search:
     """Any text is a valid question (docs/search.md), whatever engine stands behind it."""
 
-    def __init__(self, read: Callable[[], Connection], index: Index, questions: Questions | None = None) -> None:
+    def __init__(self, read: Callable[[], Connection], index: Index, questions: QueryEmbedder | None = None) -> None:
         self._read = read
         self._index = index
         self._questions = questions
-        self._floors = Floors()
+        self._floors = SimilarityThresholds()
 
     def search(
         self,
@@ -91,7 +100,7 @@ class Search:
         db = self._read()
         query = parse(text, typing=typing)
         where, notes = conditions_of(db, query)
-        known = Corrections() if as_typed else corrections(db, query.terms)
+        known = Corrections() if as_typed else find_corrections(db, query.terms)
         query, known, meant, why_not = self._understood(db, query, known, where, mode, typing)
         page = slice(offset, offset + limit)
         if query.terms:
@@ -100,7 +109,7 @@ class Search:
         elif query.empty:
             found = _Found()
         else:
-            files = [Fused(file_id, 0.0) for file_id in keyword_queries.listed(db, limit, offset, where)]
+            files = [FusedFile(file_id, 0.0) for file_id in keyword_queries.list_files(db, limit, offset, where)]
             found = _Found(files, keyword_queries.count_listed(db, where))
         counted, counted_all = self._facets(db, query, where, found) if facets else (None, True)
         hits = hits_of(db, found.files, query.terms)
@@ -121,7 +130,7 @@ class Search:
         db = self._read()
         query = parse(text)
         where, _ = conditions_of(db, query)
-        query, _, meant, _ = self._understood(db, query, corrections(db, query.terms), where, mode, typing=False)
+        query, _, meant, _ = self._understood(db, query, find_corrections(db, query.terms), where, mode, typing=False)
         if query.empty:
             return []
         if not query.terms:
@@ -154,7 +163,7 @@ class Search:
         """
         if not query.terms:
             return query, Corrections(), None, ()
-        without_errors = corrected(query, known.certain)
+        without_errors = apply_corrections(query, known.certain)
         meant, why_not = self._meant(db, without_errors, mode, typing)
         if known.certain and meant is not None:
             typed, _ = self._meant(db, query, mode, typing)
@@ -185,7 +194,7 @@ class Search:
             return None, ()
         if all(term.phrase for term in query.terms):
             return None, (_WORD_FOR_WORD,) if mode == "meaning" else ()
-        embedder = embedders.serving(db)
+        embedder = embedders.get_serving(db)
         if self._questions is None or embedder is None:
             return None, _told_instead(_nothing_meant(db) if self._questions else None, mode)
         meant = self._questions.meant(query.said, embedder.model)
@@ -235,7 +244,7 @@ class Search:
 
 def _nothing_meant(db: Connection) -> str | None:
     """Why no file has a meaning: the embedder was not to be had, or has yet to read the first."""
-    failed = semantic_availability.failure(db)
+    failed = semantic_availability.last_failure(db)
     if failed is not None:
         return f"not searched by meaning: {failed}"
     return _BEING_READ if semantic_availability.is_waiting(db) else None
@@ -248,16 +257,16 @@ def _told_instead(why_not: str | None, mode: Mode) -> tuple[str, ...]:
     return (why_not,) if why_not else ()
 
 
-def _nearest(near: Sequence[Near], page: slice, exact: bool) -> _Found:
-    files = [Fused(file.file_id, file.score, near=file) for file in near]
+def _nearest(near: Sequence[NearFile], page: slice, exact: bool) -> _Found:
+    files = [FusedFile(file.file_id, file.score, near=file) for file in near]
     return _Found(files[page], len(files), exact, near=tuple(file.file_id for file in near), by_meaning_only=True)
 
 
-def _as_worded(file: Ranked, score: float | None = None) -> Fused:
-    return Fused(file.file_id, file.score if score is None else score, file)
+def _as_worded(file: RankedFile, score: float | None = None) -> FusedFile:
+    return FusedFile(file.file_id, file.score if score is None else score, file)
 
 
-def _answered(db: Connection, terms: Sequence[Term], best: Ranked) -> float:
+def _answered(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
     """How much of the question the best file by words has, in its best passages and its name."""
     texts = [passage.text for _, passage in passages.by_id(db, best.passages).values()]
     for shown in keyword_queries.files(db, [best.file_id]).values():
@@ -267,21 +276,23 @@ def _answered(db: Connection, terms: Sequence[Term], best: Ranked) -> float:
         (keyword_queries.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts))
         for term in terms
     ]
-    return share_of(held, keyword_queries.count_passages(db))
+    return query_coverage(held, keyword_queries.count_passages(db))
 
 
-def _leaned(db: Connection, worded: Sequence[Ranked], nearest: Sequence[Match], meant: _Meant) -> list[Near]:
+def _leaned(db: Connection, worded: Sequence[RankedFile], nearest: Sequence[Match], meant: _Meant) -> list[NearFile]:
     """Files by meaning, in the order of a question that leans towards what words and meaning agree on."""
     near = near_files(nearest)
-    like = agreed(worded, near)
+    like = files_in_both(worded, near)
     if not like:
         return near
     known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])
     towards = [known[file.passages[0]] for file in like if file.passages[0] in known]
-    return near_files(nearest, leaning(meant.vector, towards, known))
+    return near_files(nearest, feedback_scores(meant.vector, towards, known))
 
 
-def _total(db: Connection, query: Query, where: Condition, worded: Worded, near: Sequence[Near]) -> tuple[int, bool]:
+def _total(
+    db: Connection, query: Query, where: Condition, worded: KeywordMatches, near: Sequence[NearFile]
+) -> tuple[int, bool]:
     """How many files were found one way or the other; whether that is all of them."""
     found = {file.file_id for file in worded.files}
     others = [file for file in near if file.file_id not in found]

@@ -10,8 +10,8 @@ from chyme.digester import Digester, Source
 from chyme.model import File, Kind, Output, Passage
 from chyme.search.query.spelling import words_of
 from chyme.search.searchable_texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, link_note_of, texts_of
-from chyme.text.digest_text import Readable
-from chyme.text.passages import WINDOW, cut
+from chyme.text.digest_text import ReadableText
+from chyme.text.passages import WINDOW, cut_passages
 from chyme.text.unspaced_scripts import segment
 
 MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
@@ -96,8 +96,8 @@ class SearchKeyword(Digester):
         ]
 
 
-def _passages(name: str, text: Readable, ordinal: int) -> list[Passage]:
-    spans = cut(text.text, text.places, window=WINDOW)
+def _passages(name: str, text: ReadableText, ordinal: int) -> list[Passage]:
+    spans = cut_passages(text.text, text.places, window=WINDOW)
     bits = [text.text[span.start : span.end] for span in spans]
     return [
         Passage(name, number, bit, span, segment(bit))

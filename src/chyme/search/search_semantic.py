@@ -14,14 +14,14 @@ from chyme.model import Embedded, File, Kind, Lane, Output, Passage
 from chyme.models.embedding.passage_embedder import PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.search.embedders.passage_hashes import (
     EMBEDDED_BEFORE,
-    NOTHING_BEFORE,
+    NO_REUSABLE_PASSAGES,
     SEMANTIC,
     TEXT_HASH,
-    EmbeddedBefore,
+    ReusablePassages,
     text_hash,
 )
 from chyme.search.searchable_texts import ABOUT, FILE, LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
-from chyme.text.passages import CHARACTERS_PER_TOKEN, cut, estimate
+from chyme.text.passages import CHARACTERS_PER_TOKEN, cut_passages, estimate_tokens
 from chyme.text.searchable_text import has_word
 from chyme.understanding.classification.document_rules import own_title
 from chyme.understanding.classification.picture_rules import own_picture_title
@@ -62,7 +62,7 @@ class _Cut:
     told: Mapping[str, object]  # what the content says of them so far
     passages: tuple[Passage, ...] = ()
     title: str = ""
-    before: EmbeddedBefore = NOTHING_BEFORE
+    before: ReusablePassages = NO_REUSABLE_PASSAGES
 
     @property
     def texts(self) -> list[str]:
@@ -82,7 +82,7 @@ class _Reader:
     """What must be known of a model to cut texts for it."""
 
     window: int
-    count_tokens: Callable[[str], int] = estimate
+    count_tokens: Callable[[str], int] = estimate_tokens
     reads: Callable[[str], bool] = lambda _text: True
 
 
@@ -177,11 +177,11 @@ class SearchSemantic(Digester):
 
     def prepare(self, source: Source) -> None:
         """Cut what the service is sent."""
-        from chyme.models.embedding.passage_file import lay_down
+        from chyme.models.embedding.passage_file import write_passages
 
         found = self._cut(source)
         output = Output(self.name, json.dumps(found.told, ensure_ascii=False), passages=found.passages)
-        lay_down(source.scratch / PREPARED, output, found.title)
+        write_passages(source.scratch / PREPARED, output, found.title)
 
     def without_model(self, source: Source) -> list[Output]:
         """Nothing, for a file that must not leave this machine."""
@@ -190,12 +190,12 @@ class SearchSemantic(Digester):
         return [self._output(_Cut({"sources": [], TEXT_HASH: _hash_of(texts), "note": note}), b"")]
 
     def _sent(self, source: Source) -> Output:
-        from chyme.models.embedding.passage_file import pick_up
+        from chyme.models.embedding.passage_file import read_passages
         from chyme.models.embedding.remote_service import embed_remotely
 
         file = source.file
         try:
-            output, title = pick_up(source.scratch / PREPARED, self.name)
+            output, title = read_passages(source.scratch / PREPARED, self.name)
             found = _Cut(json.loads(output.content or "{}"), output.passages, title, _embedded_before(source))
         except (OSError, ValueError) as error:
             raise ChildCrashed(f"{file.path}: the passages that were cut of it cannot be read") from error
@@ -232,7 +232,7 @@ class SearchSemantic(Digester):
             if not text.text.strip():
                 continue
             reader = self._reader(source)
-            spans = cut(text.text, text.places, window=reader.window, count_tokens=reader.count_tokens)
+            spans = cut_passages(text.text, text.places, window=reader.window, count_tokens=reader.count_tokens)
             for span in spans:
                 bit = text.text[span.start : span.end]
                 if not has_word(bit):
@@ -285,9 +285,9 @@ def _hash_of(texts: Texts) -> str:
     return text_hash((name, text.text) for name, text in texts.found)
 
 
-def _embedded_before(source: Source) -> EmbeddedBefore:
+def _embedded_before(source: Source) -> ReusablePassages:
     told = source.output(EMBEDDED_BEFORE)
-    return EmbeddedBefore.from_json(told.content) if told else NOTHING_BEFORE
+    return ReusablePassages.from_json(told.content) if told else NO_REUSABLE_PASSAGES
 
 
 def _title(source: Source, texts: Texts) -> str:

@@ -10,7 +10,7 @@ from chyme.files.link_files import LINK_BYTES, link_note_in
 from chyme.files.link_notes import LinkNote
 from chyme.model import Kind
 from chyme.text.decoding import read_text
-from chyme.text.digest_text import Readable, readable, writable
+from chyme.text.digest_text import ReadableText, extract_text, replace_unwritable
 from chyme.text.passages import markdown_headings
 from chyme.text.searchable_text import without_notes
 
@@ -36,17 +36,17 @@ _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 class Texts:
     """Each text with its source, in order, none of them longer than the room that was left; and what was left out."""
 
-    found: tuple[tuple[str, Readable], ...]
+    found: tuple[tuple[str, ReadableText], ...]
     notes: tuple[str, ...] = ()
 
 
 def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
     """The file's own text, where it is one, and those in the outputs of these names, up to `limit` characters."""
-    found: list[tuple[str, Readable]] = []
+    found: list[tuple[str, ReadableText]] = []
     notes: list[str] = []
     room = limit
     for name, text in _all_texts(source, names, limit, notes):
-        cut_off = Readable(text.text[:room], text.places)
+        cut_off = ReadableText(text.text[:room], text.places)
         if len(cut_off.text) < len(text.text):
             notes.append(f"first {limit:,} characters indexed; the limit ended in {name}")
         room -= len(cut_off.text)
@@ -60,25 +60,25 @@ def link_note_of(source: Source) -> LinkNote | None:
         return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))
 
 
-def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, Readable]]:
-    texts: list[tuple[str, Readable]] = []
+def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, ReadableText]]:
+    texts: list[tuple[str, ReadableText]] = []
     if source.file.kind is Kind.TEXT:
         decoded = read_text(source, limit)
-        text = writable(decoded.text)
+        text = replace_unwritable(decoded.text)
         if decoded.truncated:
             notes.append(f"first {limit:,} bytes of the file indexed")
         markdown = source.file.name.lower().endswith(_MARKDOWN_NAMES)
-        texts.append((FILE, Readable(text, markdown_headings(text) if markdown else ())))
+        texts.append((FILE, ReadableText(text, markdown_headings(text) if markdown else ())))
     elif source.file.kind is Kind.URL:
         note = link_note_of(source)
         if note is not None and note.text:
-            texts.append((FILE, Readable(writable(note.text))))
+            texts.append((FILE, ReadableText(replace_unwritable(note.text))))
     for name in names:
         output = source.output(name)
         if output is None or not output.content:
             continue
         if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
             continue  # the corrected transcript says the same at the same seconds
-        told = readable(output)
+        told = extract_text(output)
         texts.append((name, replace(told, text=without_notes(told.text)) if name in _WITH_NOTES else told))
     return texts

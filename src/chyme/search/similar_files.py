@@ -17,9 +17,9 @@ from chyme.search.hits import hits_of
 from chyme.search.index import Index
 from chyme.search.nearest_passages import nearest_passages
 from chyme.search.query.parser import Query, Term, parse
-from chyme.search.ranking.fusion import Fused, near_files
+from chyme.search.ranking.fusion import FusedFile, near_files
 from chyme.search.ranking.matches import Match
-from chyme.search.ranking.similarity_threshold import Floors
+from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import Hit, SearchResult
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ _BY_WORDS = "compared by its title and tags"
 _Vectors = Sequence[tuple[int, Passage, bytes]]
 
 
-def similar_files(db: Connection, index: Index, floors: Floors, path: str, page: slice) -> SearchResult:
+def similar_files(db: Connection, index: Index, floors: SimilarityThresholds, path: str, page: slice) -> SearchResult:
     """The files most like the one at this path, best first; of equal ones only the first."""
     file = files.by_path(db, path)
     if file is None or file.vanished_at is not None:
         raise UsageError(_not_a_file(db, path))
-    embedder = embedders.serving(db)
+    embedder = embedders.get_serving(db)
     told = vectors.of_file(db, file.id, embedder.id) if embedder else []
     if embedder is None or not told:
         return _by_words(db, index, file, page)
     passages, everything = _alike(db, index, floors, embedder, file, told)
-    found = [Fused(near.file_id, near.score, near=near) for near in near_files(passages)]
+    found = [FusedFile(near.file_id, near.score, near=near) for near in near_files(passages)]
     note = index.meaning_note(embedder)
     result = _result(db, file, found, page, everything and note is None)
     return replace(result, notes=(note,)) if note else result
@@ -60,7 +60,7 @@ def _not_a_file(db: Connection, path: str) -> str:
 
 
 def _alike(
-    db: Connection, index: Index, floors: Floors, embedder: Embedder, file: File, told: _Vectors
+    db: Connection, index: Index, floors: SimilarityThresholds, embedder: Embedder, file: File, told: _Vectors
 ) -> tuple[list[Match], bool]:
     """Passages of other files, scored half by the whole file and half by the passage of it that is most alike."""
     rows, whole = _mean(told)
@@ -103,7 +103,7 @@ def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchRe
     if not query.terms:
         return SearchResult((), 0, True, 0.0, {}, (note,))
     worded = index.by_words(Query(query.terms), _ANY, page.stop + 1)
-    found = [Fused(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
+    found = [FusedFile(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
     result = _result(db, file, found, page, worded.exact, query.terms)
     beyond = max(0, worded.total - len(worded.files))
     return replace(result, total=result.total + beyond, notes=(note,))
@@ -118,7 +118,7 @@ def _has_no_text(db: Connection, file: File) -> bool:
 
 
 def _result(
-    db: Connection, file: File, found: Sequence[Fused], page: slice, exact: bool, terms: Sequence[Term] = ()
+    db: Connection, file: File, found: Sequence[FusedFile], page: slice, exact: bool, terms: Sequence[Term] = ()
 ) -> SearchResult:
     """One page of them. Files of equal content stand together as one."""
     kept, copies = _once(db, found)
@@ -129,15 +129,15 @@ def _result(
     return SearchResult(tuple(hits), len(kept), exact, 0.0, {})
 
 
-def _told(db: Connection, found: Sequence[Fused], file: File, terms: Sequence[Term]) -> list[tuple[Hit, bool]]:
+def _told(db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term]) -> list[tuple[Hit, bool]]:
     """The files as hits, and whether each is a copy of the one that was asked about."""
     same = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
     return [(hit, hit.path in same) for hit in hits_of(db, found, terms)]
 
 
-def _once(db: Connection, found: Collection[Fused]) -> tuple[list[Fused], dict[str, tuple[str, ...]]]:
+def _once(db: Connection, found: Collection[FusedFile]) -> tuple[list[FusedFile], dict[str, tuple[str, ...]]]:
     """The first file of every content, and the paths of the others by that of the first."""
-    first: dict[str, tuple[Fused, str]] = {}
+    first: dict[str, tuple[FusedFile, str]] = {}
     others: dict[str, list[str]] = {}
     for one in found:
         known = files.by_id(db, one.file_id)

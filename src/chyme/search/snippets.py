@@ -14,7 +14,7 @@ from chyme.search.query.parser import Term
 from chyme.search.query.spelling import tokens_of
 from chyme.text.stemmer import fold, stem
 from chyme.text.stop_words import STOP_WORDS
-from chyme.text.unspaced_scripts import RUNS, letters
+from chyme.text.unspaced_scripts import RUNS, normalize_run
 
 LENGTH = 240
 Span = tuple[int, int]
@@ -85,7 +85,7 @@ def cut_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snipp
     return _tidy(text, start, end, marks)
 
 
-def telling(text: str) -> Span:
+def find_key_sentence(text: str) -> Span:
     """The sentence of a passage that says most of what the passage speaks of."""
     text = text[:_LONGEST]
     sentences = _sentences(text)
@@ -99,12 +99,12 @@ def telling(text: str) -> Span:
     return sentences[max(range(len(sentences)), key=worth)] if sentences else (0, len(text))
 
 
-def cut_telling(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
+def cut_key_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
     """For a passage found by its meaning: the stretch with most of the terms, else from its telling sentence on."""
     text = text[:_LONGEST]
     if find(text, terms):
         return cut_snippet(text, terms, length)
-    start, _ = telling(text)
+    start, _ = find_key_sentence(text)
     return _tidy(text, start, _to_word_end(text, min(len(text), start + length), (start, start)), ())
 
 
@@ -161,9 +161,9 @@ def _find_run(text: str, run: str) -> list[Span]:
     spans = [match.span() for match in re.finditer(re.escape(run), text)]
     if spans or unicodedata.is_normalized("NFKC", text):
         return spans or _find_parts(text, run)
-    asked = letters(run)
+    asked = normalize_run(run)
     for stretch in RUNS.finditer(text):
-        if asked in letters(stretch[0]):
+        if asked in normalize_run(stretch[0]):
             spans.append(_narrow(stretch, asked))
     return spans
 
@@ -182,14 +182,14 @@ def _narrow(stretch: re.Match[str], asked: str) -> Span:
     too_short, end = 0, len(text)
     while end - too_short > 1:
         middle = (too_short + end) // 2
-        if asked in letters(text[:middle]):
+        if asked in normalize_run(text[:middle]):
             end = middle
         else:
             too_short = middle
     start, too_late = 0, end
     while too_late - start > 1:
         middle = (start + too_late) // 2
-        if asked in letters(text[middle:end]):
+        if asked in normalize_run(text[middle:end]):
             start = middle
         else:
             too_late = middle

@@ -9,10 +9,10 @@ from typing import Protocol
 from chyme.core.store.search import dictionary, keyword_queries
 from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.search.keyword_queries import Condition, Scope
-from chyme.search.index import Worded
-from chyme.search.query.conditions import selective
+from chyme.search.index import KeywordMatches
+from chyme.search.query.conditions import is_selective
 from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
-from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, Counted, narrowed
+from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, scoring_expressions
 from chyme.search.ranking.matches import Match, rank
 
 _QUICK_LOOK, _THOROUGH_LOOK = 400, 5000
@@ -21,7 +21,7 @@ _COUNTED = 5000  # passages looked at for a total; beyond that it is "at least"
 _SHORTEST_PREFIX = 3  # two letters begin a good part of all words there are
 
 
-class Meaning(Protocol):
+class SemanticIndex(Protocol):
     """Whoever finds passages by what they mean."""
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
@@ -35,20 +35,20 @@ class SqliteIndex:
     """An `Index` over passages and names, both written in the transaction of the digest that made them."""
 
     def __init__(
-        self, read: Callable[[], Connection], meaning: Meaning | None = None, most_scored: int = MOST_SCORED
+        self, read: Callable[[], Connection], meaning: SemanticIndex | None = None, most_scored: int = MOST_SCORED
     ) -> None:
         self._read = read
         self._meaning = meaning
         self._most_scored = most_scored
 
-    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
         terms = _widened(db, query.terms, self._most_scored)
         asked = expression(terms)
         scope = _scope(db, terms, self._most_scored)
         pairs = expression(neighbours(query.terms)) if scope == Scope(asked) else ""  # only where few are scored
         look = _QUICK_LOOK if last <= _QUICK_LOOK // 4 else _THOROUGH_LOOK
-        among = selective(query)
+        among = is_selective(query)
         if not among:
             found, more = keyword_queries.best_passages(db, scope, look, where)
             together = keyword_queries.best_passages(db, Scope(pairs), look, where)[0] if pairs else []
@@ -65,7 +65,7 @@ class SqliteIndex:
             counted, exact = keyword_queries.count_matching(db, asked, where, _COUNTED)
             total = max(total, counted)
         notes = (_ONLY_NEWEST,) if scope.since is not None else ()
-        return Worded(tuple(ranked[:last]), total, exact, notes)
+        return KeywordMatches(tuple(ranked[:last]), total, exact, notes)
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         return self._meaning.by_meaning(vector, embedder, where, count) if self._meaning else []
@@ -76,10 +76,10 @@ class SqliteIndex:
 
 def _scope(db: Connection, terms: Sequence[Term], most: int) -> Scope:
     """Which passages to score: all that match, unless these are too many."""
-    counted = [Counted(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
+    counted = [TermCount(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
     if sum(one.passages for one in counted) <= most:
         return Scope(expression(terms))
-    *preferred, last = narrowed(counted, keyword_queries.count_passages(db), most)
+    *preferred, last = scoring_expressions(counted, keyword_queries.count_passages(db), most)
     chosen = next((one for one in preferred if keyword_queries.frequency(db, one, ENOUGH)[0] == ENOUGH), last)
     return Scope(chosen, keyword_queries.newest(db, chosen, most))
 
@@ -95,5 +95,5 @@ def _widened(db: Connection, terms: Sequence[Term], most: int) -> list[Term]:
         vague = word.isascii() and (
             len(word) < _SHORTEST_PREFIX or keyword_queries.frequency(db, expression([term]), most + 1)[0] > most
         )
-        wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.beginning_with(db, word))]
+        wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.find_by_prefix(db, word))]
     return wide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Source
 from chyme.model import File, Kind, Output
 from chyme.speech.media.limits import MediaLimits
@@ -30,7 +30,7 @@ class MediaPreview(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"{versions('av', 'pillow')} {self.limits} {self.tell_place}"
+        return f"{describe_versions('av', 'pillow')} {self.limits} {self.tell_place}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
@@ -40,10 +40,10 @@ class MediaPreview(Digester):
         return self.seconds + source.file.size / BYTES_A_SECOND
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.speech.media.preview import Recording, preview
+        from chyme.speech.media.preview import Recording, build_preview
 
         file = source.file
-        found = preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)
+        found = build_preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)
         told = {name: value for name, value in found.content.items() if self.tell_place or name != "place"}
         content = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
         return [Output(self.name, content, artifacts=found.artifacts)]

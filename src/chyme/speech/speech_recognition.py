@@ -18,9 +18,9 @@ from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.whisper_settings import SpeechSettings
 from chyme.speech.transcripts import json_format as transcripts
 from chyme.speech.transcripts.subtitles import srt, vtt
-from chyme.speech.transcripts.utterances import Said, utterances
+from chyme.speech.transcripts.utterances import SpokenWord, utterances
 from chyme.speech.voices import json_format as sounds
-from chyme.speech.voices.speaker_labels import labelled
+from chyme.speech.voices.speaker_labels import label_segments
 
 if TYPE_CHECKING:
     from chyme.speech.voices.window import Window
@@ -101,9 +101,9 @@ class SpeechRecognition(Digester):
     def prepare(self, source: Source) -> None:
         """Cut the sound into pieces to be sent, and hear who speaks in them."""
         from chyme.speech.media.preview import Recording
-        from chyme.speech.recognition.piece_index import put
+        from chyme.speech.recognition.piece_index import write_atomically
         from chyme.speech.recognition.pieces import prepare
-        from chyme.speech.voices.diarization import tell_apart, voices_of
+        from chyme.speech.voices.diarization import separate_speakers, voices_of
 
         file, told = source.file, _told(source)
         if told and "audio" not in told:
@@ -111,9 +111,9 @@ class SpeechRecognition(Digester):
         voices, note = _voices(self.settings.weights_dir)
 
         def keep(windows: Sequence[Window]) -> None:
-            turns = tell_apart(windows)
+            turns = separate_speakers(windows)
             heard = voices_of(windows, turns, voices.model) if voices else ()
-            put(source.scratch / SPEAKERS, sounds.speakers_as_json(turns, heard, note))
+            write_atomically(source.scratch / SPEAKERS, sounds.speakers_as_json(turns, heard, note))
 
         recording = Recording(file.name, file.mime, file.size, source.open)
         prepare(recording, self.media, source.scratch, voices.embed if voices else None, keep)
@@ -126,12 +126,12 @@ class SpeechRecognition(Digester):
         )
         turns, voices, note = _speakers(source.scratch)
         notes = [one for one in (heard.note, note) if one]
-        return output(replace(heard, note="; ".join(notes) or None), turns, voices)
+        return build_output(replace(heard, note="; ".join(notes) or None), turns, voices)
 
     def _recognised(self, source: Source, told: dict[str, Any]) -> Output:
         from chyme.speech.media.preview import Recording
         from chyme.speech.recognition.local_recogniser import recognise
-        from chyme.speech.voices.diarization import tell_apart, voices_of
+        from chyme.speech.voices.diarization import separate_speakers, voices_of
 
         file = source.file
         voices, note = _voices(self.settings.weights_dir)
@@ -148,11 +148,11 @@ class SpeechRecognition(Digester):
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{file.name}: {error}") from error
         said = [
-            Said(Word(word.text.strip(), word.start, word.end, word.probability), word.text[:1].isspace())
+            SpokenWord(Word(word.text.strip(), word.start, word.end, word.probability), word.text[:1].isspace())
             for word in found.words
             if word.text.strip()
         ]
-        turns = tell_apart(found.windows) if voices and said else []
+        turns = separate_speakers(found.windows) if voices and said else []
         notes = [note, _cut(found.seconds, self.media)]
         heard = Transcript(
             found.language,
@@ -161,14 +161,14 @@ class SpeechRecognition(Digester):
             tuple(utterances(said)),
             "; ".join(one for one in notes if one) or None,
         )
-        return output(heard, turns, voices_of(found.windows, turns, voices.model) if voices else ())
+        return build_output(heard, turns, voices_of(found.windows, turns, voices.model) if voices else ())
 
 
-def output(heard: Transcript, turns: Sequence[Turn], voices: Sequence[Voice]) -> Output:
+def build_output(heard: Transcript, turns: Sequence[Turn], voices: Sequence[Voice]) -> Output:
     """The digest of what was heard, whoever heard it: speakers put to the segments, subtitles, and voices."""
     if not heard.segments:
         return Output(SpeechRecognition.name, None)
-    segments = labelled(heard.segments, turns)
+    segments = label_segments(heard.segments, turns)
     spoke = {segment.speaker for segment in segments}
     artifacts = [Artifact(name, write(segments).encode()) for name, write in zip(SUBTITLES, (srt, vtt), strict=True)]
     present = [voice for voice in voices if voice.speaker in spoke]
@@ -180,14 +180,14 @@ def output(heard: Transcript, turns: Sequence[Turn], voices: Sequence[Voice]) ->
 
 def _voices(weights_dir: str) -> tuple[Any, str | None]:
     """What tells voices apart; without it, why not."""
-    from chyme.speech.recognition.local_recogniser import Voices
+    from chyme.speech.recognition.local_recogniser import VoiceEmbedder
     from chyme.speech.voices.encoder import load
 
     try:
         encoder = load(weights_dir)
     except EngineUnavailable as error:
         return None, NO_VOICES.format(cause=str(error).split(";", maxsplit=1)[0])
-    return Voices(
+    return VoiceEmbedder(
         encoder.model,
         lambda samples, start, spans: encoder.windows(samples, start, [(span.start, span.end) for span in spans]),
     ), None
@@ -195,10 +195,10 @@ def _voices(weights_dir: str) -> tuple[Any, str | None]:
 
 def _speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
     """Who was heard while the sound was prepared. The folder is written by a child, so nothing in it is trusted."""
-    from chyme.speech.recognition.piece_index import trusting_nobody
+    from chyme.speech.recognition.piece_index import open_untrusted
 
     try:
-        with trusting_nobody(scratch / SPEAKERS, SPEAKERS_BYTES) as stream:
+        with open_untrusted(scratch / SPEAKERS, SPEAKERS_BYTES) as stream:
             return sounds.speakers_from_json(stream.read())
     except (OSError, ValueError, TypeError, KeyError):
         return (), (), "speakers are not told apart: what was heard of them cannot be read"

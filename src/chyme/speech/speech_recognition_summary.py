@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls, Digester, Source
 from chyme.model import File, Kind, Lane, Output, Transcript
-from chyme.models.local.model import turn_at
+from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL, transcript_of
 from chyme.speech.transcripts.cleanup_rules import RULES as TIDY_RULES
 from chyme.speech.transcripts.excerpt import excerpt
-from chyme.speech.transcripts.extractive_summary import RULES, extracted, is_short
-from chyme.speech.transcripts.json_format import in_words
-from chyme.speech.transcripts.language_model import PROMPTS, summarised
-from chyme.speech.transcripts.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, seconds_of
-from chyme.speech.transcripts.summary_checks import unfaithful
+from chyme.speech.transcripts.extractive_summary import RULES, extract_summary, is_short
+from chyme.speech.transcripts.json_format import format_speaker_label
+from chyme.speech.transcripts.language_model import PROMPTS, ask_for_summary
+from chyme.speech.transcripts.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, parse_clock
+from chyme.speech.transcripts.summary_checks import check_summary
 from chyme.text.model_output import plain_line
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class SpeechRecognitionSummary(Digester):
         return "llm" if self.language else None
 
     def turn(self, file: File) -> AbstractContextManager[object]:
-        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
         """With a model: its time, and then that of the rules, which serve when it cannot."""
@@ -80,7 +80,7 @@ class SpeechRecognitionSummary(Digester):
         transcript = transcript_of(source)
         if transcript is None:
             return [Output(self.name, None)]
-        return [self._output(transcript, extracted(transcript), ITSELF if is_short(transcript) else PICKED)]
+        return [self._output(transcript, extract_summary(transcript), ITSELF if is_short(transcript) else PICKED)]
 
     def _output(self, transcript: Transcript, summary: Summary, made: str) -> Output:
         """`made` says how."""
@@ -95,9 +95,9 @@ def _by_model(calls: Calls, name: str, transcript: Transcript, settings: Languag
 
     def wrong(answer: SpokenSummary) -> str | None:
         points = [plain_line(point.text) for point in (*answer.topics, *answer.actions, *answer.questions)]
-        return unfaithful(plain_line(answer.takeaway), points, sent.text, transcript.language)
+        return check_summary(plain_line(answer.takeaway), points, sent.text, transcript.language)
 
-    answer = summarised(calls, name, sent.text, transcript.language, settings, wrong)
+    answer = ask_for_summary(calls, name, sent.text, transcript.language, settings, wrong)
     summary = Summary(
         plain_line(answer.takeaway)[:TAKEAWAY_LENGTH],
         *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
@@ -108,11 +108,11 @@ def _by_model(calls: Calls, name: str, transcript: Transcript, settings: Languag
 
 def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:
     speakers = {segment.speaker for segment in transcript.segments if segment.speaker is not None}
-    by_name = {told.casefold(): label for label in speakers for told in (label, in_words(label))}
+    by_name = {told.casefold(): label for label in speakers for told in (label, format_speaker_label(label))}
     found = (
         Point(
             plain_line(point.text),
-            seconds_of(point.time or "", transcript.duration),
+            parse_clock(point.time or "", transcript.duration),
             by_name.get((point.speaker or "").strip().casefold()),
         )
         for point in points

@@ -25,7 +25,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """A file's text. `truncated` tells that the file goes on beyond the limit."""
 
     text: str
@@ -37,16 +37,16 @@ class Decoded:
         return f"first {limit / 1_048_576:g} MB of text read" if self.truncated else None
 
 
-def decode(data: bytes, limit: int = TEXT_BYTES) -> Decoded:
+def decode(data: bytes, limit: int = TEXT_BYTES) -> DecodedText:
     """The text of `data`, of which at most `limit` bytes are read."""
     truncated = len(data) > limit
     if truncated:
         data = data[:limit]
     encoding, mark = encoding_of(data, cut=truncated)
-    return Decoded(clean(data[mark:].decode(encoding, "replace"), truncated), encoding, truncated)
+    return DecodedText(clean(data[mark:].decode(encoding, "replace"), truncated), encoding, truncated)
 
 
-def read_text(source: Source, limit: int = TEXT_BYTES) -> Decoded:
+def read_text(source: Source, limit: int = TEXT_BYTES) -> DecodedText:
     """The text of a file of kind text, of which at most `limit` bytes are read."""
     with source.open() as stream:
         return decode(stream.read(limit + 1), limit)
@@ -57,7 +57,7 @@ def encoding_of(data: bytes, *, cut: bool = False) -> tuple[str, int]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
-    wide = unmarked_utf16(data[:4096])
+    wide = detect_utf16(data[:4096])
     if wide:
         return wide, 0
     if is_utf8(data, cut=cut):
@@ -74,7 +74,7 @@ def is_utf8(data: bytes, *, cut: bool) -> bool:
     return True
 
 
-def unmarked_utf16(head: bytes) -> str | None:
+def detect_utf16(head: bytes) -> str | None:
     """UTF-16 without a mark, told by the zero bytes that Latin letters have in it."""
     pairs = len(head) // 2
     if pairs < 4:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from chyme.model import Place, Upstream
-from chyme.speech.transcripts.summary import without_mark
+from chyme.speech.transcripts.summary import strip_origin_line
 from chyme.text.passages import markdown_headings
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
@@ -16,29 +16,29 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Readable:
+class ReadableText:
     """A text and where its spans stand. Places count characters of this text."""
 
     text: str
     places: tuple[Place, ...] = ()
 
 
-def readable(output: Upstream) -> Readable:
+def extract_text(output: Upstream) -> ReadableText:
     """What a person could read in this output; content that is not in its promised shape is taken as plain text."""
     content = output.content or ""
     read = _BY_OUTPUT.get(output.name)
     told = _object(content) if read else None
     if read is None or told is None:
         if output.name in _SUMMARIES:
-            content = without_mark(content)
+            content = strip_origin_line(content)
         places = output.places
         if not any(place.heading for place in places):
             places += markdown_headings(content)
-        return Readable(writable(content), places)
+        return ReadableText(replace_unwritable(content), places)
     return read(told)
 
 
-def writable(text: str) -> str:
+def replace_unwritable(text: str) -> str:
     """Without the characters a database cannot keep; every position stays what it was."""
     return _UNWRITABLE.sub("\ufffd", text)
 
@@ -51,17 +51,17 @@ def _object(content: str) -> Json | None:
     return told if isinstance(told, dict) else None
 
 
-def _segments(told: Json) -> Readable:
+def _segments(told: Json) -> ReadableText:
     """A transcript, line by line, with seconds and speaker."""
     lines = [
         (_text(segment.get("text")).strip(), _timed(segment))
         for segment in _objects(told.get("segments"))
         if _text(segment.get("text")).strip()
     ]
-    return _joined(lines) if lines else Readable(writable(_text(told.get("text"))))
+    return _joined(lines) if lines else ReadableText(replace_unwritable(_text(told.get("text"))))
 
 
-def _things(told: Json) -> Readable:
+def _things(told: Json) -> ReadableText:
     """Objects in a picture, each a paragraph of its own with its box."""
     lines: list[tuple[str, Place]] = []
     for thing in _objects(told.get("objects")):
@@ -73,14 +73,14 @@ def _things(told: Json) -> Readable:
     return _joined(lines)
 
 
-def _described(told: Json) -> Readable:
+def _described(told: Json) -> ReadableText:
     """Title, summary and tags, and the words seen in a picture."""
     parts = [_text(told.get(field)) for field in ("title", "summary", "text", "visible_text")]
     parts.append(", ".join(_text(tag) for tag in _list(told.get("tags"))))
-    return Readable(writable("\n\n".join(part for part in parts if part.strip())))
+    return ReadableText(replace_unwritable("\n\n".join(part for part in parts if part.strip())))
 
 
-def _recording(told: Json) -> Readable:
+def _recording(told: Json) -> ReadableText:
     """What a recording says about itself, one line each, then its chapters with their seconds."""
     tags = told.get("tags")
     words = dict.fromkeys(_text(tags.get(field)).strip() for field in _TAGS) if isinstance(tags, dict) else {}
@@ -92,21 +92,21 @@ def _recording(told: Json) -> Readable:
     return _joined(lines)
 
 
-def _picture(told: Json) -> Readable:
+def _picture(told: Json) -> ReadableText:
     """What a photographer wrote about a picture, and with what it was taken."""
     camera = told.get("camera")
     parts = [_text(told.get(field)).strip() for field in ("title", "description")]
     parts.append(", ".join(_text(word).strip() for word in _list(told.get("keywords")) if _text(word).strip()))
     if isinstance(camera, dict):
         parts.append(" ".join(dict.fromkeys(_text(camera.get(field)).strip() for field in _CAMERA)).strip())
-    return Readable(writable("\n\n".join(dict.fromkeys(part for part in parts if part))))
+    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(part for part in parts if part))))
 
 
-def _page(told: Json) -> Readable:
+def _page(told: Json) -> ReadableText:
     """What a web page says about itself, one line each."""
     words = [_text(told.get(field)).strip() for field in ("title", "description", "author", "site_name", "domain")]
     words.append(", ".join(_text(word).strip() for word in _list(told.get("keywords")) if _text(word).strip()))
-    return Readable(writable("\n\n".join(dict.fromkeys(word for word in words if word))))
+    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(word for word in words if word))))
 
 
 _SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
@@ -115,7 +115,7 @@ _TAGS = (
     *("comment", "description", "synopsis", "keywords", "publisher"),
 )
 _CAMERA = ("make", "model", "lens")
-_BY_OUTPUT: dict[str, Callable[[Json], Readable]] = {
+_BY_OUTPUT: dict[str, Callable[[Json], ReadableText]] = {
     "speech-recognition": _segments,
     "speech-recognition-cleanup": _segments,
     "url-metadata": _page,
@@ -129,13 +129,13 @@ _BY_OUTPUT: dict[str, Callable[[Json], Readable]] = {
 }
 
 
-def _joined(lines: Iterable[tuple[str, Place]]) -> Readable:
+def _joined(lines: Iterable[tuple[str, Place]]) -> ReadableText:
     """One line each, every place moved to where its line came to stand."""
     texts: list[str] = []
     places: list[Place] = []
     at = 0
     for line, where in lines:
-        text = writable(line)
+        text = replace_unwritable(line)
         texts.append(text)
         places.append(
             Place(
@@ -148,7 +148,7 @@ def _joined(lines: Iterable[tuple[str, Place]]) -> Readable:
             )
         )
         at += len(text) + 1
-    return Readable("\n".join(texts), tuple(places))
+    return ReadableText("\n".join(texts), tuple(places))
 
 
 def _timed(segment: Json) -> Place:

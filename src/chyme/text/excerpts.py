@@ -9,19 +9,19 @@ _SHARES = (0.4, 0.3, 0.3)  # of the room: beginning, middle, end
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class Excerpts:
     """The lines that fit, and which part of all of them they are."""
 
     text: str
     share: float  # from 0 to 1
 
 
-def stretches(lines: Sequence[str], characters: int, gap: str) -> Stretches:
+def take_excerpts(lines: Sequence[str], characters: int, gap: str) -> Excerpts:
     """The lines if they fit, else three stretches of them, with `gap` where others are left out."""
     sizes = [len(line) + 1 for line in lines]
     total = sum(sizes)
     if total <= characters:
-        return Stretches("\n".join(lines), 1.0)
+        return Excerpts("\n".join(lines), 1.0)
     first, middle, last = (int(characters * share) for share in _SHARES)
     head = _fitting(sizes, 0, len(lines), first)
     tail = len(lines) - _fitting(sizes[::-1], 0, len(lines) - head, last)
@@ -34,7 +34,7 @@ def stretches(lines: Sequence[str], characters: int, gap: str) -> Stretches:
             told.append(gap)
         told += [lines[at] for at in stretch]
     taken = sum(sizes[at] for stretch in kept for at in stretch)
-    return Stretches("\n".join(told), taken / total)
+    return Excerpts("\n".join(told), taken / total)
 
 
 def _fitting(sizes: Sequence[int], start: int, stop: int, characters: int) -> int:

@@ -6,7 +6,7 @@ import re
 
 LENGTH = 400  # characters
 LINES = 10
-LOOKED_AT = 2000  # characters of the text that are enough for them
+CHARACTERS_READ = 2000  # characters of the text that are enough for them
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:[^\n]*\n){0,60}?---[ \t]*(?:\n|$)")
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+|[ \t]+#+[ \t]*$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
@@ -19,7 +19,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202
 
 def first_lines(text: str, markdown: bool) -> str:
     """At most LINES lines and LENGTH characters, without blank lines; of Markdown the words without their signs."""
-    head = _UNSEEN.sub("", text[:LOOKED_AT].replace("\r\n", "\n").replace("\r", "\n"))
+    head = _UNSEEN.sub("", text[:CHARACTERS_READ].replace("\r\n", "\n").replace("\r", "\n"))
     if markdown:
         head = _without_signs(_FRONT_MATTER.sub("", head, count=1) if head.startswith("---") else head)
     lines = [line.rstrip().expandtabs(4) for line in head.split("\n") if line.strip()]

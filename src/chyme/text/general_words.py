@@ -272,7 +272,7 @@ def begins_with_a_day(phrase: str) -> bool:
     return phrase.startswith(tuple(_listed(_UNSPACED_DAYS)))
 
 
-def knows(language: str | None) -> bool:
+def has_language(language: str | None) -> bool:
     """Whether the small words of this language are written down here."""
     return language in _BY_LANGUAGE
 

@@ -12,7 +12,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
@@ -54,7 +54,7 @@ _RUSSIAN, _UKRAINIAN = frozenset("ыэё"), frozenset("іїєґ")  # letters tha
 
 def fingerprint() -> str:
     """The engine and its version, without loading it."""
-    return f"{versions('py3langid')}, rules {RULES}"
+    return f"{describe_versions('py3langid')}, rules {RULES}"
 
 
 def language_of(text: str) -> tuple[str | None, float]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chyme.speech.transcripts.correction_checks import written
-from chyme.speech.transcripts.extractive_summary import joined
+from chyme.speech.transcripts.correction_checks import clean_line
+from chyme.speech.transcripts.extractive_summary import join_texts
 
 _LONGEST = 4000  # characters of one block; a longer paragraph becomes several
 _MOSTLY = 0.5  # the share of a block's letters in links from which on it leads elsewhere and says nothing itself
@@ -37,7 +37,7 @@ _NO_WORD = re.compile(r"[A-Za-z0-9+/=_%.:;,&?#~-]{120,}")  # data in place of a 
 _STOPS = re.compile(r"([.!?…]{3})[.!?…]+")
 
 
-class Sort(Enum):
+class BlockType(Enum):
     """What a block is."""
 
     HEADING = auto()
@@ -51,7 +51,7 @@ class Sort(Enum):
 class Block:
     """A stretch of text on one line, without markup."""
 
-    sort: Sort
+    sort: BlockType
     text: str
 
 
@@ -62,21 +62,21 @@ def blocks_of(markdown: str) -> list[Block]:
 
 def _read(lines: Sequence[str]) -> Iterator[Block]:
     fence = ""
-    sort = Sort.PARAGRAPH
+    sort = BlockType.PARAGRAPH
     held: list[str] = []
 
     def put_down() -> Iterator[Block]:
         nonlocal sort
-        yield from _blocks(sort, joined(held))
+        yield from _blocks(sort, join_texts(held))
         held.clear()
-        sort = Sort.PARAGRAPH
+        sort = BlockType.PARAGRAPH
 
     for line in lines:
         stripped = _QUOTE.sub("", line.strip(), count=1) if line.lstrip()[:1] == ">" else line.strip()
         mark = _FENCE.match(stripped)
         if fence:
             fence = "" if mark and stripped == mark[0] and stripped.startswith(fence) else fence
-            yield Block(Sort.ASIDE, "" if mark else written(stripped[:_LONGEST]))
+            yield Block(BlockType.ASIDE, "" if mark else clean_line(stripped[:_LONGEST]))
         elif mark:
             yield from put_down()
             fence = mark[0]
@@ -84,27 +84,27 @@ def _read(lines: Sequence[str]) -> Iterator[Block]:
             yield from put_down()
         elif _HEADING.match(stripped):
             yield from put_down()
-            yield from _blocks(Sort.HEADING, _HEADING.sub("", stripped, count=1).rstrip("# "))
+            yield from _blocks(BlockType.HEADING, _HEADING.sub("", stripped, count=1).rstrip("# "))
         elif _RULE.fullmatch(stripped[:200]):
-            if len(held) == 1 and stripped[0] in "=-" and sort is Sort.PARAGRAPH:
-                sort = Sort.HEADING  # underlined
+            if len(held) == 1 and stripped[0] in "=-" and sort is BlockType.PARAGRAPH:
+                sort = BlockType.HEADING  # underlined
             yield from put_down()
         elif stripped[0] == "|" or stripped.count(" | ") > 1:
             yield from put_down()
             cells = "" if _ROW_EDGE.fullmatch(stripped[:_LONGEST]) else stripped.strip("|").replace("|", " ")
-            yield from (Block(Sort.ASIDE, block.text) for block in _blocks(Sort.ASIDE, cells))
+            yield from (Block(BlockType.ASIDE, block.text) for block in _blocks(BlockType.ASIDE, cells))
         elif _ITEM.match(stripped):
             yield from put_down()
-            sort = Sort.ITEM
+            sort = BlockType.ITEM
             held.append(_ITEM.sub("", stripped, count=1))
         elif not held and line.startswith(("    ", "\t")):
-            yield Block(Sort.ASIDE, written(stripped[:_LONGEST]))
+            yield Block(BlockType.ASIDE, clean_line(stripped[:_LONGEST]))
         else:
             held.append(stripped)
     yield from put_down()
 
 
-def _blocks(sort: Sort, text: str) -> Iterator[Block]:
+def _blocks(sort: BlockType, text: str) -> Iterator[Block]:
     start = 0
     while start < len(text):
         stop = min(start + _LONGEST, len(text))
@@ -112,7 +112,9 @@ def _blocks(sort: Sort, text: str) -> Iterator[Block]:
             blank = text.rfind(" ", start + _LONGEST // 2, stop)
             stop = blank if blank > 0 else stop
         plain, linked = _plain(text[start:stop])
-        yield Block(Sort.MENU if plain and linked > _MOSTLY * len(plain) and sort is not Sort.HEADING else sort, plain)
+        yield Block(
+            BlockType.MENU if plain and linked > _MOSTLY * len(plain) and sort is not BlockType.HEADING else sort, plain
+        )
         start = stop
 
 
@@ -132,4 +134,4 @@ def _plain(text: str) -> tuple[str, int]:
     for unwanted in (_FOOTNOTE, _STRONG, _EMPHASIS):
         text = unwanted.sub("", text)
     text = html.unescape(_SET_ASIDE.sub(lambda found: chr(ord(found[0]) - 0xE000), text))
-    return written(_STOPS.sub(r"\1", text)), linked
+    return clean_line(_STOPS.sub(r"\1", text)), linked

@@ -10,7 +10,7 @@ import html
 import re
 import unicodedata
 
-from chyme.speech.transcripts.correction_checks import written
+from chyme.speech.transcripts.correction_checks import clean_line
 
 LONGEST = 4000  # characters of a line that are looked at
 
@@ -33,10 +33,10 @@ _CLOSED = {"“": "”", "„": "“", "«": "»", "‹": "›", "‘": "’", '
 
 def plain_text(text: str | None) -> str:
     """The text as one line without markup, control characters and hidden letters."""
-    bare = html.unescape(_NO_LETTER.sub("", visible(text or "")))
+    bare = html.unescape(_NO_LETTER.sub("", remove_invisible(text or "")))
     bare = _BLOCK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", _SCRIPT.sub(" ", bare))))
     bare = _EMPHASIS.sub(r"\1\2", _STRONG.sub("", _OPENED.sub("", bare)))
-    return unicodedata.normalize("NFC", written(visible(bare)))
+    return unicodedata.normalize("NFC", clean_line(remove_invisible(bare)))
 
 
 def plain_line(text: str | None) -> str:
@@ -47,6 +47,6 @@ def plain_line(text: str | None) -> str:
     return bare
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """The text without letters that nobody sees."""
     return _HIDDEN.sub("", text)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import LENGTH, cut, escaped
+from chyme.speech.transcripts.summary import LENGTH, escape_markdown, shorten_text
 from chyme.text.action_phrases import is_question
 from chyme.text.function_words import empty_words, language_of
-from chyme.text.markdown_blocks import Block, Sort
+from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.sentences import sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
-from chyme.text.topic_overlap import off_topic
+from chyme.text.topic_overlap import is_off_topic
 
 RULES = 1  # raise it when a rule changes what comes out
 LEAST, MOST = 3, 5  # points
@@ -63,15 +63,19 @@ class PageSummary:
 
 def text_of(blocks: Iterable[Block]) -> list[str]:
     """What there is to summarise, line by line; menus say nothing."""
-    return [f"# {one.text}" if one.sort is Sort.HEADING else one.text for one in blocks if one.sort is not Sort.MENU]
+    return [
+        f"# {one.text}" if one.sort is BlockType.HEADING else one.text
+        for one in blocks
+        if one.sort is not BlockType.MENU
+    ]
 
 
-def spoken_in(lines: Sequence[str]) -> str | None:
+def detect_language(lines: Sequence[str]) -> str | None:
     """The language of a page, as far as its small words tell it."""
     return language_of(" ".join(lines)[:_LANGUAGE])
 
 
-def picked(blocks: Sequence[Block], language: str | None) -> PageSummary:
+def pick_sentences(blocks: Sequence[Block], language: str | None) -> PageSummary:
     """The sentences that say most of what the others say, in their order. No points where there are no sentences."""
     units = list(dict.fromkeys(_units(blocks)))
     words = [word_count(unit) for unit in units]
@@ -92,13 +96,13 @@ def picked(blocks: Sequence[Block], language: str | None) -> PageSummary:
     return PageSummary(tuple(units[at] for at in sorted(chosen)), whole=False)
 
 
-def in_markdown(points: Sequence[str], made: str) -> str:
+def format_markdown(points: Sequence[str], made: str) -> str:
     """One point a line. `made` is the last line: how they came to be."""
-    lines = "\n".join(f"- {escaped(cut(point, LENGTH))}" for point in points)
-    return f"{lines}\n\n*{escaped(made)}*\n"
+    lines = "\n".join(f"- {escape_markdown(shorten_text(point, LENGTH))}" for point in points)
+    return f"{lines}\n\n*{escape_markdown(made)}*\n"
 
 
-def unfit(points: Sequence[str], text: str, language: str | None) -> str | None:
+def find_problem(points: Sequence[str], text: str, language: str | None) -> str | None:
     """What is wrong with points that somebody wrote about a text, said so that it can be put right."""
     if len(set(points)) < LEAST or not all(points):
         return f"give {LEAST} to {MOST} points that say different things"
@@ -106,7 +110,7 @@ def unfit(points: Sequence[str], text: str, language: str | None) -> str | None:
     if language is not None and written_in is not None and written_in != language:
         return f"the points are not in the language of the page, which is {language!r}"
     for number, point in enumerate(points, 1):
-        if off_topic(point, text, language):
+        if is_off_topic(point, text, language):
             return f"point {number} is about something that is not on the page: only summarise the page"
     return None
 
@@ -114,7 +118,7 @@ def unfit(points: Sequence[str], text: str, language: str | None) -> str | None:
 def _units(blocks: Iterable[Block]) -> Iterator[str]:
     """Sentences, and lines of lists that say something."""
     for block in blocks:
-        if block.sort is Sort.PARAGRAPH or block.sort is Sort.ITEM:
+        if block.sort is BlockType.PARAGRAPH or block.sort is BlockType.ITEM:
             for text in _sentences(block.text.lstrip(_BULLETS)):
                 if word_count(text) >= (2 if _ENDED.search(text) else _FEW):
                     yield text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chyme.core.bounding_boxes import around
+from chyme.core.bounding_boxes import enclosing_box
 from chyme.model import Place
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 
@@ -30,7 +30,7 @@ _WORDS = re.compile(r"[^\W_]+")
 _MARKDOWN = re.compile(r"^(?P<fence>```|~~~)|^#{1,6}[ \t]+(?P<heading>\S[^\n]{0,500})", re.MULTILINE)
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text has, counted cheaply: words, and each letter of scripts without spaces."""
     words = len(_WORDS.findall(text))
     if IDEOGRAPH.search(text):
@@ -48,13 +48,13 @@ class _Piece:
     level: int
 
 
-def cut(
+def cut_passages(
     text: str,
     places: Sequence[Place] = (),
     *,
     window: int = WINDOW,
     overlap: float = OVERLAP,
-    count_tokens: Callable[[str], int] = estimate,
+    count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> list[Place]:
     """The spans of the passages, in order, each with page, heading, seconds and box. No span crosses a page."""
     atlas = _Atlas(places)
@@ -212,7 +212,7 @@ class _Atlas:
             seconds=timed[0].seconds if timed else None,
             until=max(ends) if ends else None,
             speaker=timed[0].speaker if timed else None,
-            box=around([place.box for place in covering if place.box is not None]),
+            box=enclosing_box([place.box for place in covering if place.box is not None]),
         )
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chyme.text.passages import estimate
+from chyme.text.passages import estimate_tokens
 from chyme.text.unspaced_scripts import IDEOGRAPH
 
 _NOTES = re.compile(r"(?:(?:\A|\n)\s*> note: [^\n]*)+\s*\Z")
@@ -27,4 +27,4 @@ def has_word(text: str) -> bool:
 
 def is_thin(text: str) -> bool:
     """Whether it says next to nothing by itself."""
-    return estimate(text) < _THIN
+    return estimate_tokens(text) < _THIN

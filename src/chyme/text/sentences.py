@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chyme.model import Segment
 from chyme.text.stemmer import fold
-from chyme.text.unspaced_scripts import RUNS, letters, pairs
+from chyme.text.unspaced_scripts import RUNS, normalize_run, split_pairs
 
 _END = re.compile(r"([.!?…]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？]+[」』”]{0,2}")
 _NO_END = "dr mr mrs ms prof st sr jr nr hr fr sra srta dott mme mlle vs no z.b d.h u.a e.g i.e bzw ca"
@@ -43,7 +43,7 @@ def terms_of(text: str, empty: frozenset[str]) -> list[str]:
         fold(word)[:7] for word in _WORD.findall(RUNS.sub(" ", text)) if len(word) > 2 and word.lower() not in empty
     ]
     for run in RUNS.findall(text):
-        found += pairs(run)[:-1] if len(letters(run)) > 1 else []
+        found += split_pairs(run)[:-1] if len(normalize_run(run)) > 1 else []
     return found
 
 

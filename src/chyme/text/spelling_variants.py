@@ -47,7 +47,7 @@ _SHORTEST = 4
 
 
 @lru_cache(maxsize=65536)
-def comparable(tag: str) -> str:
+def comparison_key(tag: str) -> str:
     """Two tags with the same one of these are one and the same. It is not meant to be read."""
     parts = unicodedata.normalize("NFKD", tag.casefold())
     bare = unicodedata.normalize("NFC", _ACCENTS.sub("", parts))

@@ -13,14 +13,14 @@ _KNOWN = ("en", "de", "fr", "es", "it", "nl", "pt")  # whose small words are wri
 _HEAD = 5  # letters by which they are compared
 
 
-def off_topic(told: str, said: str, language: str | None) -> bool:
+def is_off_topic(told: str, said: str, language: str | None) -> bool:
     """Whether `told` has enough words that say something, and none of them is in `said`."""
     empty = empty_words(language)
     ours = frozenset(_heads(terms_of(told, empty)))
     return len(ours) >= _ENOUGH and ours.isdisjoint(_heads(terms_of(said, empty)))
 
 
-def in_common(told: str, said: str, language: str | None) -> bool:
+def shares_words(told: str, said: str, language: str | None) -> bool:
     """Whether a word of `told` that says something is in `said`, and be it as a part of a longer one."""
     heads = _heads(terms_of(told, empty_words(language)))
     if not frozenset(heads).isdisjoint(_heads(terms_of(said, empty_words(language)))):
@@ -29,12 +29,12 @@ def in_common(told: str, said: str, language: str | None) -> bool:
     return any(len(head) == _HEAD and head in folded for head in heads)
 
 
-def telling_words(told: str, language: str | None) -> int:
+def count_telling_words(told: str, language: str | None) -> int:
     """How many words say something."""
     return len(terms_of(told, empty_words(language)))
 
 
-def in_another_language(told: str, language: str | None) -> bool:
+def is_in_another_language(told: str, language: str | None) -> bool:
     """Whether its small words are of other languages, and none of this one."""
     ours = function_words(language)
     words = [word for word in words_in(told) if len(word) > 1]

@@ -22,7 +22,7 @@ _TO_CHANGE = re.compile(f"[{_IDEOGRAPHS}{_UNSPACED}]+|[{_FULL_WIDTH}]+")
 _MARKED = re.compile(f"[{_UNSPACED}]")
 
 
-def letters(run: str) -> str:
+def normalize_run(run: str) -> str:
     """One run in the spelling the index knows: composed, full letters, without the marks that would split a token."""
     composed = unicodedata.normalize("NFKC", run)
     if _MARKED.search(composed):
@@ -30,9 +30,9 @@ def letters(run: str) -> str:
     return composed
 
 
-def pairs(run: str) -> list[str]:
+def split_pairs(run: str) -> list[str]:
     """東京都 → 東京, 京都, 都: every letter begins a token, so that a single one is found by prefix."""
-    spelt = letters(run)
+    spelt = normalize_run(run)
     return [spelt[at : at + 2] for at in range(len(spelt))]
 
 
@@ -43,7 +43,7 @@ def segment(text: str) -> str | None:
     return _TO_CHANGE.sub(lambda run: _rewrite(run[0]), text)
 
 
-def as_asked(text: str) -> str:
+def segment_query(text: str) -> str:
     """The same for a question: its last run may go on in the file, so it lacks the single letter that ends a run."""
     return _TO_CHANGE.sub(lambda run: _rewrite(run[0], open_ended=run.end() == len(text)), text)
 
@@ -51,7 +51,7 @@ def as_asked(text: str) -> str:
 def _rewrite(run: str, open_ended: bool = False) -> str:
     if "\uff10" <= run[0] <= "\uff5a":
         return unicodedata.normalize("NFKC", run)
-    tokens = pairs(run)
+    tokens = split_pairs(run)
     if open_ended and len(tokens) > 1:
         tokens.pop()
     return f" {' '.join(tokens)} "

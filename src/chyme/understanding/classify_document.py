@@ -13,25 +13,39 @@ from chyme.digester import Digester, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Lane, Output
-from chyme.models.local.model import turn_at
+from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.search.searchable_texts import link_note_of
-from chyme.speech.recognition.piece_index import put, trusting_nobody
+from chyme.speech.recognition.piece_index import open_untrusted, write_atomically
 from chyme.text import language_detection as languages
 from chyme.text.decoding import read_text
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.data_descriptions import is_data
-from chyme.understanding.classification.model_answer_checks import CHECKS, Asked, Check, Told, merged
-from chyme.understanding.classification.model_input import FILE, SPOKEN, SUMMARIES, ToAsk, read_back, to_ask, to_json
-from chyme.understanding.classification.model_prompt import PROMPTS, classified_document
+from chyme.understanding.classification.model_answer_checks import (
+    CHECKS_VERSION,
+    AnswerCheck,
+    ModelAnswer,
+    ModelQuestion,
+    merge_with_rules,
+)
+from chyme.understanding.classification.model_input import (
+    FILE,
+    SPOKEN,
+    SUMMARIES,
+    ModelInput,
+    build_model_input,
+    model_input_from_json,
+    model_input_to_json,
+)
+from chyme.understanding.classification.model_prompt import PROMPT_VERSION, ask_about_document
 from chyme.understanding.classification.result import Classification, as_json
-from chyme.understanding.dates.document_date import RULES as DATE_RULES
+from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
 
 if TYPE_CHECKING:
-    from chyme.understanding.classification.model_schema import Classified
+    from chyme.understanding.classification.model_schema import ClassificationAnswer
 
 KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
-LOOKED_AT = 5_000_000  # characters of a text
+MAX_INPUT_CHARS = 5_000_000  # characters of a text
 PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # from the preparation to the attempt
 SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
 METADATA = "url-metadata"
@@ -63,15 +77,15 @@ class ClassifyDocument(Digester):
 
     @property
     def fingerprint(self) -> str:
-        rules = f"rules {document_rules.RULES}.{DATE_RULES}.{PROPERTIES}, {languages.fingerprint()}"
+        rules = f"rules {document_rules.RULES_VERSION}.{DATE_RULES}.{PROPERTIES}, {languages.fingerprint()}"
         if self.language is None:
             return rules
-        asked = f"{self.language.fingerprint}, prompts {PROMPTS}.{CHECKS}, {self.language.characters} characters"
-        return f"{asked}, {rules}"
+        asked = f"{self.language.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}"
+        return f"{asked}, {self.language.characters} characters, {rules}"
 
     @property
     def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(_LONG_TEXTS, LOOKED_AT)
+        return dict.fromkeys(_LONG_TEXTS, MAX_INPUT_CHARS)
 
     def can_digest(self, file: File) -> bool:
         return file.kind in KINDS
@@ -83,7 +97,7 @@ class ClassifyDocument(Digester):
         return self.language.endpoint.prefix if self.language else None
 
     def turn(self, file: File) -> AbstractContextManager[object]:
-        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
         return self.seconds if self.language is None else max(self.seconds, self.language.seconds + SLACK_SECONDS)
@@ -92,12 +106,15 @@ class ClassifyDocument(Digester):
         """Leave what the rules say, and what the model will be asked."""
         texts = _texts(source)
         characters = self.language.characters if self.language else 0
-        put(source.scratch / PREPARED, to_json(to_ask(texts, _by_rules(source, texts), characters)))
+        write_atomically(
+            source.scratch / PREPARED,
+            model_input_to_json(build_model_input(texts, _by_rules(source, texts), characters)),
+        )
 
     def digest(self, source: Source) -> list[Output]:
         if self.language is None:
             return [self._output(_by_rules(source, _texts(source)))]
-        prepared = left_in(source.scratch)
+        prepared = read_prepared(source.scratch)
         if prepared is None:
             raise UnreadableFile(f"{source.file.name}: what was to be asked of the model cannot be read; run it again")
         if not prepared.text.strip():
@@ -105,7 +122,7 @@ class ClassifyDocument(Digester):
         return [self._output(_by_model(source, prepared, self.language))]
 
     def without_model(self, source: Source) -> list[Output]:
-        prepared = left_in(source.scratch)
+        prepared = read_prepared(source.scratch)
         return [self._output(prepared.rules if prepared else _by_rules(source, _texts(source)))]
 
     def _output(self, found: Classification) -> Output:
@@ -118,18 +135,18 @@ def content_of(found: Classification) -> str | None:
     return as_json(found) if known else None
 
 
-def left_in(scratch: Path) -> ToAsk | None:
+def read_prepared(scratch: Path) -> ModelInput | None:
     """What the preparation left; None when there is nothing of that shape. A child wrote it: nobody trusts it."""
     try:
-        with trusting_nobody(scratch / PREPARED, PREPARED_BYTES) as stream:
-            return read_back(stream.read())
+        with open_untrusted(scratch / PREPARED, PREPARED_BYTES) as stream:
+            return model_input_from_json(stream.read())
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def told_by(answer: Classified) -> Told:
+def to_model_answer(answer: ClassificationAnswer) -> ModelAnswer:
     """A model's answer as the checks take it."""
-    return Told(
+    return ModelAnswer(
         answer.title,
         answer.title_text,
         answer.summary,
@@ -148,20 +165,20 @@ def last_seen(file: File) -> date:
     return max(changed.date(), date.fromisoformat(noted[:10])) if noted else changed.date()
 
 
-def _by_model(source: Source, prepared: ToAsk, settings: LanguageSettings) -> Classification:
+def _by_model(source: Source, prepared: ModelInput, settings: LanguageSettings) -> Classification:
     file = source.file
     telling = not is_data(file.mime)
-    asked = Asked(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, telling)
-    check = Check(asked)
-    answer = classified_document(
+    asked = ModelQuestion(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, telling)
+    check = AnswerCheck(asked)
+    answer = ask_about_document(
         source.calls,
         file.name,
         prepared.sent,
         asked.language,
         settings,
-        lambda given: check(told_by(given)),
+        lambda given: check(to_model_answer(given)),
     )
-    return merged(told_by(answer), asked, settings.model, prepared.note)
+    return merge_with_rules(to_model_answer(answer), asked, settings.model, prepared.note)
 
 
 def _texts(source: Source) -> dict[str, str]:
@@ -170,7 +187,7 @@ def _texts(source: Source) -> dict[str, str]:
         name: output.content for name in ClassifyDocument.reads if (output := source.output(name)) and output.content
     }
     if source.file.kind is Kind.TEXT:
-        texts[FILE] = read_text(source, LOOKED_AT).text
+        texts[FILE] = read_text(source, MAX_INPUT_CHARS).text
     elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: what was written beside it
         note = link_note_of(source)
         if note is not None and note.text:
@@ -190,7 +207,7 @@ def _by_rules(source: Source, texts: Mapping[str, str]) -> Classification:
         language=language or stated.language,
         today=last_seen(file),
     )
-    return document_rules.classified(
+    return document_rules.classify_document_by_rules(
         texts,
         stated,
         kind=file.kind,

@@ -8,21 +8,33 @@ from chyme.digester import Digester, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.pictures.image_objects import not_sent
+from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.preview_output import preview_of
-from chyme.speech.recognition.piece_index import put
+from chyme.speech.recognition.piece_index import write_atomically
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
-from chyme.understanding.classification.model_answer_checks import CHECKS, Asked, Check, merged
-from chyme.understanding.classification.model_input import ToAsk, to_json
-from chyme.understanding.classification.model_prompt import PROMPTS, classified_picture
-from chyme.understanding.classification.picture_rules import classified_picture as classified
+from chyme.understanding.classification.model_answer_checks import (
+    CHECKS_VERSION,
+    AnswerCheck,
+    ModelQuestion,
+    merge_with_rules,
+)
+from chyme.understanding.classification.model_input import ModelInput, model_input_to_json
+from chyme.understanding.classification.model_prompt import PROMPT_VERSION, ask_about_picture
+from chyme.understanding.classification.picture_rules import classify_picture_by_rules as classified
 from chyme.understanding.classification.result import Classification
-from chyme.understanding.classify_document import PREPARED, SLACK_SECONDS, content_of, last_seen, left_in, told_by
-from chyme.understanding.dates.document_date import RULES as DATE_RULES
+from chyme.understanding.classify_document import (
+    PREPARED,
+    SLACK_SECONDS,
+    content_of,
+    last_seen,
+    read_prepared,
+    to_model_answer,
+)
+from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
 
 OCR = "image-ocr"
-WORDS_SENT = 4000  # characters of the words read in it, which the picture shows anyway
+MAX_WORDS_CHARS = 4000  # characters of the words read in it, which the picture shows anyway
 
 
 class ClassifyImage(Digester):
@@ -47,8 +59,10 @@ class ClassifyImage(Digester):
 
     @property
     def fingerprint(self) -> str:
-        rules = f"rules {document_rules.RULES}.{DATE_RULES}, {languages.fingerprint()}"
-        return f"{self.vision.fingerprint}, prompts {PROMPTS}.{CHECKS}, {rules}" if self.vision else rules
+        rules = f"rules {document_rules.RULES_VERSION}.{DATE_RULES}, {languages.fingerprint()}"
+        return (
+            f"{self.vision.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}, {rules}" if self.vision else rules
+        )
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -64,31 +78,35 @@ class ClassifyImage(Digester):
 
     def prepare(self, source: Source) -> None:
         """Leave what the rules say, and the words that were read."""
-        put(source.scratch / PREPARED, to_json(ToAsk(_by_rules(source), _words(source), where=OCR)))
+        write_atomically(
+            source.scratch / PREPARED, model_input_to_json(ModelInput(_by_rules(source), _words(source), where=OCR))
+        )
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is not None and self.waits_for(source.file):
             return [Output(self.name, content_of(_by_model(source, self.vision)))]
         found = _by_rules(source)
         if self.vision is not None:
-            notes = (found.note, not_sent(source.file, self.vision))
+            notes = (found.note, not_sent_note(source.file, self.vision))
             found = replace(found, note="; ".join(note for note in notes if note))
         return [Output(self.name, content_of(found))]
 
     def without_model(self, source: Source) -> list[Output]:
-        prepared = left_in(source.scratch)
+        prepared = read_prepared(source.scratch)
         return [Output(self.name, content_of(prepared.rules if prepared else _by_rules(source)))]
 
 
 def _by_model(source: Source, vision: VisionSettings) -> Classification:
-    file, jpeg, prepared = source.file, preview_of(source), left_in(source.scratch)
+    file, jpeg, prepared = source.file, preview_of(source), read_prepared(source.scratch)
     if prepared is None:
         raise UnreadableFile(f"{file.name}: what was to be asked of the model cannot be read; run it again")
-    words = prepared.text[:WORDS_SENT]
-    asked = Asked(file.name, words, OCR, last_seen(file), prepared.rules, telling=False)
-    check = Check(asked)
-    answer = classified_picture(source.calls, file.name, jpeg, words, vision, lambda given: check(told_by(given)))
-    return merged(told_by(answer), asked, vision.model)
+    words = prepared.text[:MAX_WORDS_CHARS]
+    asked = ModelQuestion(file.name, words, OCR, last_seen(file), prepared.rules, telling=False)
+    check = AnswerCheck(asked)
+    answer = ask_about_picture(
+        source.calls, file.name, jpeg, words, vision, lambda given: check(to_model_answer(given))
+    )
+    return merge_with_rules(to_model_answer(answer), asked, vision.model)
 
 
 def _by_rules(source: Source) -> Classification:

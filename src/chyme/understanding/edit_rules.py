@@ -10,19 +10,19 @@ from datetime import date
 from types import MappingProxyType
 
 from chyme.errors import UsageError
-from chyme.text.spelling_variants import comparable
+from chyme.text.spelling_variants import comparison_key
 from chyme.understanding.classification.result import TITLE_LENGTH
 
 TITLE, DATE, TAGS = "title", "date", "tags"
 FIELDS = (TITLE, DATE, TAGS)
-MOST_GIVEN = 100  # tags of one document that a person may give: more are no help to anybody
+MAX_TAGS = 100  # tags of one document that a person may give: more are no help to anybody
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class Description:
     """What a document is described by."""
 
     title: str | None = None
@@ -46,7 +46,7 @@ class TagEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EditRequest:
     """One change somebody wants, of any number of fields."""
 
     fields: Mapping[str, str | None] = field(
@@ -58,7 +58,7 @@ class Wanted:
     clear: Sequence[str] = ()  # fields for which the machine's word counts again
 
 
-def applied(found: Described, edits: Mapping[str, object], becomes: Mapping[str, str] = _NOTHING) -> Described:
+def apply_edits(found: Description, edits: Mapping[str, object], becomes: Mapping[str, str] = _NOTHING) -> Description:
     """The document as people see it: what a person set wins. What is not understood is passed over.
 
     `becomes` tells which tags were renamed or merged since. A ban does not reach what somebody gave by hand.
@@ -67,16 +67,16 @@ def applied(found: Described, edits: Mapping[str, object], becomes: Mapping[str,
         found,
         title=_text(edits, TITLE, found.title),
         date=_text(edits, DATE, found.date),
-        tags=tags_with(found.tags, tag_edit(edits.get(TAGS)), becomes),
+        tags=apply_tag_edit(found.tags, tag_edit(edits.get(TAGS)), becomes),
     )
 
 
-def tags_with(found: Sequence[str], edit: TagEdit, becomes: Mapping[str, str] = _NOTHING) -> tuple[str, ...]:
+def apply_tag_edit(found: Sequence[str], edit: TagEdit, becomes: Mapping[str, str] = _NOTHING) -> tuple[str, ...]:
     """The tags with an edit put over them: the machine's first, in its order; each once."""
-    edit = in_new_words(edit, becomes)
+    edit = rename_tags_in_edit(edit, becomes)
     if edit.all is not None:
         return edit.all
-    without = {comparable(tag) for tag in edit.removed}
+    without = {comparison_key(tag) for tag in edit.removed}
     return _once([*_without(found, without), *edit.added])
 
 
@@ -96,30 +96,30 @@ def tag_value(edit: TagEdit) -> dict[str, list[str]]:
     return {"added": list(edit.added), "removed": list(edit.removed)}
 
 
-def in_new_words(edit: TagEdit, becomes: Mapping[str, str]) -> TagEdit:
+def rename_tags_in_edit(edit: TagEdit, becomes: Mapping[str, str]) -> TagEdit:
     """The edit with tags that were renamed or merged called by their names of today."""
     return TagEdit(
-        None if edit.all is None else names_of_today(edit.all, becomes),
-        names_of_today(edit.added, becomes),
-        names_of_today(edit.removed, becomes),
+        None if edit.all is None else current_tag_names(edit.all, becomes),
+        current_tag_names(edit.added, becomes),
+        current_tag_names(edit.removed, becomes),
     )
 
 
-def names_of_today(tags: Iterable[str], becomes: Mapping[str, str]) -> tuple[str, ...]:
+def current_tag_names(tags: Iterable[str], becomes: Mapping[str, str]) -> tuple[str, ...]:
     return _once(becomes.get(tag, tag) for tag in tags)
 
 
 def with_tags(edit: TagEdit, add: Sequence[str], remove: Sequence[str]) -> TagEdit:
     """The edit with more tags added and taken away. What is taken away stays away, whatever a digester says later."""
-    gone = {comparable(tag) for tag in remove}
-    new = {comparable(tag) for tag in add}
+    gone = {comparison_key(tag) for tag in remove}
+    new = {comparison_key(tag) for tag in add}
     if edit.all is not None:
         return TagEdit(all=_once([*_without(edit.all, gone), *add]))
     added = _once([*_without(edit.added, gone), *add])
     return TagEdit(added=added, removed=_once([*_without(edit.removed, new), *remove]))
 
 
-def title_given(text: str) -> str:
+def parse_title(text: str) -> str:
     """A title that a person typed, in one line."""
     shown = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in text)
     title = " ".join(unicodedata.normalize("NFC", shown).split())
@@ -130,7 +130,7 @@ def title_given(text: str) -> str:
     return title
 
 
-def date_given(text: str) -> str:
+def parse_date(text: str) -> str:
     """A date that a person typed: 2026, 2026-04 or 2026-04-03."""
     typed = text.strip()
     parts = _DATE.fullmatch(typed)
@@ -154,7 +154,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _without(tags: Iterable[str], gone: set[str]) -> list[str]:
-    return [tag for tag in tags if comparable(tag) not in gone]
+    return [tag for tag in tags if comparison_key(tag) not in gone]
 
 
 def _once(tags: Iterable[str]) -> tuple[str, ...]:

@@ -15,47 +15,47 @@ from chyme.model import File, iso
 from chyme.understanding.edit_rules import (
     DATE,
     FIELDS,
-    MOST_GIVEN,
+    MAX_TAGS,
     TAGS,
     TITLE,
-    Described,
+    Description,
+    EditRequest,
     TagEdit,
-    Wanted,
-    date_given,
-    in_new_words,
-    names_of_today,
+    apply_tag_edit,
+    current_tag_names,
+    parse_date,
+    parse_title,
+    rename_tags_in_edit,
     tag_edit,
     tag_value,
-    tags_with,
-    title_given,
     with_tags,
 )
-from chyme.understanding.tags.lookup import renamed
-from chyme.understanding.tags.names import comparable, given
+from chyme.understanding.tags.lookup import current_names
+from chyme.understanding.tags.names import comparison_key, parse_typed_tag
 
-_GIVEN = {TITLE: title_given, DATE: date_given}
+_GIVEN = {TITLE: parse_title, DATE: parse_date}
 
 
-class AlreadySo(UsageError):
+class NothingToChange(UsageError):
     """There is nothing to change. A person is told; a program that asks twice got what it wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DocumentEdits:
     """A document as people see it, what a person set of that, and what the machine says."""
 
     path: str
-    document: Described
+    document: Description
     edits: Mapping[str, object]
-    found: Described
+    found: Description
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class EditResult:
     """What was changed, in words, and how the document is now."""
 
     what: str
-    shown: Shown
+    shown: DocumentEdits
 
 
 class Edits:
@@ -65,61 +65,61 @@ class Edits:
         self._database = database
         self._clock = clock
 
-    def shown(self, path: str) -> Shown:
+    def shown(self, path: str) -> DocumentEdits:
         """What the document is called and about, and who says so."""
         with self._database.snapshot() as db:
             return _shown(db, _find(db, path))
 
-    def set_title(self, path: str, title: str | None) -> Done:
+    def set_title(self, path: str, title: str | None) -> EditResult:
         """None: it has none, whatever a digester thinks."""
-        return self.change(path, Wanted({TITLE: title}))
+        return self.change(path, EditRequest({TITLE: title}))
 
-    def set_date(self, path: str, day: str | None) -> Done:
+    def set_date(self, path: str, day: str | None) -> EditResult:
         """2026, 2026-04 or 2026-04-03. None: it has none."""
-        return self.change(path, Wanted({DATE: day}))
+        return self.change(path, EditRequest({DATE: day}))
 
-    def add_tags(self, path: str, names: Sequence[str]) -> Done:
-        return self.change(path, Wanted(add=names))
+    def add_tags(self, path: str, names: Sequence[str]) -> EditResult:
+        return self.change(path, EditRequest(add=names))
 
-    def remove_tags(self, path: str, names: Sequence[str]) -> Done:
+    def remove_tags(self, path: str, names: Sequence[str]) -> EditResult:
         """They stay away, even if a digester proposes them again."""
-        return self.change(path, Wanted(remove=names))
+        return self.change(path, EditRequest(remove=names))
 
-    def set_tags(self, path: str, names: Sequence[str]) -> Done:
+    def set_tags(self, path: str, names: Sequence[str]) -> EditResult:
         """These and no others, whatever a digester proposes."""
-        return self.change(path, Wanted(tags=names))
+        return self.change(path, EditRequest(tags=names))
 
-    def clear(self, path: str, field: str) -> Done:
+    def clear(self, path: str, field: str) -> EditResult:
         """From now on the machine's word counts again."""
-        return self.change(path, Wanted(clear=(field,)))
+        return self.change(path, EditRequest(clear=(field,)))
 
-    def change(self, path: str, wanted: Wanted) -> Done:
+    def change(self, path: str, wanted: EditRequest) -> EditResult:
         """All of it or nothing, and undone in one go."""
         now = iso(self._clock())
         values = _values(wanted)
 
-        def write(db: Connection) -> Done:
-            file, becomes = _find(db, path), renamed(tags.rules(db))
+        def write(db: Connection) -> EditResult:
+            file, becomes = _find(db, path), current_names(tags.rules(db))
             meant = _in_new_words(wanted, becomes)
             before = edits.of_file(db, file.id)
             after = {field: value for field, value in before.items() if field not in wanted.clear} | values
-            tag_change = _tag_change(db, file, in_new_words(tag_edit(after.pop(TAGS, None)), becomes), meant)
+            tag_change = _tag_change(db, file, rename_tags_in_edit(tag_edit(after.pop(TAGS, None)), becomes), meant)
             if tag_change.anything:
                 after[TAGS] = tag_value(tag_change)
             if not _put(db, file, before, after, now):
-                raise AlreadySo(f"{file.path}: {_already(wanted)}")
+                raise NothingToChange(f"{file.path}: {_already(wanted)}")
             what = f"{file.path}: {_what(meant)}"
-            edits.note(db, file.id, what, _before(before, after), now)
+            edits.record_change(db, file.id, what, _before(before, after), now)
             document_descriptions.describe(db, file.id, now)
-            return Done(what, _shown(db, file))
+            return EditResult(what, _shown(db, file))
 
         return self._database.write(write)
 
-    def undo(self, path: str | None = None) -> Done:
+    def undo(self, path: str | None = None) -> EditResult:
         """Take the last change back: of this file, or of any. Once more: the one before it."""
         now = iso(self._clock())
 
-        def take_back(db: Connection) -> Done:
+        def take_back(db: Connection) -> EditResult:
             chosen = None if path is None else _find(db, path)
             change = edits.last_change(db, chosen.id if chosen else None)
             file = files.by_id(db, change.file_id) if change else None
@@ -132,16 +132,16 @@ class Edits:
                 if earlier is not None:
                     after[field] = earlier["value"]
             if TAGS in after:
-                after[TAGS] = tag_value(in_new_words(tag_edit(after[TAGS]), renamed(tags.rules(db))))
+                after[TAGS] = tag_value(rename_tags_in_edit(tag_edit(after[TAGS]), current_names(tags.rules(db))))
             _put(db, file, present, after, now)
             edits.forget_change(db, change.id)
             document_descriptions.describe(db, file.id, now)
-            return Done(change.what, _shown(db, file))
+            return EditResult(change.what, _shown(db, file))
 
         return self._database.write(take_back)
 
 
-def as_json(shown: Shown) -> dict[str, Any]:
+def as_json(shown: DocumentEdits) -> dict[str, Any]:
     """The shape that the command line and HTTP promise."""
     return {
         "path": shown.path,
@@ -158,13 +158,15 @@ def _find(db: Connection, path: str) -> File:
     return file
 
 
-def _shown(db: Connection, file: File) -> Shown:
+def _shown(db: Connection, file: File) -> DocumentEdits:
     row = documents.of_file(db, file.id)
-    seen = Described(row.title, row.summary, row.date, row.language, row.tags) if row else Described()
-    return Shown(file.path, seen, edits.of_file(db, file.id), document_descriptions.found(db, file.id))
+    seen = Description(row.title, row.summary, row.date, row.language, row.tags) if row else Description()
+    return DocumentEdits(
+        file.path, seen, edits.of_file(db, file.id), document_descriptions.compute_description(db, file.id)
+    )
 
 
-def _values(wanted: Wanted) -> dict[str, object]:
+def _values(wanted: EditRequest) -> dict[str, object]:
     """Title and date as they are kept; a sentence for what makes no sense."""
     for field in (*wanted.clear, *wanted.fields):
         if field not in FIELDS:
@@ -177,33 +179,35 @@ def _values(wanted: Wanted) -> dict[str, object]:
     return {field: None if text is None else _GIVEN[field](text) for field, text in wanted.fields.items()}
 
 
-def _in_new_words(wanted: Wanted, becomes: Mapping[str, str]) -> Wanted:
+def _in_new_words(wanted: EditRequest, becomes: Mapping[str, str]) -> EditRequest:
     """Tags that were renamed or merged do not come back by their old names. One that is banned may be given by hand."""
 
     def told(names: Iterable[str]) -> tuple[str, ...]:
-        return names_of_today(map(given, names), becomes)
+        return current_tag_names(map(parse_typed_tag, names), becomes)
 
     chosen = None if wanted.tags is None else told(wanted.tags)
     return replace(wanted, tags=chosen, add=told(wanted.add), remove=told(wanted.remove))
 
 
-def _tag_change(db: Connection, file: File, before: TagEdit, wanted: Wanted) -> TagEdit:
+def _tag_change(db: Connection, file: File, before: TagEdit, wanted: EditRequest) -> TagEdit:
     """What a person says of the tags, with this change."""
     edit = before if wanted.tags is None else TagEdit(all=tuple(wanted.tags))
-    both = {comparable(tag) for tag in wanted.add}.intersection(map(comparable, wanted.remove))
+    both = {comparison_key(tag) for tag in wanted.add}.intersection(map(comparison_key, wanted.remove))
     if both:
         raise UsageError(f"“{both.pop()}” cannot be added and taken away at once")
-    there = {comparable(tag) for tag in tags_with(document_descriptions.found(db, file.id).tags, edit)}
+    there = {
+        comparison_key(tag) for tag in apply_tag_edit(document_descriptions.compute_description(db, file.id).tags, edit)
+    }
     for tag in wanted.remove:
-        if comparable(tag) not in there:
+        if comparison_key(tag) not in there:
             raise UsageError(f"{file.path}: has no tag “{tag}”; 'chyme edit' shows those it has")
     after = with_tags(edit, wanted.add, wanted.remove)
-    if len(after.all or after.added) > MOST_GIVEN:
-        raise UsageError(f"{file.path}: would have more than {MOST_GIVEN} tags")
+    if len(after.all or after.added) > MAX_TAGS:
+        raise UsageError(f"{file.path}: would have more than {MAX_TAGS} tags")
     return after
 
 
-def put_back(db: Connection, file: File, values: Mapping[str, object], now: str) -> None:
+def restore_edits(db: Connection, file: File, values: Mapping[str, object], now: str) -> None:
     """What a person set about a file, salvaged from a damaged database, counts again."""
     _put(db, file, edits.of_file(db, file.id), {**edits.of_file(db, file.id), **values}, now)
     document_descriptions.describe(db, file.id, now)
@@ -230,7 +234,7 @@ def _keep_tags(db: Connection, before: TagEdit, after: TagEdit, now: str) -> Non
         tags.delete_unused(db, [tags.ensure(db, tag, now) for tag in left])
 
 
-def _what(wanted: Wanted) -> str:
+def _what(wanted: EditRequest) -> str:
     """The change in words."""
     told = [
         f"took the {field} away" if text is None else f"set the {field} to “{_GIVEN[field](text)}”"
@@ -258,7 +262,7 @@ def _of(values: Mapping[str, object], field: str) -> dict[str, object] | None:
     return {"value": values[field]} if field in values else None
 
 
-def _already(wanted: Wanted) -> str:
+def _already(wanted: EditRequest) -> str:
     if wanted.clear and not wanted.fields:
         return "nobody has set that; what is shown is what was found in the file"
     return "is already so"

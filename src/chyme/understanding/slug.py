@@ -9,7 +9,7 @@ from chyme.digester import Digester, Source
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.model import File, Kind, Output
 from chyme.understanding.classification.result import Classification, from_json
-from chyme.understanding.slug_format import RULES, slug_of
+from chyme.understanding.slug_format import RULES_VERSION, slug_of
 
 SURE_OF_DATE, SURE_OF_UNCLEAR = 0.5, 0.7  # a date less sure than this does not go into a name
 
@@ -32,7 +32,7 @@ class Slug(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"rules {RULES}"
+        return f"rules {RULES_VERSION}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER
@@ -46,14 +46,14 @@ class Slug(Digester):
             return [Output(self.name, None)]
         for reads in self.reads:
             found = _classified(source, reads)
-            slug = proposed(name, found.title, sure_date(found)) if found else None
+            slug = propose_name(name, found.title, sure_date(found)) if found else None
             if found and slug:
                 content = {"slug": slug, "title": found.title, "from": reads}
                 return [Output(self.name, json.dumps(content, ensure_ascii=False))]
         return [Output(self.name, None)]
 
 
-def proposed(name: str, title: str | None, date: str | None) -> str | None:
+def propose_name(name: str, title: str | None, date: str | None) -> str | None:
     """The name that a file of this name would get; None where nothing better is known."""
     if not title or is_machine_made(title):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-RULES = 2
+RULES_VERSION = 2
 LENGTH = 80  # characters of the name before its extension
 BYTES = 200  # of the whole name in UTF-8: file systems allow 255, and another number may have to be added
 _LOOKED_AT = 1000  # characters of a title
@@ -46,7 +46,7 @@ def slug_of(title: str | None, date: str | None, extension: str) -> str | None:
     return unicodedata.normalize("NFC", stem) + ending
 
 
-def numbered(name: str, number: int, extension: str) -> str:
+def numbered_name(name: str, number: int, extension: str) -> str:
     """name.pdf, then name 2.pdf."""
     return name if number == 1 else f"{name.removesuffix(extension)} {number}{extension}"
 

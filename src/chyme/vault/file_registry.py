@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.core.files.moves import BY_A_PERSON, DISPLACED, TRASHED, Move, displaced, trashed
+from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED, Move, displaced_path, trashed_path
 from chyme.core.pipeline import output_updates, transitions
-from chyme.core.pipeline.document_state import captured_address, told_title
+from chyme.core.pipeline.document_state import captured_address, title_from_json
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import (
     artifacts,
@@ -30,7 +30,7 @@ from chyme.understanding.tags import assignment
 FACTS = "url-metadata"  # says where a captured page came from
 
 
-class Intake:
+class FileRegistry:
     """The door through which the scan tells what it found."""
 
     def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
@@ -63,8 +63,8 @@ class Intake:
             files.update_stamp(db, known.id, seen.stamp, now)
             if known.vanished_at is not None:
                 digest_queue.hold(db, known.id, False)
-                output_updates.project(db, self._rules, known, digests.of_file(db, known.id), now)
-                events.tell(db, now, "file", known.id, known.path, None, "returned")
+                output_updates.update_document(db, self._rules, known, digests.of_file(db, known.id), now)
+                events.record(db, now, "file", known.id, known.path, None, "returned")
             return
         elif self._is_of_same_page(db, known, seen):
             file = self._rewrite_link(db, known, seen, now)
@@ -72,16 +72,16 @@ class Intake:
             files.update_content(db, known.id, seen, now)
             file = _file(known.id, seen, known.generation + 1)
             self._forget_digests(db, known)
-            assignment.forgotten(db, file.id)
-            documents.forget_findings(db, file.id, now)
+            assignment.remove_tags(db, file.id)
+            documents.clear_findings(db, file.id, now)
             file_terms.write(db, file, None, (), None)
             document_descriptions.describe(db, file.id, now)
         transitions.register(db, self._rules, file, now)
         rows = digests.of_file(db, file.id)
         if known is not None:
-            voice_assignment.changed(db, file, rows)
-        output_updates.project(db, self._rules, file, rows, now)
-        events.tell(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
+            voice_assignment.handle_changed_content(db, file, rows)
+        output_updates.update_document(db, self._rules, file, rows, now)
+        events.record(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
     def _is_of_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
         """Whether a link leads to the page that was captured for it, whatever else is written beside it now."""
@@ -100,7 +100,7 @@ class Intake:
         transitions.reset(
             db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now
         )
-        if documents.find_title(db, file.id, told_title(digests.content(db, file.id, FACTS))):
+        if documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, FACTS))):
             document_descriptions.describe(db, file.id, now)
         return file
 
@@ -110,7 +110,7 @@ class Intake:
             passages.remove(db, file.id, name)
             text_places.remove(db, file.id, name)
         vectors.remove(db, file.id)
-        digests.forget_kind(db, file.id)
+        digests.delete_all(db, file.id)
 
     def _move(self, db: Connection, move: Move, now: str) -> None:
         """A file that is elsewhere now keeps everything."""
@@ -119,7 +119,7 @@ class Intake:
             return
         holder = files.by_path(db, seen.path)
         if holder is not None and holder.id != file.id:
-            self._rename(db, holder, displaced(holder), holder.escaped, now)
+            self._rename(db, holder, displaced_path(holder), holder.escaped, now)
             self._hide(db, holder, now)  # until it turns up elsewhere: two files may have exchanged their names
         self._rename(db, file, seen.path, seen.escaped, now)
         files.update_stamp(db, file.id, seen.stamp, now)
@@ -128,9 +128,9 @@ class Intake:
         if moved is not None and document is not None:
             file_terms.write(db, moved, document.title, document.tags, document.summary)
             if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
-                output_updates.project(db, self._rules, moved, digests.of_file(db, moved.id), now)
+                output_updates.update_document(db, self._rules, moved, digests.of_file(db, moved.id), now)
         was_at = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
-        events.tell(db, now, "file", file.id, seen.path, None, "moved", was_at)
+        events.record(db, now, "file", file.id, seen.path, None, "moved", was_at)
 
     def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
         files.move(db, file.id, path, escaped, now)
@@ -138,10 +138,10 @@ class Intake:
         digests.move(db, file.id, artifacts.path_hash(file.path), artifacts.path_hash(path))
 
     def _hide(self, db: Connection, file: File, now: str, why: str | None = None) -> bool:
-        hidden = files.vanish(db, file.id, now)
+        hidden = files.mark_vanished(db, file.id, now)
         if hidden:
             digest_queue.hold(db, file.id, True)
-            events.tell(db, now, "file", file.id, file.path, None, "vanished", why)
+            events.record(db, now, "file", file.id, file.path, None, "vanished", why)
         return hidden
 
     def vanish(self, lost: Sequence[File]) -> int:
@@ -173,15 +173,15 @@ class Intake:
             present = files.by_id(db, file.id)
             if present is None or present.path != file.path:
                 return False
-            self._rename(db, present, trashed(present), present.escaped, now)
-            self._hide(db, present, now, BY_A_PERSON)
+            self._rename(db, present, trashed_path(present), present.escaped, now)
+            self._hide(db, present, now, TRASH_REASON)
             return True
 
         return self._database.write(put_away)
 
     def purge(self, file: File) -> bool:
         """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""
-        words = dictionary.words_only_here(self._database.read(), file.id)
+        words = dictionary.find_unique_words(self._database.read(), file.id)
         now = iso(self._clock())
 
         def purge_one(db: Connection) -> bool:
@@ -190,7 +190,7 @@ class Intake:
                 return False
             self._purge(db, present)
             dictionary.forget(db, words)
-            events.tell(db, now, "vault", detail="purged a vanished file")
+            events.record(db, now, "vault", detail="purged a vanished file")
             return True
 
         return self._database.write(purge_one)
@@ -199,7 +199,7 @@ class Intake:
         for name in digests.of_file(db, file.id):
             passages.remove(db, file.id, name)
         voice_assignment.purge(db, file)
-        assignment.forgotten(db, file.id)
+        assignment.remove_tags(db, file.id)
         passages.remove_names(db, file.id)
         artifacts.remove(db, file.path)
         events.forget_file(db, file.id)
@@ -208,7 +208,7 @@ class Intake:
     def complete_rows(self) -> int:
         """Give files the rows of digesters that were added since. Returns how many files."""
         total = last = 0
-        while missing := digests.files_missing(self._database.read(), self._rules.outputs, last):
+        while missing := digests.find_files_missing(self._database.read(), self._rules.outputs, last):
             now = iso(self._clock())
 
             def add_rows(db: Connection, ids: Sequence[int] = tuple(missing), now: str = now) -> None:
@@ -217,7 +217,7 @@ class Intake:
                     if file is not None:
                         transitions.register(db, self._rules, file, now)
                         digest_queue.hold(db, file.id, file.vanished_at is not None)
-                        output_updates.project(db, self._rules, file, digests.of_file(db, file.id), now)
+                        output_updates.update_document(db, self._rules, file, digests.of_file(db, file.id), now)
 
             self._database.write(add_rows)
             total += len(missing)

@@ -10,17 +10,17 @@ from itertools import count
 
 from chyme.application.app import App
 from chyme.core.files.moves import Move
-from chyme.core.files.vault_folder import spell, stamp_of, unspell
+from chyme.core.files.vault_folder import decode_path, encode_path, stamp_of
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
 from chyme.model import File, Seen
-from chyme.understanding.slug_format import numbered
+from chyme.understanding.slug_format import numbered_name
 from chyme.vault.safe_rename import rename_in
 
 _MOST_TRIES = 100
 
 
-class NotRenamed(UsageError):
+class RenameError(UsageError):
     """The file keeps its name. The message goes behind its path: why, and what helps."""
 
 
@@ -36,7 +36,7 @@ class FreeNames:
         taken = self._in(_folder(_raw(file)))
         extension = wanted[len(without_extension(wanted)) :]
         for number in count(1):
-            name = numbered(wanted, number, extension)
+            name = numbered_name(wanted, number, extension)
             if _alike(name) not in taken:
                 taken.add(_alike(name))
                 return name
@@ -62,68 +62,68 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
         with app.vault.opened_folder(_folder(raw)) as handle:
             _refuse_changed(app, file, raw)
             for _ in range(_MOST_TRIES):
-                if app.scanner.passes_over(beside(raw, name)):
-                    raise NotRenamed(f"chyme would pass over it as {name} (.chymeignore)")
+                if app.scanner.passes_over(raw_path_beside(raw, name)):
+                    raise RenameError(f"chyme would pass over it as {name} (.chymeignore)")
                 _refuse_uncovering(app, file, name)
                 try:
                     rename_in(handle, _name(raw), name)
                 except FileExistsError:
                     name = another()
                     continue
-                return _moved(app, file, beside(raw, name))
+                return _moved(app, file, raw_path_beside(raw, name))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise NotRenamed(f"cannot be renamed ({reason}); see who may write in its folder") from error
-    raise NotRenamed("every name is taken as soon as it is chosen; try again")
+        raise RenameError(f"cannot be renamed ({reason}); see who may write in its folder") from error
+    raise RenameError("every name is taken as soon as it is chosen; try again")
 
 
 def sync_folders(app: App, moves: Iterable[Move]) -> None:
     """What was renamed must be so after a power cut too, before anybody writes it down."""
-    for folder in {_folder(unspell(move.seen.path)) for move in moves}:
+    for folder in {_folder(decode_path(move.seen.path)) for move in moves}:
         with contextlib.suppress(OSError), app.vault.opened_folder(folder) as handle:
             os.fsync(handle)
 
 
 def path_beside(file: File, name: str) -> str:
     """The path of a file of this name in the same folder."""
-    return spell(beside(_raw(file), name))[0]
+    return encode_path(raw_path_beside(_raw(file), name))[0]
 
 
-def beside(raw: str, name: str) -> str:
+def raw_path_beside(raw: str, name: str) -> str:
     folder = _folder(raw)
     return f"{folder}/{name}" if folder else name
 
 
 def name_on_disk(path: str) -> str:
     """The last part of a path, as the disk spells it."""
-    return _name(unspell(path))
+    return _name(decode_path(path))
 
 
 def _refuse_changed(app: App, file: File, raw: str) -> None:
     status = app.vault.status(raw)
     if status is None:
-        raise NotRenamed("is not where it was; 'chyme digest' finds it again")
+        raise RenameError("is not where it was; 'chyme digest' finds it again")
     if stamp_of(status) != file.stamp:
-        raise NotRenamed("has changed since it was digested; 'chyme digest' looks at it again")
+        raise RenameError("has changed since it was digested; 'chyme digest' looks at it again")
 
 
 def _refuse_uncovering(app: App, file: File, name: str) -> None:
     """No file stops being private because it is called otherwise: it would be sent to a model."""
     if app.private.problem is not None:
-        raise NotRenamed(f"keeps its name for now: {app.private.problem}")
+        raise RenameError(f"keeps its name for now: {app.private.problem}")
     if app.private(file.path) and not app.private(path_beside(file, name)):
-        raise NotRenamed(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
+        raise RenameError(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
 
 
 def _moved(app: App, file: File, raw: str) -> Move:
-    path, escaped = spell(raw)
+    path, escaped = encode_path(raw)
     status = app.vault.status(raw)
     stamp = stamp_of(status) if status is not None else file.stamp
     return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
 
 
 def _raw(file: File) -> str:
-    return unspell(file.path) if file.escaped else file.path
+    return decode_path(file.path) if file.escaped else file.path
 
 
 def _folder(raw: str) -> str:

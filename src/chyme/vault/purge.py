@@ -8,14 +8,14 @@ from chyme.core.store import files, vault_properties
 from chyme.core.store.search import dictionary, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 
 PURGE_WAITS = "purge-waits"
 
 
 def purge_vanished(
     database: Database,
-    intake: Intake,
+    intake: FileRegistry,
     before: str,
     confirmed: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -34,7 +34,7 @@ def purge_vanished(
         if progress is not None:
             progress(number + 1, len(found))
     if count:
-        leftover = dictionary.words_nowhere(database.read())
+        leftover = dictionary.find_unused_words(database.read())
         database.write(lambda db: dictionary.forget(db, leftover))
         while database.write(passages.sweep):
             pass

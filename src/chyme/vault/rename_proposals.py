@@ -17,8 +17,8 @@ from chyme.files.machine_names import is_machine_made
 from chyme.model import File, Wish, iso
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.edit_rules import DATE, TITLE
-from chyme.understanding.slug import Slug, proposed, sure_date
-from chyme.vault.file_renaming import FreeNames, NotRenamed, name_on_disk, path_beside, rename_on_disk, sync_folders
+from chyme.understanding.slug import Slug, propose_name, sure_date
+from chyme.vault.file_renaming import FreeNames, RenameError, name_on_disk, path_beside, rename_on_disk, sync_folders
 
 _AT_ONCE = 100  # files renamed between two transactions
 PERSON, TEXT = "a person", "its text"  # who says what the file is, where no digester does
@@ -35,7 +35,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenameResult:
     """A file that has another name now; or has not, and why."""
 
     path: str  # before
@@ -53,7 +53,7 @@ class _Step:
     note: int
 
 
-class Renaming:
+class FileRenamer:
     """Disk first, then database: a crash in between is a move like any other to the next scan, which keeps everything.
 
     What is about to be done is noted before, so that it can be taken back even then. `take_in` is told where the files
@@ -72,12 +72,12 @@ class Renaming:
             for file, wanted, title, said_by in self._proposed(paths)
         ]
 
-    def accept(self, paths: Sequence[str] = ()) -> list[Renamed]:
+    def accept(self, paths: Sequence[str] = ()) -> list[RenameResult]:
         """Rename the files for which there is a proposal; everything known about them goes along."""
         at = iso(now())
         wanted = [(file, name) for file, name, _, _ in self._proposed(paths)]
         names = FreeNames(self._app)
-        done: list[Renamed] = []
+        done: list[RenameResult] = []
         for first in range(0, len(wanted), _AT_ONCE):
             steps = self._noted(wanted[first : first + _AT_ONCE], names, at)
             renamed, kept = self._rename(steps, names, self._correct)
@@ -85,7 +85,7 @@ class Renaming:
             done += renamed + _problems(kept)
         return done
 
-    def undo(self, paths: Sequence[str] = ()) -> list[Renamed]:
+    def undo(self, paths: Sequence[str] = ()) -> list[RenameResult]:
         """Give files the name back that they had: those of the last acceptance, or the last name of each of these."""
         db = self._app.database.read()
         if paths:
@@ -101,10 +101,10 @@ class Renaming:
             for done in self._take_back(noted[first : first + _AT_ONCE], names)
         ]
 
-    def _take_back(self, noted: Sequence[renames.Rename], names: FreeNames) -> list[Renamed]:
+    def _take_back(self, noted: Sequence[renames.Rename], names: FreeNames) -> list[RenameResult]:
         steps: list[_Step] = []
         over: list[int] = []  # nothing can be done about these any more
-        lost: list[Renamed] = []
+        lost: list[RenameResult] = []
         for rename in noted:
             file, wanted = files.by_id(self._app.database.read(), rename.file_id), name_on_disk(rename.was)
             here = name_on_disk(file.path) if file is not None and file.vanished_at is None else None
@@ -113,10 +113,10 @@ class Renaming:
                 continue
             over.append(rename.id)
             if file is None or here is None:
-                lost.append(Renamed(rename.becomes, rename.was, "is not there any more"))
+                lost.append(RenameResult(rename.becomes, rename.was, "is not there any more"))
             elif here != wanted:  # else it never came to it: whoever noted it was stopped
                 problem = f"is called {file.name} by now; rename it by hand, and 'chyme digest' follows"
-                lost.append(Renamed(rename.becomes, rename.was, problem))
+                lost.append(RenameResult(rename.becomes, rename.was, problem))
         renamed, kept = self._rename(steps, names, lambda _step, _name: None)
         still = {step.note for step, _ in kept}
         self._forget([*over, *(step.note for step in steps if step.note not in still)])
@@ -141,7 +141,7 @@ class Renaming:
         chosen = [(file, name, names.take(file, name)) for file, name in wanted]
 
         def note(db: Connection) -> list[_Step]:
-            renames.keep_few(db)
+            renames.prune(db)
             return [
                 _Step(file, name, free, renames.add(db, at, file.id, file.path, path_beside(file, free)))
                 for file, name, free in chosen
@@ -151,10 +151,10 @@ class Renaming:
 
     def _rename(
         self, steps: Sequence[_Step], names: FreeNames, on_other: Callable[[_Step, str], None]
-    ) -> tuple[list[Renamed], list[tuple[_Step, str]]]:
+    ) -> tuple[list[RenameResult], list[tuple[_Step, str]]]:
         """On disk one after the other, then in the database all at once. Returns those that kept their name apart."""
         moves: list[Move] = []
-        done: list[Renamed] = []
+        done: list[RenameResult] = []
         kept: list[tuple[_Step, str]] = []
         try:
             for step in steps:
@@ -166,11 +166,11 @@ class Renaming:
 
                 try:
                     move = rename_on_disk(self._app, step.file, step.name, another)
-                except NotRenamed as error:
+                except RenameError as error:
                     kept.append((step, str(error)))
                     continue
                 moves.append(move)
-                done.append(Renamed(step.file.path, move.seen.path))
+                done.append(RenameResult(step.file.path, move.seen.path))
         finally:  # somebody may press Ctrl-C; what is done is done
             if moves:
                 sync_folders(self._app, moves)
@@ -199,8 +199,8 @@ class Renaming:
             self._app.database.write(wish)
 
 
-def _problems(kept: Sequence[tuple[_Step, str]]) -> list[Renamed]:
-    return [Renamed(step.file.path, path_beside(step.file, step.wanted), problem) for step, problem in kept]
+def _problems(kept: Sequence[tuple[_Step, str]]) -> list[RenameResult]:
+    return [RenameResult(step.file.path, path_beside(step.file, step.wanted), problem) for step, problem in kept]
 
 
 def _told(content: str | None) -> tuple[str, str, str] | None:
@@ -218,7 +218,7 @@ def _edited(db: Connection, file: File) -> tuple[str, str, str] | None:
     said = {name: content for name in sorted(CLASSIFIERS) if (content := digests.content(db, file.id, name))}
     found = {name: from_json(content) for name, content in said.items()}
     date = document.date if DATE in edited else next((sure_date(one) for one in found.values()), None)
-    name = proposed(file.name, document.title, date)
+    name = propose_name(file.name, document.title, date)
     if name is None:
         return None
     whose = PERSON if TITLE in edited else next((by for by, one in found.items() if one.title == document.title), TEXT)

@@ -21,22 +21,22 @@ def rename_in(folder: int, was: str, becomes: str) -> None:
     except OSError as error:
         if error.errno not in _NOT_HERE:
             raise
-        by_second_name(folder, was, becomes)
+        rename_by_hard_link(folder, was, becomes)
 
 
-def by_second_name(folder: int, was: str, becomes: str) -> None:
+def rename_by_hard_link(folder: int, was: str, becomes: str) -> None:
     """The same where the system cannot do it in one step: for a moment the file has both names."""
     try:
         os.link(was, becomes, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        by_holding_the_place(folder, was, becomes)
+        rename_over_placeholder(folder, was, becomes)
         return
     os.unlink(was, dir_fd=folder)
 
 
-def by_holding_the_place(folder: int, was: str, becomes: str) -> None:
+def rename_over_placeholder(folder: int, was: str, becomes: str) -> None:
     """The same on disks without hard links: an empty file takes the name, and the real one its place."""
     held = os.open(becomes, _PLACE, 0o600, dir_fd=folder)
     try:

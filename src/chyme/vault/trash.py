@@ -14,12 +14,12 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from chyme.core.clock import now
-from chyme.core.files.vault_folder import FOLDER_ITSELF, is_state, spell, unspell
+from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state
 from chyme.core.store import files
 from chyme.errors import UsageError, VaultError
 from chyme.files.machine_names import without_extension
 from chyme.model import File, iso
-from chyme.understanding.slug_format import numbered
+from chyme.understanding.slug_format import numbered_name
 from chyme.vault.safe_move import move
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ID = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
-class Trashed:
+class TrashEntry:
     """A file in the trash: where it was, and since when it has not been there."""
 
     id: str
@@ -43,7 +43,7 @@ class Trashed:
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtBack:
+class RestoredFile:
     """A file that is in the vault again; under another name where its own is taken."""
 
     id: str
@@ -60,28 +60,28 @@ class Trash:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    def put(self, paths: Sequence[str]) -> list[Trashed]:
+    def put(self, paths: Sequence[str]) -> list[TrashEntry]:
         """Take these files out of the vault. Nothing is done unless all of them are there."""
         found = [self._known(path) for path in dict.fromkeys(paths)]
         return [self._put(file) for file in found]
 
-    def listed(self) -> list[Trashed]:
+    def listed(self) -> list[TrashEntry]:
         """What is in the trash, newest first."""
         with self._opened() as trash:
             found = [self._noted(trash, id_) for id_ in _ids(trash)]
         return sorted((each[0] for each in found if each), key=lambda one: one.id, reverse=True)
 
-    def bring_back(self, ids: Sequence[str]) -> list[BroughtBack]:
+    def bring_back(self, ids: Sequence[str]) -> list[RestoredFile]:
         """Put these files back where they were, or beside whoever is there now. Nothing is digested again."""
         with self._opened() as trash:
             wanted = [self._wanted(trash, id_) for id_ in dict.fromkeys(ids)]
-            back: list[BroughtBack] = []
+            back: list[RestoredFile] = []
             try:
                 for trashed, _ in wanted:
                     back.append(self._bring_back(trash, trashed))
             finally:  # those before one that cannot be brought back are there
                 if back:
-                    self._app.take_in([unspell(one.path) for one in back])
+                    self._app.take_in([decode_path(one.path) for one in back])
         return back
 
     def empty(self, ids: Sequence[str] | None = None) -> int:
@@ -102,12 +102,12 @@ class Trash:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         return file
 
-    def _put(self, file: File) -> Trashed:
+    def _put(self, file: File) -> TrashEntry:
         at = now()
-        raw = unspell(file.path) if file.escaped else file.path
+        raw = decode_path(file.path) if file.escaped else file.path
         folder, _, name = raw.rpartition("/")
         id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
-        trashed = Trashed(id_, file.path, iso(at), file.size)
+        trashed = TrashEntry(id_, file.path, iso(at), file.size)
         try:
             with self._opened() as trash, self._app.vault.opened_folder(folder) as here:
                 _refuse_missing(here, name)
@@ -130,15 +130,15 @@ class Trash:
             raise VaultError(f"{file.path}: cannot be deleted ({reason}); see who may write in its folder") from error
         return trashed
 
-    def _bring_back(self, trash: int, trashed: Trashed) -> BroughtBack:
-        raw = unspell(trashed.path)
+    def _bring_back(self, trash: int, trashed: TrashEntry) -> RestoredFile:
+        raw = decode_path(trashed.path)
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
             with _inside(trash, trashed.id) as there, self._app.vault.opened_folder(folder, make=True) as here:
                 kept = next(iter(os.listdir(there)))
                 for number in count(1):
-                    free = numbered(name, number, extension)
+                    free = numbered_name(name, number, extension)
                     with contextlib.suppress(FileExistsError):
                         move(there, kept, here, free)
                         break
@@ -147,7 +147,7 @@ class Trash:
             raise VaultError(f"{trashed.path}: cannot be brought back ({reason})") from error
         _delete(trash, trashed.id)
         path = f"{folder}/{free}" if folder else free
-        return BroughtBack(trashed.id, trashed.path, spell(path)[0])
+        return RestoredFile(trashed.id, trashed.path, encode_path(path)[0])
 
     def _forget(self, aside: Sequence[File], kept: set[int]) -> None:
         """What was known about files goes with them, unless they turned up elsewhere; also after tidying by hand."""
@@ -155,13 +155,13 @@ class Trash:
             if file.id not in kept:
                 self._app.intake.purge(file)
 
-    def _wanted(self, trash: int, id_: str) -> tuple[Trashed, int]:
+    def _wanted(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
         found = self._noted(trash, id_)
         if found is None:
             raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' tells what is")
         return found
 
-    def _noted(self, trash: int, id_: str) -> tuple[Trashed, int] | None:
+    def _noted(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
         """What was noted about a file in the trash, and its number in the database."""
         if not _ID.fullmatch(id_):
             return None
@@ -172,10 +172,10 @@ class Trash:
             path.encode()
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        parts = unspell(path).split("/")
+        parts = decode_path(path).split("/")
         if not all(parts) or {".", ".."} & set(parts) or "\0" in path or any(map(is_state, parts)):
             return None  # a backup may have brought it along
-        return Trashed(id_, path, str(at), int(size)), int(file_id)
+        return TrashEntry(id_, path, str(at), int(size)), int(file_id)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
@@ -215,7 +215,7 @@ def _refuse_missing(folder: int, name: str) -> None:
         raise FileNotFoundError
 
 
-def _write_note(trash: int, trashed: Trashed, file_id: int) -> None:
+def _write_note(trash: int, trashed: TrashEntry, file_id: int) -> None:
     told = json.dumps({**asdict(trashed), "file_id": file_id}, ensure_ascii=False).encode()
     with open(os.open(trashed.id + NOTE, _NEW, 0o600, dir_fd=trash), "wb") as stream:
         stream.write(told)

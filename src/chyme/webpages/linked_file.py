@@ -43,7 +43,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Behind:
+class LinkedFile:
     """The file behind a link as a digester sees it."""
 
     link: Source
@@ -75,12 +75,12 @@ class Behind:
         self.link.hold(host, seconds)
 
 
-def behind(link: Source, name: str, data: bytes) -> Behind:
+def make_linked_file(link: Source, name: str, data: bytes) -> LinkedFile:
     """The file, of the kind that its content says."""
     kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
     stamp = Stamp("", "", len(data), 0)
     file = File(link.file.id, link.file.path, name, kind, mime, stamp, hashlib.sha256(data).hexdigest(), 1)
-    return Behind(link, file, data)
+    return LinkedFile(link, file, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class FileReaders:
     preview: ImagePreview = field(default_factory=ImagePreview)
     words: ImageOcr = field(default_factory=ImageOcr)
 
-    def contents(self, source: Behind) -> Contents:
+    def contents(self, source: LinkedFile) -> Contents:
         """Text and places of the file. Raises whatever its digester would."""
         kind, mime = source.file.kind, source.file.mime
         if kind is Kind.DOCUMENT:
@@ -99,7 +99,7 @@ class FileReaders:
         if kind is Kind.IMAGE:
             (preview,) = self.preview.digest(source)
             shown = Upstream(preview.name, preview.content, (), {one.filename: one.data for one in preview.artifacts})
-            seen = Behind(source.link, source.file, source.data, {preview.name: shown})
+            seen = LinkedFile(source.link, source.file, source.data, {preview.name: shown})
             return _from(kind, mime, self.words.digest(seen))
         if kind is Kind.TEXT:
             return Contents(kind, mime, decode(source.data, len(source.data)).text.strip() or None)

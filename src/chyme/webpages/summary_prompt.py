@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.prompt_delimiters import marked
-from chyme.models.providers.structured_request import ask, ready
+from chyme.models.providers.prompt_delimiters import delimit_data
+from chyme.models.providers.structured_request import ask, require_client_for_file
 
 if TYPE_CHECKING:
     from chyme.webpages.summary_schema import PagePoints
 
-PROMPTS = 2  # raise it when a prompt or a shape changes
+PROMPT_VERSION = 2  # raise it when a prompt or a shape changes
 _SUMMARISE = (
     "You summarise a web page for somebody who has not read it, in three to five points: what matters most first, each"
     " one plain sentence without markup. Say only what the page says, in the language of the page. Leave out menus,"
@@ -22,7 +22,7 @@ _SUMMARISE = (
 )
 
 
-def points_of(
+def ask_for_points(
     calls: Calls,
     name: str,
     text: str,
@@ -31,8 +31,8 @@ def points_of(
     wrong: Callable[[PagePoints], str | None],
 ) -> PagePoints:
     """What the page says, in short, as the model tells it."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from chyme.webpages.summary_schema import PagePoints
 
-    question = marked("Summarise this page.", language, text)
+    question = delimit_data("Summarise this page.", language, text)
     return ask(settings.endpoint, calls, name, _SUMMARISE, question, PagePoints, wrong)

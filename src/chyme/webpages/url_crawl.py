@@ -8,24 +8,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.core.pipeline.document_state import heading_title
 from chyme.digester import Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.errors import ChildCrashed, EngineUnavailable, LimitReached, TimedOut, UnreadableFile, UnsupportedFile
 from chyme.files.extensions import DOCUMENTS, HTML
-from chyme.files.link_files import LINK_BYTES, as_asked, link_in, without_secret
+from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
 from chyme.model import Artifact, File, Kind, Lane, Output
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.settings import BrowserSettings
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.linked_file import Behind, Contents, FileReaders, behind, name_of, original_name
+from chyme.webpages.linked_file import Contents, FileReaders, LinkedFile, make_linked_file, name_of, original_name
 from chyme.webpages.url_crawl_screenshot import check_answer
-from chyme.webpages.walls.detection import Facts, Finding, Wall, tell_apart
+from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall
 
 if TYPE_CHECKING:
-    from chyme.documents.html.reader import ReadPage
-    from chyme.webpages.http_client.fetch_result import Fetched
+    from chyme.documents.html.reader import PageContent
+    from chyme.webpages.http_client.fetch_result import FetchResult
     from chyme.webpages.http_client.fetcher import Fetcher
 
 CONTENT, COPY, FACTS = "url-crawl-content", "url-crawl-html", "url-metadata"
@@ -40,9 +40,9 @@ READING_SECONDS = 300.0  # for parsing a page, however large, and for sanitising
 class _Read:
     """A page as it was read, and what it turned out to be."""
 
-    fetched: Fetched
+    fetched: FetchResult
     source: str
-    page: ReadPage
+    page: PageContent
     finding: Finding
 
 
@@ -81,7 +81,7 @@ class UrlCrawl(Digester):
         sizes = f"{self.limits.page_bytes} {self.limits.snapshot_bytes} {self.limits.picture_bytes} {self.limits.parts}"
         crawl = "crawls" if self.crawl else "does not crawl"
         readers = f"{self.readers.text.fingerprint} {self.readers.preview.fingerprint} {self.readers.words.fingerprint}"
-        return f"{versions(*READERS)} {sizes} {browser} browser, {crawl}, {readers}"
+        return f"{describe_versions(*READERS)} {sizes} {browser} browser, {crawl}, {readers}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
@@ -93,7 +93,7 @@ class UrlCrawl(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         from chyme.webpages.http_client.fetcher import Fetcher
-        from chyme.webpages.http_client.responses import ComeLater, ServerTrouble
+        from chyme.webpages.http_client.responses import RetryLater, ServerError
 
         name = source.file.name
         if not self.crawl:
@@ -102,27 +102,27 @@ class UrlCrawl(Digester):
         with Fetcher(source, self.limits, name) as fetcher:
             try:
                 fetched = fetcher.page(url)
-            except (ComeLater, ServerTrouble) as trouble:  # it may be a wall against robots that looks like one
+            except (RetryLater, ServerError) as trouble:  # it may be a wall against robots that looks like one
                 self._refuse_walls(name, url, trouble.fetched)
                 raise
             source.progress(0.2)
-            found = behind(source, name_of(fetched.url, fetched.headers), fetched.body)
+            found = make_linked_file(source, name_of(fetched.url, fetched.headers), fetched.body)
             page = is_page(fetched, found)
             if page or fetched.status >= 400:  # what is no page does not explain a status
                 return self._page(source, fetcher, url, fetched if page else replace(fetched, body=b""))
         return self._file(url, fetched, found)
 
-    def _refuse_walls(self, name: str, asked: str, fetched: Fetched) -> None:
+    def _refuse_walls(self, name: str, asked: str, fetched: FetchResult) -> None:
         from chyme.webpages.http_client.text_decoding import decode_page
 
         read = self._read(asked, fetched, decode_page(fetched))
         if read.finding.wall is Wall.BOT_WALL:
             raise UnreadableFile(f"{name}: {read.finding.sentence}")
 
-    def _page(self, source: Source, fetcher: Fetcher, asked: str, fetched: Fetched) -> list[Output]:
+    def _page(self, source: Source, fetcher: Fetcher, asked: str, fetched: FetchResult) -> list[Output]:
         from chyme.documents.html.metadata import metadata_of
         from chyme.webpages.http_client.text_decoding import decode_page
-        from chyme.webpages.snapshot.builder import snapshot
+        from chyme.webpages.snapshot.builder import build_snapshot
 
         name = source.file.name
         read = self._read(asked, fetched, decode_page(fetched))
@@ -133,7 +133,7 @@ class UrlCrawl(Digester):
             answer = f"answer {fetched.status}: " if fetched.status >= 400 else ""
             raise UnreadableFile(f"{name}: {answer}{read.finding.sentence}")
         source.progress(0.5)
-        copy = snapshot(read.source, read.fetched.url, fetcher, self.limits)
+        copy = build_snapshot(read.source, read.fetched.url, fetcher, self.limits)
         source.progress(0.9)
         facts = metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown)
         told: dict[str, Any] = {**json.loads(facts.as_json()), "mime": HTML, **_requested(asked, read.fetched.url)}
@@ -155,17 +155,19 @@ class UrlCrawl(Digester):
             Output(FACTS, as_json(told)),
         ]
 
-    def _read(self, asked: str, fetched: Fetched, page: str) -> _Read:
+    def _read(self, asked: str, fetched: FetchResult, page: str) -> _Read:
         from chyme.documents.html.reader import read_page
-        from chyme.webpages.walls.page_signals import signs_of, telling_headers
+        from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
 
         read = read_page(page, fetched.url, self.conversion)
-        signs = asdict(signs_of(page, read.markdown))
-        headers = telling_headers(fetched.headers)
-        facts = Facts(status=fetched.status, asked=asked, url=fetched.url, words=read.words, headers=headers, **signs)
-        return _Read(fetched, page, read, tell_apart(facts))
+        signs = asdict(read_page_signals(page, read.markdown))
+        headers = wall_headers(fetched.headers)
+        facts = ResponseFacts(
+            status=fetched.status, asked=asked, url=fetched.url, words=read.words, headers=headers, **signs
+        )
+        return _Read(fetched, page, read, detect_wall(facts))
 
-    def _rendered(self, source: Source, asked: str, fetched: Fetched, plain: _Read) -> tuple[_Read, bool]:
+    def _rendered(self, source: Source, asked: str, fetched: FetchResult, plain: _Read) -> tuple[_Read, bool]:
         """The page after its scripts have run; as it was, where a wall stands and no browser can look behind it."""
         from chyme.webpages.browser.browser import browser
 
@@ -178,12 +180,14 @@ class UrlCrawl(Digester):
                 "install it (Debian: apt-get install chromium), and the page is read"
             )
         try:
-            visited = browser(self.browser).visit(as_asked(asked, fetched.url), source, name, shot=False)
+            visited = browser(self.browser).visit(restore_link_parts(asked, fetched.url), source, name, shot=False)
         except (EngineUnavailable, TimedOut, ChildCrashed, LimitReached):
             if plain.finding.wall is Wall.NEEDS_SCRIPT:
                 raise
             return plain, False
-        seen = replace(fetched, url=without_secret(visited.url), status=visited.status or fetched.status, headers={})
+        seen = replace(
+            fetched, url=remove_credentials(visited.url), status=visited.status or fetched.status, headers={}
+        )
         read = self._read(asked, seen, visited.html)
         if read.finding.wall is not Wall.BOT_WALL and (visited.status == 429 or visited.status >= 500):
             check_answer(source, visited)
@@ -191,7 +195,7 @@ class UrlCrawl(Digester):
             read = replace(read, finding=Finding(Wall.CONTENT))
         return read, True
 
-    def _file(self, asked: str, fetched: Fetched, found: Behind) -> list[Output]:
+    def _file(self, asked: str, fetched: FetchResult, found: LinkedFile) -> list[Output]:
         """What is behind the link is no page: it is read as what it is, and kept."""
         from chyme.documents.html.reader import reading_time
 
@@ -228,7 +232,7 @@ class UrlCrawl(Digester):
 
 def _requested(asked: str, found: str) -> dict[str, str]:
     """The address in the link file, where the page came from another one in the end."""
-    requested = without_secret(asked)
+    requested = remove_credentials(asked)
     return {} if requested == found else {"requested_url": requested}
 
 
@@ -241,7 +245,7 @@ def link_of(source: Source) -> str:
     return url
 
 
-def is_page(fetched: Fetched, found: Behind) -> bool:
+def is_page(fetched: FetchResult, found: LinkedFile) -> bool:
     """Whether it is a web page, by its content; by its server's word where the content could be anything."""
     return found.file.mime in PAGES or (fetched.mime in PAGES and found.file.kind in (Kind.TEXT, Kind.OTHER, Kind.URL))
 

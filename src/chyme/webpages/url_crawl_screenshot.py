@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.pages.limits import PageLimits
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.files.link_files import LINK_BYTES, as_asked, link_in, without_secret
+from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import THUMBNAIL, Artifact, File, Kind, Lane, Output
-from chyme.webpages.browser.executable import WAY_OUT, browser_marker, browser_program
+from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
 from chyme.webpages.browser.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from chyme.webpages.browser.rendered_page import Visited
+    from chyme.webpages.browser.rendered_page import RenderedPage
 
 SCREENSHOT = "screenshot.jpg"
 SNAPSHOT = "page.html"  # what url-crawl keeps of a page; of a file behind a link it keeps the file itself
@@ -67,7 +67,8 @@ class UrlCrawlScreenshot(Digester):
         found = self.browser
         crawl = "crawls" if self.crawl else "does not crawl"
         look = f"{crawl} {found.width}x{found.height} {found.longest} {found.quality} {self.pages.thumbnail}"
-        return f"{browser_marker(found.program)} {look} {versions('pypdfium2', 'pillow')} {self.pages.page_pixels}"
+        parsers = describe_versions("pypdfium2", "pillow")
+        return f"{browser_marker(found.program)} {look} {parsers} {self.pages.page_pixels}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
@@ -88,7 +89,7 @@ class UrlCrawlScreenshot(Digester):
         if not self.crawl:
             raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
         if browser_program(self.browser.program) is None:
-            raise EngineUnavailable(f"{name}: no Chromium found; {WAY_OUT} and the picture is taken")
+            raise EngineUnavailable(f"{name}: no Chromium found; {INSTALL_HINT} and the picture is taken")
         from chyme.webpages.browser.browser import browser
 
         visited = browser(self.browser).visit(url, source, name, shot=True)
@@ -97,7 +98,7 @@ class UrlCrawlScreenshot(Digester):
         if visited.screenshot is None:
             return Output(self.name, None)
         content = {
-            "url": without_secret(visited.url),
+            "url": remove_credentials(visited.url),
             "title": visited.title,
             "width": visited.width,
             "height": visited.height,
@@ -111,16 +112,16 @@ class UrlCrawlScreenshot(Digester):
 
     def _of_file(self, source: Source, url: str, title: object, name: str, data: bytes) -> Output:
         """A document or picture behind a link needs no browser."""
-        from chyme.imaging.thumbnails import face
+        from chyme.imaging.thumbnails import make_preview_and_thumbnail
 
         drawn = self._drawn(source, name, data)
         if drawn is None:
             return Output(self.name, None)
         image, engine, note = drawn
-        large, small = face(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
+        large, small = make_preview_and_thumbnail(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
         width, height = _size(large.data)
         content = {
-            "url": without_secret(url),
+            "url": remove_credentials(url),
             "title": title if isinstance(title, str) else name,
             "width": width,
             "height": height,
@@ -136,20 +137,20 @@ class UrlCrawlScreenshot(Digester):
         kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
         told = f"{source.file.name}: {name}"
         if kind is Kind.IMAGE:
-            from chyme.imaging.decoding.reader import opened
+            from chyme.imaging.decoding.reader import open_picture
 
-            picture = opened(told, io.BytesIO(data), self.pictures, self.pictures.preview)
+            picture = open_picture(told, io.BytesIO(data), self.pictures, self.pictures.preview)
             return picture.image, f"picture {picture.format}", picture.note
         if kind is Kind.DOCUMENT:
-            from chyme.documents.pages.first_page import first_page
+            from chyme.documents.pages.first_page import render_first_page
 
-            page = first_page(told, data, mime, self.pages, self.conversion, source.progress)
+            page = render_first_page(told, data, mime, self.pages, self.conversion, source.progress)
             return page.image, page.rendered, page.note
         if kind is Kind.TEXT:
-            from chyme.documents.pages.text_page import text_page
+            from chyme.documents.pages.text_page import render_text_page
             from chyme.text.decoding import decode
 
-            image, note = text_page(decode(data, len(data)).text, self.pages)
+            image, note = render_text_page(decode(data, len(data)).text, self.pages)
             return image, "text", note
         return None
 
@@ -177,10 +178,10 @@ def _address(source: Source, facts: Mapping[str, object]) -> str:
 def _as_linked(url: str, source: Source) -> str:
     with source.open() as stream:
         link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
-    return as_asked(link or "", url)
+    return restore_link_parts(link or "", url)
 
 
-def check_answer(source: Source, visited: Visited) -> None:
+def check_answer(source: Source, visited: RenderedPage) -> None:
     """Raise for an answer that is not the page: the browser was turned away."""
     if visited.status < 400:
         return

@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING
 from chyme.digester import Calls, Digester, Source
 from chyme.errors import UpstreamMissing
 from chyme.model import File, Kind, Lane, Output
-from chyme.models.local.model import turn_at
+from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL
-from chyme.text.excerpts import stretches
+from chyme.text.excerpts import take_excerpts
 from chyme.text.markdown_blocks import blocks_of
 from chyme.text.model_output import plain_line
-from chyme.text.page_summary import ENOUGH, RULES, in_markdown, picked, spoken_in, text_of, unfit
-from chyme.webpages.summary_prompt import PROMPTS, points_of
+from chyme.text.page_summary import (
+    ENOUGH,
+    RULES,
+    detect_language,
+    find_problem,
+    format_markdown,
+    pick_sentences,
+    text_of,
+)
+from chyme.webpages.summary_prompt import PROMPT_VERSION, ask_for_points
 
 if TYPE_CHECKING:
     from chyme.webpages.summary_schema import PagePoints
 
 CONTENT = "url-crawl-content"
-LOOKED_AT = 500_000  # characters: a book's worth; whoever writes more says there what it is about
-PICKED = f"Picked from the page by rules ({LOCAL})."
-ITSELF = f"The page itself ({LOCAL})."
+MAX_INPUT_CHARS = 500_000  # characters: a book's worth; whoever writes more says there what it is about
+RULES_NOTE = f"Picked from the page by rules ({LOCAL})."
+WHOLE_PAGE_NOTE = f"The page itself ({LOCAL})."
 _GAP = "[a part of the page is left out here]"
 _LINE = 2000  # characters of a line that is sent
 
@@ -54,11 +62,11 @@ class UrlCrawlSummary(Digester):
         rules = f"rules {RULES}"
         if self.language is None:
             return rules
-        return f"{self.language.fingerprint}, prompts {PROMPTS}, {self.language.characters} characters, {rules}"
+        return f"{self.language.fingerprint}, prompts {PROMPT_VERSION}, {self.language.characters} characters, {rules}"
 
     @property
     def reads_at_most(self) -> Mapping[str, int]:
-        return {CONTENT: LOOKED_AT}
+        return {CONTENT: MAX_INPUT_CHARS}
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
@@ -70,7 +78,7 @@ class UrlCrawlSummary(Digester):
         return "llm" if self.language else None
 
     def turn(self, file: File) -> AbstractContextManager[object]:
-        return turn_at(self.language.endpoint, file.name) if self.language else super().turn(file)
+        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
         """With a model: its time, and then that of the rules, which serve when it cannot."""
@@ -86,8 +94,8 @@ class UrlCrawlSummary(Digester):
         page = source.output(CONTENT)
         if page is None:
             raise UpstreamMissing(f"{source.file.name}: the page was not read; see what became of {CONTENT}")
-        points, made = _points(source, (page.content or "")[:LOOKED_AT], language)
-        return Output(self.name, in_markdown(points, made) if points else None)
+        points, made = _points(source, (page.content or "")[:MAX_INPUT_CHARS], language)
+        return Output(self.name, format_markdown(points, made) if points else None)
 
 
 def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tuple[Sequence[str], str]:
@@ -95,13 +103,13 @@ def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tu
     blocks = blocks_of(markdown)
     lines = text_of(blocks)
     if sum(map(len, lines)) < ENOUGH:
-        return (), ITSELF
-    language = spoken_in(lines)
-    by_rules = picked(blocks, language)
+        return (), WHOLE_PAGE_NOTE
+    language = detect_language(lines)
+    by_rules = pick_sentences(blocks, language)
     if by_rules.whole:
-        return by_rules.points, ITSELF
+        return by_rules.points, WHOLE_PAGE_NOTE
     if model is None:
-        return by_rules.points, PICKED
+        return by_rules.points, RULES_NOTE
     return _by_model(source.calls, source.file.name, lines, language, model)
 
 
@@ -109,11 +117,11 @@ def _by_model(
     calls: Calls, name: str, lines: Sequence[str], language: str | None, settings: LanguageSettings
 ) -> tuple[Sequence[str], str]:
     pieces = [line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE)]
-    sent = stretches(pieces, settings.characters, _GAP)
+    sent = take_excerpts(pieces, settings.characters, _GAP)
 
     def wrong(answer: PagePoints) -> str | None:
-        return unfit([plain_line(point) for point in answer.points], sent.text, language)
+        return find_problem([plain_line(point) for point in answer.points], sent.text, language)
 
-    answer = points_of(calls, name, sent.text, language, settings, wrong)
+    answer = ask_for_points(calls, name, sent.text, language, settings, wrong)
     part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
     return [plain_line(point) for point in answer.points], f"Written by {settings.model}{part}."

@@ -24,7 +24,7 @@ from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, make_task, wai
 from chyme.core.children.isolation import OWN_PORT
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import WatchedTask
-from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.digester import Digester, Source
@@ -39,13 +39,13 @@ import sys, threading
 from pathlib import Path
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
-from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.model import File, Kind, Limits, Stamp
 
 port = sys.argv[3]
-door = Door(Guard(policy_of("127.0.0.1:" + port)))
+door = ConnectionServer(Guard(policy_of("127.0.0.1:" + port)))
 families = {"web": Family(1, 1 << 30, door=True)}
 runner = Runner("test_children_door:in_child", {}, families, import_from=[Path(sys.argv[1])], door=door)
 file = File(1, port, port, Kind.TEXT, "", Stamp("1", "2", 3, 4), "", 1)
@@ -238,7 +238,9 @@ class Stage:
         with ExitStack() as stack:
             self.allowed = stack.enter_context(closing(Echo("127.0.0.1")))
             self.forbidden = stack.enter_context(closing(Echo("127.0.0.2", self.allowed.port)))
-            self.door = stack.enter_context(closing(Door(Guard(policy_of(f"127.0.0.1:{self.allowed.port}")))))
+            self.door = stack.enter_context(
+                closing(ConnectionServer(Guard(policy_of(f"127.0.0.1:{self.allowed.port}"))))
+            )
             families = {
                 "web": Family(count=2, memory_bytes=1024 * MEGABYTE, door=True),
                 "parsers": Family(count=1, memory_bytes=1024 * MEGABYTE),

@@ -13,7 +13,7 @@ import pytest
 from children_world import AMPLE, MakeRunner, MakeTask, make_runner, make_task, wait_until
 
 from chyme.core.children.runner import Runner
-from chyme.core.children.task import MOST_TOGETHER
+from chyme.core.children.task import MAX_BATCH_TASKS
 from chyme.errors import ChildCrashed, EngineUnavailable, TimedOut, UsageError
 from chyme.model import Embedded, Output, Upstream
 
@@ -32,25 +32,25 @@ def test_every_task_has_its_own_bytes_inputs_and_folder_and_is_answered_in_order
 ) -> None:
     tasks = [
         make_task("roll", name=f"n{n}", data=f"bytes {n}".encode(), inputs=(Upstream("text", f"input {n}"),))
-        for n in range(MOST_TOGETHER)
+        for n in range(MAX_BATCH_TASKS)
     ]
 
     made = runner.run_many(tasks, "parsers", AMPLE)
 
-    together = ",".join(f"n{n}" for n in range(MOST_TOGETHER))
-    assert names(made) == [f"bytes {n}|input {n}|{together}" for n in range(MOST_TOGETHER)]
+    together = ",".join(f"n{n}" for n in range(MAX_BATCH_TASKS))
+    assert names(made) == [f"bytes {n}|input {n}|{together}" for n in range(MAX_BATCH_TASKS)]
     assert [one[0].artifacts[0].data for one in made if isinstance(one, list)] == [f"n{n}".encode() for n in range(32)]
-    assert [(task.scratch / "mine").read_text() for task in tasks] == [f"n{n}" for n in range(MOST_TOGETHER)]
+    assert [(task.scratch / "mine").read_text() for task in tasks] == [f"n{n}" for n in range(MAX_BATCH_TASKS)]
     assert len(runner.snapshot().children) == 1
 
 
 def test_descriptors_do_not_pile_up_in_the_child(runner: Runner, make_task: MakeTask) -> None:
-    tasks = [make_task("roll", name=f"n{n}") for n in range(MOST_TOGETHER)]
+    tasks = [make_task("roll", name=f"n{n}") for n in range(MAX_BATCH_TASKS)]
     for _ in range(3):
         runner.run_many(tasks, "parsers", AMPLE)
 
     (child,) = runner.snapshot().children
-    wait_until(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < MOST_TOGETHER)  # it closes them after it answered
+    wait_until(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < MAX_BATCH_TASKS)  # it closes them after it answered
 
 
 def test_a_task_without_bytes_goes_along(runner: Runner, make_task: MakeTask) -> None:
@@ -102,7 +102,7 @@ def test_the_time_begins_when_a_child_is_free(runner: Runner, make_task: MakeTas
 
 def test_too_many_or_different_tasks_are_refused(runner: Runner, make_task: MakeTask) -> None:
     with pytest.raises(UsageError):
-        runner.run_many([make_task("roll")] * (MOST_TOGETHER + 1), "parsers", AMPLE)
+        runner.run_many([make_task("roll")] * (MAX_BATCH_TASKS + 1), "parsers", AMPLE)
     with pytest.raises(UsageError):
         runner.run_many([make_task("roll"), make_task("choosy")], "parsers", AMPLE)
 

@@ -150,7 +150,7 @@ def parts_of(path: Path, manifest: Manifest) -> Iterator[tuple[Part, tarfile.Tar
         raise UsageError(f"{path}: {next(iter(left))[:200]!r} is missing, though its manifest names it")
 
 
-def pour(path: Path, part: Part, source: IO[bytes], target: IO[bytes] | None) -> None:
+def copy_part(path: Path, part: Part, source: IO[bytes], target: IO[bytes] | None) -> None:
     """Copy a part; UsageError when it is not what it was when the archive was made."""
     found = hashlib.sha256()
     while data := source.read(BLOCK):
@@ -161,14 +161,14 @@ def pour(path: Path, part: Part, source: IO[bytes], target: IO[bytes] | None) ->
         raise UsageError(f"{path}: {part.name[:200]!r} is damaged; use another backup")
 
 
-def inside(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether a name stays where it is put: relative, and nowhere back."""
     return bool(name) and "\0" not in name and not any(one in ("", ".", "..") for one in name.split("/"))
 
 
 def _plain(entry: tarfile.TarInfo) -> bool:
     """An ordinary file, no link, device or hole, with a name that leads nowhere else."""
-    return entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not entry.issparse() and inside(entry.name)
+    return entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not entry.issparse() and is_safe_name(entry.name)
 
 
 def _understood(path: Path, data: bytes) -> Manifest:
@@ -190,6 +190,6 @@ def _understood(path: Path, data: bytes) -> Manifest:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path}: its manifest cannot be understood; it is not to be trusted") from error
-    if len(manifest.parts) != len(parts) or not all(inside(name) for name in manifest.parts):
+    if len(manifest.parts) != len(parts) or not all(is_safe_name(name) for name in manifest.parts):
         raise UsageError(f"{path}: its manifest names parts twice, or outside of it; it is not to be trusted")
     return manifest

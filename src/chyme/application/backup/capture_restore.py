@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.pipeline import output_updates
-from chyme.core.pipeline.output_preparation import Prepared, prepare
+from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, document_descriptions, documents, text_places
 from chyme.core.store.rescue.restore import unskip
-from chyme.core.store.rescue.salvage import OldDigest, OldFile, Salvaged
+from chyme.core.store.rescue.salvage import OldDigest, OldFile, SalvagedData
 from chyme.model import THUMBNAIL, Artifact, File, Output
 
 
@@ -22,10 +22,12 @@ class Capture:
     """One output of a captured page, whole: its hash says so."""
 
     digest: OldDigest
-    prepared: Prepared
+    prepared: PreparedOutput
 
 
-def whole_captures(found: Salvaged, old_id: int, old: OldFile, file: File, outputs: Sequence[str]) -> list[Capture]:
+def find_intact_captures(
+    found: SalvagedData, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
+) -> list[Capture]:
     """Those of the captured outputs of a file of which every byte is as it was recorded."""
     whole = []
     for name in outputs if old.hash in ("", file.hash) else ():
@@ -36,13 +38,13 @@ def whole_captures(found: Salvaged, old_id: int, old: OldFile, file: File, outpu
             continue
         artifacts = tuple(Artifact(filename, data) for filename, data in held.items())
         ordered = tuple(place for _, place in sorted(found.places.get((old_id, name), {}).items()))
-        prepared = prepare(file, Output(name, digest.content, artifacts, places=ordered))
+        prepared = prepare_output(file, Output(name, digest.content, artifacts, places=ordered))
         if prepared.content_hash == digest.content_hash:
             whole.append(Capture(digest, prepared))
     return whole
 
 
-def put_back(db: Connection, rules: Rules, file: File, captures: Sequence[Capture], now: str) -> None:
+def restore_captures(db: Connection, rules: Rules, file: File, captures: Sequence[Capture], now: str) -> None:
     """Complete these outputs as they were, with their artifacts; what reads them is made again from them."""
     for capture in captures:
         digest, prepared = capture.digest, capture.prepared
@@ -54,8 +56,8 @@ def put_back(db: Connection, rules: Rules, file: File, captures: Sequence[Captur
             db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
             None, now,
         )  # fmt: skip
-        if name == "url-metadata" and documents.find_title(db, file.id, prepared.title):
+        if name == "url-metadata" and documents.set_found_title(db, file.id, prepared.title):
             document_descriptions.describe(db, file.id, now)
         if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
-            documents.show_face(db, file.id, name, prepared.pages)
-    output_updates.project(db, rules, file, digests.of_file(db, file.id), now)
+            documents.set_thumbnail(db, file.id, name, prepared.pages)
+    output_updates.update_document(db, rules, file, digests.of_file(db, file.id), now)

@@ -13,7 +13,7 @@ from typing import IO
 from chyme import __version__
 from chyme.application.app import App
 from chyme.application.backup.archive import ArchiveWriter
-from chyme.application.backup.temporary_folder import workplace
+from chyme.application.backup.temporary_folder import temporary_folder
 from chyme.application.server_vaults import server_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.core.clock import now
@@ -27,14 +27,14 @@ from chyme.model import iso
 from chyme.vault.private_files import FILE_NAME as PRIVATE
 from chyme.vault.trash import FOLDER as TRASH
 from chyme.vault.watch.ignore_rules import FILE_NAME as IGNORE
-from chyme.vault.watch.ignore_rules import Ignore
+from chyme.vault.watch.ignore_rules import IgnoreRules
 
 STATE_PART, SERVER_PART, FILE_PART, TRASH_PART = "state/", "server/", "files/", "trash/"
 PREFIX = ".chyme-backup-"
 
 
 @dataclass(frozen=True, slots=True)
-class BackedUp:
+class BackupResult:
     """What was written, and what is to be known about it."""
 
     archive: Path
@@ -45,11 +45,11 @@ class BackedUp:
     missing: tuple[str, ...]
 
 
-def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: bool = False) -> BackedUp:
+def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: bool = False) -> BackupResult:
     """Write the archive and return once it is on disk. `target` may be a folder. Nothing is ever overwritten."""
     archive = _place_for(app, target)
     try:
-        with workplace(archive.parent, PREFIX) as folder:
+        with temporary_folder(archive.parent, PREFIX) as folder:
             partial = folder / "archive"
             with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
                 gathered = _Gathered(app, stream)
@@ -62,7 +62,7 @@ def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: boo
                 gathered.finish()
                 stream.flush()
                 os.fsync(stream.fileno())
-            return BackedUp(
+            return BackupResult(
                 archive,
                 _settle(partial, archive),
                 len(gathered.writer.parts),
@@ -137,7 +137,7 @@ class _Gathered:
         if accounts.exists():
             copy = folder / SERVER
             copies.copy_into(accounts, copy)
-            copies.without_sessions(copy)
+            copies.remove_sessions(copy)
             self._server_schema = copies.schema_of(copy)
             self._add_and_remove(SERVER_PART + SERVER, copy)
 
@@ -150,9 +150,9 @@ class _Gathered:
 
     def originals(self) -> None:
         """Every file of the vault that is not ignored; a link to one is that one."""
-        self.tree(self._app.vault.root, FILE_PART, Ignore(self._app.vault.root))
+        self.tree(self._app.vault.root, FILE_PART, IgnoreRules(self._app.vault.root))
 
-    def tree(self, root: Path, prefix: str, ignore: Ignore | None = None) -> None:
+    def tree(self, root: Path, prefix: str, ignore: IgnoreRules | None = None) -> None:
         """All files below a folder."""
         for raw in _walk(os.fspath(root), ignore, lambda folder: self.missing.append(prefix + folder)):
             disk = os.path.join(root, raw)
@@ -197,7 +197,7 @@ class _Gathered:
             self.changed.append(name)
 
 
-def _walk(root: str, ignore: Ignore | None, unreadable: Callable[[str], None]) -> Iterator[str]:
+def _walk(root: str, ignore: IgnoreRules | None, unreadable: Callable[[str], None]) -> Iterator[str]:
     """Paths of files below a folder, as the disk spells them. Linked folders are not entered."""
     stack = [""]
     while stack:

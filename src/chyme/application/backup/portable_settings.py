@@ -7,18 +7,18 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-STAYING = ("state_dir", "server_dir")  # those of the backup would lead to what belongs to another vault
+LOCAL_SETTINGS = ("state_dir", "server_dir")  # those of the backup would lead to what belongs to another vault
 _LEFT_OUT = "# left out by 'chyme restore': "
 
 
-def carried(backed_up: str, here: Mapping[str, Any]) -> str:
+def merge_settings(backed_up: str, here: Mapping[str, Any]) -> str:
     """A settings.toml as it was backed up, but for what stays as it is here. ValueError when it is no TOML."""
     try:
         found = tomllib.loads(backed_up)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
-    own = {name: here[name] for name in STAYING if name in here}
-    wanted = {name: value for name, value in found.items() if name not in STAYING} | own
+    own = {name: here[name] for name in LOCAL_SETTINGS if name in here}
+    wanted = {name: value for name, value in found.items() if name not in LOCAL_SETTINGS} | own
     if found == wanted:
         return backed_up
     text = "".join(f"{line}\n" for line in [*map(_written, own, own.values()), *map(_kept, backed_up.split("\n"))])
@@ -31,7 +31,7 @@ def _kept(line: str) -> str:
         told = tomllib.loads(line)
     except (ValueError, RecursionError):
         return line
-    return _LEFT_OUT + line.strip() if told.keys() & {*STAYING} else line
+    return _LEFT_OUT + line.strip() if told.keys() & {*LOCAL_SETTINGS} else line
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:

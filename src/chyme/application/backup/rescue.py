@@ -18,16 +18,16 @@ from sqlite3 import Connection
 
 from chyme import digesters
 from chyme.application.app import App, open_app
-from chyme.application.backup.capture_restore import Capture, whole_captures
-from chyme.application.backup.capture_restore import put_back as put_captures_back
-from chyme.application.backup.temporary_folder import workplace
+from chyme.application.backup.capture_restore import Capture, find_intact_captures
+from chyme.application.backup.capture_restore import restore_captures as put_captures_back
+from chyme.application.backup.temporary_folder import temporary_folder
 from chyme.application.digester_config import config_of
 from chyme.application.settings import Settings
 from chyme.core.clock import now
-from chyme.core.files.vault_folder import STATE, Vault, unspell
+from chyme.core.files.vault_folder import STATE, Vault, decode_path
 from chyme.core.store import files
 from chyme.core.store.rescue import restore
-from chyme.core.store.rescue.salvage import OldFile, Salvaged, salvage
+from chyme.core.store.rescue.salvage import OldFile, SalvagedData, salvage
 from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.damage import diagnose
@@ -35,7 +35,7 @@ from chyme.core.store.sqlite.database import FILE_NAME, SCHEMA
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
 from chyme.search.vectors.cache import FOLDER as VECTORS
-from chyme.understanding.edits import put_back as put_edits_back
+from chyme.understanding.edits import restore_edits as put_edits_back
 
 PREFIX = ".chyme-rescue-"
 SETTLE_SECONDS = 60.0  # for files that are being written while we look
@@ -43,7 +43,7 @@ KINDS = ("edits", "tag_rules", "people", "voices", "captures", "renames", "ai_ca
 
 
 @dataclass(slots=True)
-class Rescued:
+class RescueResult:
     """What was found in the damaged database, what of it is in the new one, and where the damaged one is now."""
 
     vault: str
@@ -58,7 +58,7 @@ class Rescued:
     aside: list[str] = field(default_factory=list)
 
 
-def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) -> Rescued:
+def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) -> RescueResult:
     """Salvage what cannot be made again into a new database; everything else is digested anew from the files.
 
     The damaged database gets a dated name beside the new one. Until the last moment nothing is changed, so whoever is
@@ -80,7 +80,7 @@ def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) 
             name for one in digesters.load(config_of(settings)).registry if one.captures for name in one.outputs
         )
         found = salvage(_source(target), captures)
-        done = Rescued(
+        done = RescueResult(
             os.fspath(vault.root),
             problem,
             found.pages.total,
@@ -90,15 +90,15 @@ def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) 
             identity=found.identity is not None,
         )
         if dry_run:
-            done.files = sum(os.path.isfile(vault.disk_path(unspell(old.path))) for old in found.files.values())
+            done.files = sum(os.path.isfile(vault.disk_path(decode_path(old.path))) for old in found.files.values())
             return done
-        with workplace(state, PREFIX) as folder:
+        with temporary_folder(state, PREFIX) as folder:
             with open_app(vault.root, replace(settings, state_dir=os.fspath(folder / "new")), create=True) as app:
                 _scan(app)
                 _put_back(app, found, done)
             fresh = folder / "new" / FILE_NAME
-            copies.without_owner(fresh)
-            copies.fold_up(fresh)
+            copies.remove_owner(fresh)
+            copies.merge_journal(fresh)
             copies.refuse_in_use(target)
             shutil.rmtree(state / VECTORS, ignore_errors=True)  # a cache, of numbers that are given again
             done.aside = _replace(fresh, target)
@@ -135,7 +135,7 @@ def _scan(app: App) -> None:
         app.scanner.settle()
 
 
-def _put_back(app: App, found: Salvaged, done: Rescued) -> None:
+def _put_back(app: App, found: SalvagedData, done: RescueResult) -> None:
     moment = iso(now())
     bound = {old_id: file for old_id, old in found.files.items() if (file := _file_of(app, old)) is not None}
     # Two files may have become one, since the other is gone: what was known of the one at this path counts.
@@ -162,7 +162,7 @@ def _put_back(app: App, found: Salvaged, done: Rescued) -> None:
         captured[old_id].append(output)
     for old_id, file in reversed(bound.items()):
         if old_id in captured:
-            captures = whole_captures(found, old_id, found.files[old_id], file, captured[old_id])
+            captures = find_intact_captures(found, old_id, found.files[old_id], file, captured[old_id])
             done.saved["captures"] += _put_captures(app, file, captures, moment)
         for name, given in edits.get(old_id, {}).items():
             done.saved["edits"] += _try(app, partial(put_edits_back, file=file, values={name: given}, now=moment))

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from chyme.application.backup.archive import Manifest, Part, inside, manifest_of, parts_of, pour
+from chyme.application.backup.archive import Manifest, Part, copy_part, is_safe_name, manifest_of, parts_of
 from chyme.application.backup.creation import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART
-from chyme.application.backup.portable_settings import carried
-from chyme.application.backup.temporary_folder import workplace
+from chyme.application.backup.portable_settings import merge_settings
+from chyme.application.backup.temporary_folder import temporary_folder
 from chyme.application.server_vaults import server_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.application.settings import read_settings
@@ -35,11 +35,13 @@ from chyme.vault.trash import FOLDER as TRASH
 
 PREFIX = ".chyme-restore-"
 _KNOWN = frozenset({STATE_PART + DATABASE, STATE_PART + SETTINGS, SERVER_PART + SERVER})
-BESIDE = "settings.restored.toml"  # they name programs and addresses: whoever trusts the archive puts them in force
+RESTORED_SETTINGS_NAME = (
+    "settings.restored.toml"  # they name programs and addresses: whoever trusts the archive puts them in force
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What was brought back."""
 
     vault: Path
@@ -72,7 +74,7 @@ def restore_vault(
     with_server: bool,
     replace: bool,
     environment: Mapping[str, str],
-) -> Restored:
+) -> RestoreResult:
     """Everything is brought in and compared first; only then does it take the place of what was there."""
     manifest = manifest_of(archive)
     _refuse_what_we_cannot_read(archive, manifest, with_server)
@@ -91,10 +93,10 @@ def restore_vault(
         tighten_state(root / STATE)
         refuse_network_file_system(state)
         if (state / DATABASE).exists():
-            copies.fold_up(state / DATABASE)  # before anything else: nobody may be at work here
+            copies.merge_journal(state / DATABASE)  # before anything else: nobody may be at work here
         if with_server and accounts.exists():
-            copies.fold_up(accounts)  # nor may a server: half of it would be restored
-        with workplace(state, PREFIX) as staged:
+            copies.merge_journal(accounts)  # nor may a server: half of it would be restored
+        with temporary_folder(state, PREFIX) as staged:
             work = _Restoring(archive, root, state, staged)
             for part, entry, stream in parts_of(archive, manifest):
                 _bring_in(work, part, entry, stream)
@@ -108,7 +110,7 @@ def restore_vault(
                 "restore again"
             ) from error
         raise VaultError(f"{error.filename or into}: cannot be written ({error.strerror})") from error
-    return Restored(
+    return RestoreResult(
         *(root, manifest.made_at, work.files, with_server, tuple(work.kept), tuple(work.aside)),
         os.fspath(work.settings) if work.settings else None,
         settings_in_force=work.settings is not None and work.settings.name == SETTINGS,
@@ -145,7 +147,7 @@ def _refuse_to_replace(accounts: Path, replace: bool) -> None:
 def _bring_in(work: _Restoring, part: Part, entry: tarfile.TarInfo, stream: IO[bytes]) -> None:
     staged = work.staged / "part"
     with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as target:
-        pour(work.archive, part, stream, target)
+        copy_part(work.archive, part, stream, target)
         target.flush()
         os.fsync(target.fileno())
     if part.name in _KNOWN:
@@ -165,7 +167,7 @@ def _bring_in(work: _Restoring, part: Part, entry: tarfile.TarInfo, stream: IO[b
 
 def _put_file(staged: Path, top: Path, name: str, mode: int) -> bool:
     """Move a file to its place, unless another one is there. Whether what is there now is what was restored."""
-    assert inside(name)
+    assert is_safe_name(name)
     *folders, last = name.split("/")
     folder = top
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -206,14 +208,14 @@ def _same(one: Path, other: Path) -> bool:
 def _put_in_place(work: _Restoring, with_settings: bool) -> None:
     """The one moment in which the vault changes: its database is the old one before, and the restored one after."""
     database = work.staged / (STATE_PART + DATABASE).replace("/", "-")
-    wrong = copies.faults(database)
+    wrong = copies.find_faults(database)
     if wrong:
         raise UsageError(f"{work.archive}: its database is damaged ({wrong[0]}); use another backup")
-    copies.without_owner(database)
+    copies.remove_owner(database)
     settings = _settings(work, with_settings)
     target = work.state / DATABASE
     if target.exists():
-        copies.fold_up(target)
+        copies.merge_journal(target)
     shutil.rmtree(work.state / VECTORS, ignore_errors=True)  # a cache, of numbers that may be given again
     _replace(database, target, work.aside)
     if settings is not None:
@@ -227,7 +229,7 @@ def _settings(work: _Restoring, in_force: bool) -> bytes | None:
         return None
     here = tomllib.loads(there.read_text(encoding="utf-8")) if there.is_file() else {}
     try:
-        return carried(staged.read_text(encoding="utf-8"), here).encode()
+        return merge_settings(staged.read_text(encoding="utf-8"), here).encode()
     except ValueError as error:
         if in_force:
             raise UsageError(
@@ -243,8 +245,8 @@ def _put_settings_in_place(work: _Restoring, settings: bytes, in_force: bool) ->
     if there.is_file() and there.read_bytes() == settings:
         work.settings = there
         return
-    work.settings = there if in_force else folder / BESIDE
-    with workplace(folder, PREFIX) as staged:  # the database may be on another disk
+    work.settings = there if in_force else folder / RESTORED_SETTINGS_NAME
+    with temporary_folder(folder, PREFIX) as staged:  # the database may be on another disk
         fresh = staged / SETTINGS
         fresh.touch(0o600)
         fresh.write_bytes(settings)
@@ -254,12 +256,12 @@ def _put_settings_in_place(work: _Restoring, settings: bytes, in_force: bool) ->
 def _put_accounts_in_place(work: _Restoring, accounts: Path) -> None:
     staged = work.staged / (SERVER_PART + SERVER).replace("/", "-")
     make_private_state(accounts.parent)
-    with workplace(accounts.parent, PREFIX) as folder:
+    with temporary_folder(accounts.parent, PREFIX) as folder:
         copy = folder / SERVER
         shutil.copyfile(staged, copy)
         copy.chmod(0o600)
         if accounts.exists():
-            copies.fold_up(accounts)
+            copies.merge_journal(accounts)
         _replace(copy, accounts, work.aside)
 
 

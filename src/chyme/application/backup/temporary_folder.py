@@ -14,7 +14,7 @@ LOCK = "lock"
 
 
 @contextlib.contextmanager
-def workplace(beside: Path, prefix: str) -> Iterator[Path]:
+def temporary_folder(beside: Path, prefix: str) -> Iterator[Path]:
     """A private folder inside `beside`, on the same disk, so that finished files can be moved out of it."""
     _sweep(beside, prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))

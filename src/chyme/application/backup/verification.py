@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from chyme.application.backup.archive import manifest_of, parts_of, pour
+from chyme.application.backup.archive import copy_part, manifest_of, parts_of
 from chyme.application.backup.creation import SERVER_PART, STATE_PART
 from chyme.core.store.accounts.server_database import FILE_NAME as SERVER
 from chyme.core.store.sqlite import copies
@@ -23,12 +23,12 @@ def check(archive: Path) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="chyme-check-") as folder:
             for part, _, stream in parts_of(archive, manifest):
                 if part.name not in DATABASES:
-                    pour(archive, part, stream, None)
+                    copy_part(archive, part, stream, None)
                     continue
                 copy = Path(folder) / part.name.replace("/", "-")
                 with copy.open("wb") as target:
-                    pour(archive, part, stream, target)
-                problems += [f"{part.name}: {fault}" for fault in copies.faults(copy)]
+                    copy_part(archive, part, stream, target)
+                problems += [f"{part.name}: {fault}" for fault in copies.find_faults(copy)]
                 copy.unlink()
     except UsageError as error:
         return [str(error)]

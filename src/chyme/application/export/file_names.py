@@ -12,7 +12,7 @@ _LIKE_OURS = re.compile(r"(?:\.md|\.json|\.artifacts)_*\Z")
 _UNSAFE = re.compile("[\x00-\x1f\x7f]")
 
 
-def exported(path: str) -> str:
+def export_path(path: str) -> str:
     """The path of a file's exports, without their endings.
 
     A folder called like an export (`a.md/` beside the file `a`) gets an underscore, as one name cannot be both.

@@ -5,6 +5,6 @@ from __future__ import annotations
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def defused(text: str) -> str:
+def escape_formula(text: str) -> str:
     """A cell that no spreadsheet takes for a formula: whatever begins like one gets an apostrophe in front."""
     return f"'{text}" if text.startswith(FORMULA) or text.lstrip().startswith(FORMULA[:4]) else text

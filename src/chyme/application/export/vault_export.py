@@ -14,14 +14,14 @@ from typing import IO, Any
 
 from chyme import __version__
 from chyme.application.app import App
-from chyme.application.export.file_names import ARTIFACTS, DATA, TEXT, exported
-from chyme.application.export.spreadsheet_cells import defused
-from chyme.application.file_texts import joined, texts_of
+from chyme.application.export.file_names import ARTIFACTS, DATA, TEXT, export_path
+from chyme.application.export.spreadsheet_cells import escape_formula
+from chyme.application.file_texts import join_texts, texts_of
 from chyme.core.clock import now
 from chyme.core.files.permissions import make_private_folder, tighten_file, write_private
 from chyme.core.store import edits
 from chyme.core.store import export_rows as rows
-from chyme.core.store.export_rows import Row
+from chyme.core.store.export_rows import ExportRow
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.speech.people.edits import as_json as person_json
@@ -37,7 +37,7 @@ COLUMNS = ("path", "title", "date", "kind", "mime", "language", "tags", "state",
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """What was written."""
 
     folder: Path
@@ -53,7 +53,7 @@ def export_vault(
     artifacts: bool = False,
     spend: bool = False,
     progress: Callable[[int], None] | None = None,
-) -> Exported:
+) -> ExportResult:
     """Every file is exported by itself, so that it can be interrupted, and goes on where it was when done again."""
     target = _place_for(app, folder)
     export = _Export(app, target, artifacts)
@@ -71,10 +71,10 @@ def export_vault(
         raise VaultError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
     finally:
         (target / PARTIAL).unlink(missing_ok=True)
-    return Exported(target, export.count, export.written, export.unchanged)
+    return ExportResult(target, export.count, export.written, export.unchanged)
 
 
-def table(app: App) -> Iterator[str]:
+def csv_lines(app: App) -> Iterator[str]:
     """All documents as CSV, line by line."""
     line = _Line()
     writer = csv.writer(line)
@@ -93,19 +93,19 @@ class _Line:
         return len(text)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: ExportRow) -> list[str]:
     told = (
         *(row.path, row.title or row.path.rpartition("/")[2], row.date or "", row.kind, row.mime, row.language or ""),
         *("; ".join(row.tags), row.state, "" if row.pages is None else str(row.pages), str(row.size)),
         *(row.created_at, row.summary or ""),
     )
-    return [defused(cell) for cell in told]
+    return [escape_formula(cell) for cell in told]
 
 
-def _rows(app: App) -> Iterator[Row]:
+def _rows(app: App) -> Iterator[ExportRow]:
     """Some at a time: who exports for an hour holds up nobody, and no more is in memory than that."""
     last = ""
-    while found := rows.after(app.database.read(), last, AT_ONCE):
+    while found := rows.list_after(app.database.read(), last, AT_ONCE):
         yield from found
         last = found[-1].path
 
@@ -135,16 +135,16 @@ class _Export:
         self._artifacts = artifacts
         self.count = self.written = self.unchanged = 0
 
-    def file(self, row: Row) -> None:
+    def file(self, row: ExportRow) -> None:
         """The text with its front matter, everything known as JSON, and artifacts where wanted."""
         with self._app.database.snapshot() as db:
-            text = joined(tuple(texts_of(db, row.file_id)))
+            text = join_texts(tuple(texts_of(db, row.file_id)))
             set_by_hand = edits.of_file(db, row.file_id)
         try:
             told = self._app.documents.show(row.path)
         except UsageError:
             return  # it was purged while we were at others
-        name = f"{FILES}/{exported(row.path)}"
+        name = f"{FILES}/{export_path(row.path)}"
         self._put(name + TEXT, (_front_matter(row) + text + "\n").encode("utf-8", "replace"))
         if self._artifacts:
             for artifact, data in self._app.documents.artifacts(row.path).items():
@@ -155,7 +155,7 @@ class _Export:
     def lists(self, spend: bool) -> None:
         """What belongs to no single file."""
         with self._partial() as stream:
-            for line in table(self._app):
+            for line in csv_lines(self._app):
                 stream.write(line.encode("utf-8", "replace"))
         (self._folder / PARTIAL).replace(self._folder / TABLE)
         people = [
@@ -196,7 +196,7 @@ class _Export:
         self.written += 1
 
 
-def _front_matter(row: Row) -> str:
+def _front_matter(row: ExportRow) -> str:
     """YAML, of which JSON is a part: no text can end a value early."""
     told: dict[str, Any] = {
         "path": row.path,

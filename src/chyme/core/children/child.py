@@ -16,9 +16,9 @@ from chyme.core.children import spill_files, task_errors
 from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, pack
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.process import Process
-from chyme.core.children.serialization import Bulk, InlineBulk, file_out, input_out, outputs_in
+from chyme.core.children.serialization import Bulk, InlineBulk, decode_outputs, encode_file, encode_input
 from chyme.core.children.task import Task
-from chyme.core.outbound.connection_server import Door
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChymeError, DigestError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Upbringing:
+class ChildConfig:
     """What every child is told when it starts, and what it may send back."""
 
     entry: str  # "module:function", imported in the child alone
@@ -46,7 +46,7 @@ class Upbringing:
     start_seconds: float
 
 
-class NotStarted(Exception):
+class ChildNotStarted(Exception):
     """The child never became ready."""
 
     def __init__(self, cause: str, *, hopeless: bool) -> None:
@@ -54,14 +54,14 @@ class NotStarted(Exception):
         self.hopeless = hopeless  # its own code says so; a second try would end the same way
 
 
-class NeverTaken(Exception):
+class TaskNotTaken(Exception):
     """The child was gone before it had the task: the task is innocent."""
 
 
 class Child(Process):
     """A process that digests one task after the other."""
 
-    def __init__(self, upbringing: Upbringing, memory_setting: str, door: Door | None = None) -> None:
+    def __init__(self, upbringing: ChildConfig, memory_setting: str, door: ConnectionServer | None = None) -> None:
         self._door: tuple[int, float] | None = None  # the descriptor it inherits, and how long it waits for answers
         if door is None:
             super().__init__(MODULE)
@@ -95,18 +95,18 @@ class Child(Process):
             self.send(pack(hello), (), deadline)
             frame = self.receive(deadline)
         except TimeoutError as error:
-            raise NotStarted(f"not ready after {told.start_seconds:g} s", hopeless=False) from error
+            raise ChildNotStarted(f"not ready after {told.start_seconds:g} s", hopeless=False) from error
         except (ConnectionError, BadFrame):
             frame = None
         if frame is None:
-            ending = task_errors.ending(self.end())
+            ending = task_errors.describe_exit(self.end())
             log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_words())
-            raise NotStarted(ending, hopeless=False)
+            raise ChildNotStarted(ending, hopeless=False)
         # No file has been seen yet, so this one frame may be believed.
         header = cast("dict[str, Any]", frame.header)
         if header["kind"] != "ready":
             log.debug("children cannot start:\n%s", header["stack"])
-            raise NotStarted(f"{told.entry}: {header['cause']}", hopeless=True)
+            raise ChildNotStarted(f"{told.entry}: {header['cause']}", hopeless=True)
         self._outputs = {name: tuple(names) for name, names in header["outputs"].items()}
         self._owner = None if header["uid"] == os.geteuid() else (header["uid"], header["gid"])
         self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
@@ -119,7 +119,7 @@ class Child(Process):
             if frame.header.get("kind") != "result":
                 raise self._failure(frame.header, task, limits, folders[0])
             outputs = frame.header.get("outputs")
-            return self._read(frame, task, folders[0], lambda bulk: outputs_in(outputs, declared, bulk))
+            return self._read(frame, task, folders[0], lambda bulk: decode_outputs(outputs, declared, bulk))
 
     def ask_many(self, tasks: Sequence[Task], limits: Limits) -> list[Answer]:
         """What became of each task of one digester, in their order. What is raised, as by `ask`, is about all of them:
@@ -149,7 +149,7 @@ class Child(Process):
                 if self._owner and os.fstat(folder).st_uid != self._owner[0]:
                     os.fchown(folder, *self._owner)
                 folders.append(folder)
-            spill_files.clear(folders[0], spill_files.ANSWER)
+            spill_files.remove_spill_file(folders[0], spill_files.ANSWER)
             try:
                 yield folders
             finally:
@@ -184,22 +184,22 @@ class Child(Process):
                     raise BadFrame("a message nobody waits for")
         except TimeoutError as error:
             self._give_up(task)
-            raise task_errors.too_slow(task, limits) from error
+            raise task_errors.timeout_error(task, limits) from error
         except BadFrame as error:
             self._give_up(task)
-            raise task_errors.misbehaved(task, str(error)) from error
+            raise task_errors.protocol_error(task, str(error)) from error
         except ConnectionError:
             pass  # gone, as when the stream ends
         if not taken:
-            raise NeverTaken
-        raise task_errors.died(self._give_up(task), task, limits, self._memory_setting)
+            raise TaskNotTaken
+        raise task_errors.crash_error(self._give_up(task), task, limits, self._memory_setting)
 
     def _hand_over(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
         bulk: list[bytes] = []
         told: list[object] = []
         fds: list[int] = []
         for task, folder in zip(tasks, folders, strict=True):
-            told.append([file_out(task.file), task.fd is not None, [input_out(one, bulk) for one in task.inputs]])
+            told.append([encode_file(task.file), task.fd is not None, [encode_input(one, bulk) for one in task.inputs]])
             fds += [folder] if task.fd is None else [folder, task.fd]
         size = sum(map(len, bulk))
         header: dict[str, object] = {
@@ -223,20 +223,20 @@ class Child(Process):
         """What a frame says that brings no result."""
         match header.get("kind"):
             case "error":
-                return task_errors.reported(task, header)
+                return task_errors.rebuild_error(task, header)
             case "exception":
                 log.debug("%s: %s raised\n%s", task.file.path, task.digester, str(header.get("stack"))[:MAX_LOGGED])
-                return task_errors.raised(task, header.get("type"))
+                return task_errors.exception_error(task, header.get("type"))
             case "memory":
                 self._give_up(task)
-                return task_errors.too_hungry(task, limits, self._memory_setting)
+                return task_errors.memory_limit_error(task, limits, self._memory_setting)
             case "wrote too much":
-                return task_errors.wrote_too_much(task, self._upbringing.scratch_bytes)
+                return task_errors.scratch_limit_error(task, self._upbringing.scratch_bytes)
             case "full":
                 return _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
             case _:
                 self._give_up(task)
-                return task_errors.misbehaved(task, "an unknown kind of message")
+                return task_errors.protocol_error(task, "an unknown kind of message")
 
     def _read(self, frame: Frame, task: Task, scratch: int, read: Callable[[Bulk], T]) -> T:
         """What the frame holds, as `read` checks it."""
@@ -247,14 +247,14 @@ class Child(Process):
             allowed = self._upbringing.answer_bytes
             if type(spilled) is not int or not 0 <= spilled <= allowed:
                 raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
-            with spill_files.picked_up(scratch, spilled) as bulk:
+            with spill_files.open_answer(scratch, spilled) as bulk:
                 return read(bulk)
         except BadFrame as error:
             self._give_up(task)
-            raise task_errors.misbehaved(task, str(error)) from error
+            raise task_errors.protocol_error(task, str(error)) from error
         except OSError as error:
             self._give_up(task)
-            raise task_errors.misbehaved(task, f"it cannot be read ({error.strerror})") from error
+            raise task_errors.protocol_error(task, f"it cannot be read ({error.strerror})") from error
 
     def _give_up(self, task: Task) -> int:
         code = self.end()
@@ -266,21 +266,21 @@ def _answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bul
     if not isinstance(rows, list) or len(rows) != len(tasks):
         raise BadFrame("it does not answer every task")
     return [
-        task_errors.reported(task, row) if isinstance(row, dict) else outputs_in(row, declared, bulk)
+        task_errors.rebuild_error(task, row) if isinstance(row, dict) else decode_outputs(row, declared, bulk)
         for task, row in zip(tasks, rows, strict=True)
     ]
 
 
 def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
     """An open file without a name: nothing of the inputs stays behind."""
-    spill_files.clear(scratch, spill_files.INPUT)
+    spill_files.remove_spill_file(scratch, spill_files.INPUT)
     try:
-        fd = spill_files.lay_down(bulk, scratch, spill_files.INPUT)
+        fd = spill_files.write_spill_file(bulk, scratch, spill_files.INPUT)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{task.file.path}: no room left in {task.scratch}; free some space") from error
         raise
-    spill_files.clear(scratch, spill_files.INPUT)
+    spill_files.remove_spill_file(scratch, spill_files.INPUT)
     return fd
 
 
@@ -293,7 +293,7 @@ def _full(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
     nameless = room.f_files > 0 and room.f_favail == 0
     if quota or nameless or room.f_bavail * room.f_frsize < max(NEARLY_FULL, allowed):
         return DiskFull(f"{task.file.path}: no room left for {task.digester} in {task.scratch}; free some space")
-    return task_errors.raised(task, "OSError")
+    return task_errors.exception_error(task, "OSError")
 
 
 def _pass_on(fraction: object, on_progress: Callable[[float], None]) -> None:

@@ -46,7 +46,7 @@ X32_CALLS = 0x40000000  # from here on, the same calls by other numbers
 LOAD, IF_EQUAL, IF_AT_LEAST, IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOWED, NOT_PERMITTED = 0x7FFF0000, 0x00050000 | errno.EPERM
 STEP = struct.Struct("=HBBI")  # struct sock_filter: what, steps over if so, steps over if not, with what
-SACRIFICE = "500"  # when memory runs out, the kernel should end a child before it ends chyme
+OOM_SCORE_ADJUSTMENT = "500"  # when memory runs out, the kernel should end a child before it ends chyme
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     """
     libc = ctypes.CDLL(None, use_errno=True)
     root = os.geteuid() == 0
-    volunteer()
+    prefer_oom_kill()
     # The order matters: namespaces need the privileges, and every change of user forgets the parent's death.
     network_off, network = _leave_network(libc, root)
     if goes_out:
         network += _raise_loopback() if network_off else ""
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    user = become(libc, *run_as) if root else as_before(libc)
+    user = switch_user(libc, *run_as) if root else drop_capabilities(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if goes_out and network_off:
         network += _stay_at_own_port(libc)
@@ -80,8 +80,8 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
         os._exit(0)
     os.umask(0o077)  # what it writes is parts of private files
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    bound(resource.RLIMIT_NOFILE, OPEN_FILES)
-    bound(resource.RLIMIT_FSIZE, scratch_bytes)
+    set_resource_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    set_resource_limit(resource.RLIMIT_FSIZE, scratch_bytes)
     return Isolation(network_off, str(os.geteuid()), f"{network}; {user}")
 
 
@@ -90,9 +90,9 @@ def _needed_by_python() -> list[str]:
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
-def volunteer() -> None:
+def prefer_oom_kill() -> None:
     try:
-        Path("/proc/self/oom_score_adj").write_text(SACRIFICE, encoding="ascii")
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE_ADJUSTMENT, encoding="ascii")
     except OSError:
         return
 
@@ -123,28 +123,28 @@ def _stay_at_own_port(libc: ctypes.CDLL) -> str:
 
     A connection that we are handed belongs to the network outside. Whoever undoes it could have it lead elsewhere.
     """
-    reason = _landlocked(libc) or without_shortcuts(libc)
+    reason = _landlocked(libc) or forbid_fast_open(libc)
     return f", but connections that were handed over could be turned elsewhere ({reason})" if reason else ""
 
 
 def _landlocked(libc: ctypes.CDLL) -> str:
     """Why ports could not be restricted; nothing where they are."""
-    if call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
+    if system_call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
         return "it takes Linux 6.7 with Landlock to prevent it"
-    rules = call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
+    rules = system_call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
     if rules < 0:
         return f"Landlock: {os.strerror(ctypes.get_errno())}"
     try:
         rule = RULES.pack(BIND_AND_CONNECT, OWN_PORT)
-        added = call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, rule, 0)
-        if added < 0 or call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
+        added = system_call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, rule, 0)
+        if added < 0 or system_call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
             return f"Landlock: {os.strerror(ctypes.get_errno())}"
     finally:
         os.close(rules)
     return ""
 
 
-def without_shortcuts(libc: ctypes.CDLL) -> str:
+def forbid_fast_open(libc: ctypes.CDLL) -> str:
     """Forbid connecting by sending, which Landlock does not see. Why that could not be done, or nothing."""
     machine = os.uname().machine
     if machine not in CALLS or sys.maxsize <= 1 << 32:
@@ -164,7 +164,7 @@ def without_shortcuts(libc: ctypes.CDLL) -> str:
     return ""
 
 
-def call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
+def system_call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
     """A system call that the C library has no name for."""
     return int(libc.syscall(*(ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments))))
 
@@ -186,7 +186,7 @@ def _keep_names(uid: int, gid: int) -> None:
         return  # the kernel still checks access with the real ids
 
 
-def become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
+def switch_user(libc: ctypes.CDLL, uid: int, gid: int) -> str:
     needed = _needed_by_python()
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     try:
@@ -203,7 +203,7 @@ def become(libc: ctypes.CDLL, uid: int, gid: int) -> str:
     return f"children run as user {uid} but may read every file, because Python lives where that user cannot reach it"
 
 
-def as_before(libc: ctypes.CDLL) -> str:
+def drop_capabilities(libc: ctypes.CDLL) -> str:
     _keep_capabilities(libc, 0)  # a new user namespace hands out all of them
     return "children run as the user chyme runs as"
 
@@ -216,7 +216,7 @@ def _keep_capabilities(libc: ctypes.CDLL, kept: int) -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def bound(limit: int, wanted: int) -> None:
+def set_resource_limit(limit: int, wanted: int) -> None:
     hard = resource.getrlimit(limit)[1]
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(limit, (value, value))

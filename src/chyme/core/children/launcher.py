@@ -14,7 +14,7 @@ CLOSED = "chyme is shutting down; nothing more is digested"
 CLOSE_SECONDS = 10.0
 
 
-class Nursery:
+class ChildLauncher:
     """The thread that starts children: the kernel ends them when it ends, so it lives as long as the runner."""
 
     def __init__(self) -> None:

@@ -16,22 +16,22 @@ from typing import Any, cast
 
 from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pack
 from chyme.core.children.isolation import confine, reap
-from chyme.core.children.resource_limits import within
-from chyme.core.children.serialization import Bulk, FileBulk, InlineBulk, file_in, input_in, output_out
-from chyme.core.children.spill_files import ANSWER, lay_down
-from chyme.core.children.task import MOST_TOGETHER, Task, WatchedTask
+from chyme.core.children.resource_limits import apply_limits
+from chyme.core.children.serialization import Bulk, FileBulk, InlineBulk, decode_file, decode_input, encode_output
+from chyme.core.children.spill_files import ANSWER, write_spill_file
+from chyme.core.children.task import MAX_BATCH_TASKS, Task, WatchedTask
 from chyme.core.outbound.socket_messages import receive
 from chyme.digester import Digester, Outside
 from chyme.errors import DigestError
 from chyme.model import Limits
 
-MAX_DESCRIPTORS = 2 * MOST_TOGETHER + 1  # a folder and a file for each task, and what is too large for a frame
+MAX_DESCRIPTORS = 2 * MAX_BATCH_TASKS + 1  # a folder and a file for each task, and what is too large for a frame
 PROGRESS_SECONDS = 0.1
 MAX_STACK = 8000
 CHUNK = 256 << 10
 
 
-class Line:
+class ParentConnection:
     """The child's end of the socket."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -59,7 +59,7 @@ class Line:
 def main() -> None:
     sock = socket.socket(fileno=int(sys.argv[1]))
     sock.set_inheritable(False)
-    line = Line(sock)
+    line = ParentConnection(sock)
     received = line.receive()
     if received is None:
         return
@@ -80,7 +80,7 @@ def main() -> None:
             return
 
 
-def _start(line: Line, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
+def _start(line: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
     sys.path[:0] = hello["import_from"]
     try:
         isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"], bool(hello["door"]))
@@ -105,18 +105,18 @@ def _start(line: Line, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
 
 
 def _outside(fd: int, seconds: float) -> Outside:
-    from chyme.core.outbound.connection_client import Knocking  # only few families go out
+    from chyme.core.outbound.connection_client import ConnectionClient  # only few families go out
 
-    return Knocking(fd, seconds)
+    return ConnectionClient(fd, seconds)
 
 
-def nothing(_config: dict[str, object]) -> dict[str, Digester]:
+def no_digesters(_config: dict[str, object]) -> dict[str, Digester]:
     """An entry without digesters, for those who only want to know how children are isolated."""
     return {}
 
 
 def _serve(
-    line: Line, digesters: Mapping[str, Digester], frame: Frame, fds: list[int], outside: Outside | None
+    line: ParentConnection, digesters: Mapping[str, Digester], frame: Frame, fds: list[int], outside: Outside | None
 ) -> bool:
     """Answer one task. False when this process should not be trusted with another."""
     header = cast("dict[str, Any]", frame.header)
@@ -129,7 +129,7 @@ def _serve(
         # It looks only once; before the first task it may have found another folder.
         vars(sys.modules["tempfile"])["tempdir"] = os.environ["TMPDIR"]
     try:
-        with within(Limits(*header["limits"])):
+        with apply_limits(Limits(*header["limits"])):
             digester = digesters[header["digester"]]
             tasks = list(_tasks(header, frame, fds))
             bulk: list[bytes] = []
@@ -138,7 +138,11 @@ def _serve(
             else:
                 door = outside if digester.goes_out else None
                 outputs = digester.digest(_watched(tasks[0], _reporter(line, number), door))
-                answer = {"kind": "result", "id": number, "outputs": [output_out(output, bulk) for output in outputs]}
+                answer = {
+                    "kind": "result",
+                    "id": number,
+                    "outputs": [encode_output(output, bulk) for output in outputs],
+                }
             inline = _lay_down(answer, bulk, scratch)
     except BaseException as error:
         told = _failure(error)
@@ -159,7 +163,7 @@ def _tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterator[Tas
         folder = next(descriptors)
         fd = next(descriptors) if readable else None
         scratch = Path() if len(rows) == 1 else Path(f"/proc/self/fd/{folder}")
-        yield Task(header["digester"], file_in(file), fd, tuple(input_in(row, bulk) for row in inputs), scratch)
+        yield Task(header["digester"], decode_file(file), fd, tuple(decode_input(row, bulk) for row in inputs), scratch)
 
 
 def _watched(task: Task, report: Callable[[float], None], outside: Outside | None) -> Task:
@@ -169,12 +173,12 @@ def _watched(task: Task, report: Callable[[float], None], outside: Outside | Non
 def _answers(digester: Digester, tasks: list[Task], bulk: list[bytes]) -> list[object]:
     """For each task its outputs, or what it failed with."""
     return [
-        _failure(made) if isinstance(made, DigestError) else [output_out(output, bulk) for output in made]
+        _failure(made) if isinstance(made, DigestError) else [encode_output(output, bulk) for output in made]
         for made in digester.digest_many(tasks)
     ]
 
 
-def _reporter(line: Line, number: int) -> Callable[[float], None]:
+def _reporter(line: ParentConnection, number: int) -> Callable[[float], None]:
     last = [0.0]
 
     def report(fraction: float) -> None:
@@ -192,7 +196,7 @@ def _lay_down(answer: dict[str, object], bulk: list[bytes], scratch: int) -> byt
     if size <= MAX_INLINE:
         answer["spilled"] = None
         return b"".join(bulk)
-    os.close(lay_down(bulk, scratch, ANSWER))
+    os.close(write_spill_file(bulk, scratch, ANSWER))
     answer["spilled"] = size
     return b""
 

@@ -14,7 +14,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
-def within(limits: Limits) -> Iterator[None]:
+def apply_limits(limits: Limits) -> Iterator[None]:
     """Memory on top of what the child already holds, and CPU time on top of what it already used."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_seconds)

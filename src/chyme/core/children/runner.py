@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.core.children.child import Answer, Child, NeverTaken, NotStarted, Upbringing
+from chyme.core.children.child import Answer, Child, ChildConfig, ChildNotStarted, TaskNotTaken
 from chyme.core.children.isolation import Isolation
-from chyme.core.children.launcher import CLOSED, Nursery
-from chyme.core.children.task import MOST_TOGETHER, Task
-from chyme.core.outbound.connection_server import Door
+from chyme.core.children.launcher import CLOSED, ChildLauncher
+from chyme.core.children.task import MAX_BATCH_TASKS, Task
+from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
 
@@ -74,13 +74,13 @@ class Runner:
         scratch_bytes: int = 1 << 30,
         answer_bytes: int = 256 << 20,
         start_seconds: float = 60.0,
-        door: Door | None = None,
+        door: ConnectionServer | None = None,
     ) -> None:
         folders = tuple(str(folder.absolute()) for folder in import_from)
-        self._upbringing = Upbringing(
+        self._upbringing = ChildConfig(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
         )
-        self._nursery = Nursery()
+        self._nursery = ChildLauncher()
         self._groups = {
             name: _Group(name, family, self._upbringing, self._nursery, door if family.door else None)
             for name, family in families.items()
@@ -107,8 +107,8 @@ class Runner:
         A DigestError that is raised is about all of them: nobody knows whose fault it was, so each must be run alone.
         """
         first = tasks[0]
-        if len(tasks) > MOST_TOGETHER or any(task.digester != first.digester for task in tasks):
-            raise UsageError(f"only {MOST_TOGETHER} tasks of one digester go to a child together")
+        if len(tasks) > MAX_BATCH_TASKS or any(task.digester != first.digester for task in tasks):
+            raise UsageError(f"only {MAX_BATCH_TASKS} tasks of one digester go to a child together")
         return self._asked(first, family, limits, on_start, lambda child, allowed: child.ask_many(tasks, allowed))
 
     def _asked(
@@ -154,7 +154,9 @@ class Runner:
 class _Group:
     """The slots of one family and the callers that wait for one."""
 
-    def __init__(self, name: str, family: Family, upbringing: Upbringing, nursery: Nursery, door: Door | None) -> None:
+    def __init__(
+        self, name: str, family: Family, upbringing: ChildConfig, nursery: ChildLauncher, door: ConnectionServer | None
+    ) -> None:
         self.name = name
         self.family = family
         self.upbringing = upbringing
@@ -281,21 +283,21 @@ class _Slot:
         if self.child is not None:
             try:
                 return ask(self.child)
-            except NeverTaken:
+            except TaskNotTaken:
                 self._replace()  # it died while it had nothing to do
         for _ in range(2):
             try:
                 return ask(self._start())
-            except NotStarted as error:
+            except ChildNotStarted as error:
                 raise _cannot_start(task, error) from error
-            except NeverTaken:
+            except TaskNotTaken:
                 self._replace()  # somebody ended it as it began: that is no fault of the task
         raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task")
 
     def _start(self) -> Child:
         try:
             return self._start_once()
-        except NotStarted as error:
+        except ChildNotStarted as error:
             if error.hopeless:
                 raise
             return self._start_once()
@@ -305,7 +307,7 @@ class _Slot:
         try:
             child = group.nursery.bear(lambda: Child(group.upbringing, group.family.memory_setting, group.door))
         except OSError as error:
-            raise NotStarted(error.strerror or "the system refused", hopeless=False) from error
+            raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:
             if not group.keep(self, child):
                 raise ChymeError(CLOSED)
@@ -338,7 +340,7 @@ class _Slot:
                 self.child = None  # not before: who asks meanwhile must not be told that it is gone
 
 
-def _cannot_start(task: Task, error: NotStarted) -> ChymeError:
+def _cannot_start(task: Task, error: ChildNotStarted) -> ChymeError:
     if error.hopeless:
         return EngineUnavailable(f"{task.file.path}: child processes cannot start ({error}); see chyme doctor")
     return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
@@ -346,11 +348,11 @@ def _cannot_start(task: Task, error: NotStarted) -> ChymeError:
 
 def isolation(run_as: tuple[int, int] = NOBODY) -> Isolation:
     """How children are kept apart on this machine; starts one to find out."""
-    upbringing = Upbringing("chyme.core.children.main:nothing", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
+    upbringing = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
     child = Child(upbringing, "")
     try:
         child.greet()
-    except NotStarted as error:
+    except ChildNotStarted as error:
         return Isolation(False, "", f"child processes cannot start ({error})")
     finally:
         child.bury()

@@ -65,7 +65,7 @@ class FileBulk:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def file_out(file: File) -> list[object]:
+def encode_file(file: File) -> list[object]:
     stamp = file.stamp
     return [
         *(file.id, file.path, file.name, file.kind.value, file.mime),
@@ -74,18 +74,18 @@ def file_out(file: File) -> list[object]:
     ]
 
 
-def file_in(row: list[Any]) -> File:
+def decode_file(row: list[Any]) -> File:
     number, path, name, kind, mime, dev, inode, size, mtime_ns, *rest = row
     return File(number, path, name, Kind(kind), mime, Stamp(dev, inode, size, mtime_ns), *rest)
 
 
-def input_out(upstream: Upstream, bulk: list[bytes]) -> list[object]:
+def encode_input(upstream: Upstream, bulk: list[bytes]) -> list[object]:
     content = None if upstream.content is None else _put(_utf8(upstream.content), bulk)
     places = _put(_json(places=[_place_out(place) for place in upstream.places]), bulk) if upstream.places else 0
     return [upstream.name, content, places, [[name, _put(data, bulk)] for name, data in upstream.artifacts.items()]]
 
 
-def input_in(row: list[Any], bulk: Bulk) -> Upstream:
+def decode_input(row: list[Any], bulk: Bulk) -> Upstream:
     name, content_size, places_size, artifacts = row
     content = None if content_size is None else bulk.take(content_size).decode()
     rows = _rows(parse(bulk.take(places_size)), "places") if places_size else []
@@ -93,7 +93,7 @@ def input_in(row: list[Any], bulk: Bulk) -> Upstream:
     return Upstream(name, content, places, MappingProxyType({name: bulk.take(size) for name, size in artifacts}))
 
 
-def output_out(output: Output, bulk: list[bytes]) -> list[object]:
+def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _put(_utf8(output.content), bulk)
     details = 0
     embedded = output.embedded
@@ -112,7 +112,7 @@ def output_out(output: Output, bulk: list[bytes]) -> list[object]:
     return [output.name, content, details, [[a.filename, _put(a.data, bulk)] for a in output.artifacts]]
 
 
-def outputs_in(rows: object, declared: tuple[str, ...], bulk: Bulk) -> list[Output]:
+def decode_outputs(rows: object, declared: tuple[str, ...], bulk: Bulk) -> list[Output]:
     """The outputs a child sent, or BadFrame: every value is checked, whatever the child became."""
     if not isinstance(rows, list):
         raise BadFrame("the outputs are not a list")

@@ -14,7 +14,7 @@ ANSWER = ".answer"
 INPUT = ".input"
 
 
-def lay_down(bulk: list[bytes], scratch: int, name: str) -> int:
+def write_spill_file(bulk: list[bytes], scratch: int, name: str) -> int:
     """A new file with these bytes, still open. The folder may hold traps; an existing name is not followed."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(name, flags, 0o600, dir_fd=scratch)
@@ -25,19 +25,19 @@ def lay_down(bulk: list[bytes], scratch: int, name: str) -> int:
                 view = view[os.write(fd, view) :]
     except BaseException:
         os.close(fd)
-        clear(scratch, name)
+        remove_spill_file(scratch, name)
         raise
     return fd
 
 
-def clear(scratch: int, name: str) -> None:
+def remove_spill_file(scratch: int, name: str) -> None:
     """Remove what an earlier attempt left behind."""
     with suppress(FileNotFoundError, IsADirectoryError):
         os.unlink(name, dir_fd=scratch)
 
 
 @contextmanager
-def picked_up(scratch: int, size: int) -> Iterator[FileBulk]:
+def open_answer(scratch: int, size: int) -> Iterator[FileBulk]:
     """A child's large answer, opened without trusting whoever wrote it, and removed afterwards."""
     fd = os.open(ANSWER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=scratch)
     try:
@@ -47,4 +47,4 @@ def picked_up(scratch: int, size: int) -> Iterator[FileBulk]:
         yield FileBulk(fd, size)
     finally:
         os.close(fd)
-        clear(scratch, ANSWER)
+        remove_spill_file(scratch, ANSWER)

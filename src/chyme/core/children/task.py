@@ -17,7 +17,7 @@ from chyme.model import File, Upstream
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MOST_TOGETHER = 32  # tasks that one child is given at once: each comes with two descriptors, and 253 can be passed on
+MAX_BATCH_TASKS = 32  # tasks that one child is given at once: each comes with two descriptors, and 253 can be passed on
 
 
 @dataclass(frozen=True)

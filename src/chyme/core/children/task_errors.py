@@ -16,32 +16,32 @@ LONG_WAIT = 7 * 86400.0  # no provider asks for more than a week
 MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGTRAP)
 
 
-def too_slow(task: Task, limits: Limits) -> DigestError:
+def timeout_error(task: Task, limits: Limits) -> DigestError:
     return TimedOut(f"{task.file.path}: {task.digester} took longer than {limits.wall_seconds:g} s and was stopped")
 
 
-def too_hungry(task: Task, limits: Limits, setting: str) -> DigestError:
+def memory_limit_error(task: Task, limits: Limits, setting: str) -> DigestError:
     megabytes = limits.memory_bytes // MEGABYTE
     return ChildCrashed(
         f"{task.file.path}: {task.digester} needed more than {megabytes} MB of memory; raise {setting} to allow more"
     )
 
 
-def wrote_too_much(task: Task, scratch_bytes: int) -> DigestError:
+def scratch_limit_error(task: Task, scratch_bytes: int) -> DigestError:
     megabytes = scratch_bytes // MEGABYTE
     return LimitReached(
         f"{task.file.path}: {task.digester} wanted to write more than {megabytes} MB; raise scratch_mb to allow more"
     )
 
 
-def died(code: int, task: Task, limits: Limits, setting: str) -> DigestError:
+def crash_error(code: int, task: Task, limits: Limits, setting: str) -> DigestError:
     """The error for a child that ended in the middle of a task. `code` is negative for a signal."""
     who = f"{task.file.path}: the process running {task.digester}"
     if code >= 0:
-        return ChildCrashed(f"{who} ended by itself ({ending(code)})")
+        return ChildCrashed(f"{who} ended by itself ({describe_exit(code)})")
     if -code == signal.SIGXCPU:
         return TimedOut(f"{task.file.path}: {task.digester} used more than {limits.cpu_seconds:g} s of CPU time")
-    name = ending(code)
+    name = describe_exit(code)
     if -code in MEMORY_SIGNALS:
         megabytes = limits.memory_bytes // MEGABYTE
         return ChildCrashed(
@@ -53,21 +53,21 @@ def died(code: int, task: Task, limits: Limits, setting: str) -> DigestError:
     return ChildCrashed(f"{who} was ended by {name}")
 
 
-def ending(code: int) -> str:
+def describe_exit(code: int) -> str:
     """How a process ended, in two words."""
     return f"exit code {code}" if code >= 0 else _signal_name(-code)
 
 
-def misbehaved(task: Task, reason: str) -> DigestError:
+def protocol_error(task: Task, reason: str) -> DigestError:
     return ChildCrashed(f"{task.file.path}: {task.digester} gave an answer that makes no sense: {reason}")
 
 
-def raised(task: Task, exception: object) -> DigestError:
+def exception_error(task: Task, exception: object) -> DigestError:
     known = isinstance(exception, str) and exception.isidentifier() and len(exception) <= 100
     return ChildCrashed(f"{task.file.path}: {task.digester} failed unexpectedly ({exception if known else 'error'})")
 
 
-def reported(task: Task, header: Mapping[str, object]) -> DigestError:
+def rebuild_error(task: Task, header: Mapping[str, object]) -> DigestError:
     """The DigestError a child speaks of, rebuilt from its category alone."""
     message = header.get("message")
     text = message[:MAX_MESSAGE].encode("utf-8", "replace").decode() if isinstance(message, str) else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chyme.model import File, Seen
 
 DISPLACED = ".chyme/displaced/"  # where a file's row waits whose path was taken by another; never on disk
-BY_A_PERSON = "put into the trash"  # why a file vanished that a person has deleted here
+TRASH_REASON = "put into the trash"  # why a file vanished that a person has deleted here
 TRASHED = ".chyme/trashed/"  # where the row of a file waits that a person has put into the trash; never on disk
 
 
@@ -20,7 +20,7 @@ class Move:
     seen: Seen
 
 
-def origin(seen: Seen, gone: Sequence[File]) -> File | None:
+def find_origin(seen: Seen, gone: Sequence[File]) -> File | None:
     """The file that `seen` continues, or None when it is a new one.
 
     Same device and inode with same size and time, or same content. The inode alone never decides (it is reused at
@@ -43,11 +43,11 @@ def origin(seen: Seen, gone: Sequence[File]) -> File | None:
     )
 
 
-def displaced(file: File) -> str:
+def displaced_path(file: File) -> str:
     """The path of a file that is at no path."""
     return f"{DISPLACED}{file.id}/{file.name}"
 
 
-def trashed(file: File) -> str:
+def trashed_path(file: File) -> str:
     """The path of a file that is in the trash."""
     return f"{TRASHED}{file.id}/{file.name}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BinaryIO:
     """A plain file, to be read; OSError for anything else."""
     return _checked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), path, "rb")
 

@@ -29,7 +29,7 @@ def _nothing(_folder: Path) -> Iterable[Path]:
     return ()
 
 
-class PrivateFolder:
+class TemporaryFolder:
     """One process's folder, and the files beside it that go with it."""
 
     def __init__(self, prefix: str, beside: Beside = _nothing) -> None:
@@ -66,7 +66,7 @@ class PrivateFolder:
         os.close(self._lock)
 
 
-def emptied(path: Path) -> Path:
+def recreate_folder(path: Path) -> Path:
     """The folder as new, for us alone."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700)

@@ -43,7 +43,7 @@ class Vault:
 
     def disk_path(self, path: str, escaped: bool = False) -> str:
         """Where a file of the vault is on disk."""
-        return self._prefix + (unspell(path) if escaped else path)
+        return self._prefix + (decode_path(path) if escaped else path)
 
     def relative(self, text: str) -> str:
         """What a person typed, as the public path of a file or folder. Refuses what lies outside."""
@@ -56,9 +56,9 @@ class Vault:
             if resolved.is_relative_to(self.root):
                 found = os.fspath(resolved.relative_to(self.root))
                 if os.path.lexists(resolved):
-                    return spell(found)[0]
+                    return encode_path(found)[0]
                 if not typed.is_absolute():
-                    return found if _is_text(found) else spell(found)[0]
+                    return found if _is_text(found) else encode_path(found)[0]
         raise UsageError(f"{text}: is not in the vault {self.root}")
 
     def open(self, file: File) -> int:
@@ -142,7 +142,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return Stamp(str(status.st_dev), str(status.st_ino), status.st_size, status.st_mtime_ns)
 
 
-def spell(raw: str) -> tuple[str, bool]:
+def encode_path(raw: str) -> tuple[str, bool]:
     """A path as read from disk, as text that any database and any JSON takes; and whether it had to be escaped.
 
     No two paths are spelled alike: a name that reads like the escaped form of another is escaped itself.
@@ -154,7 +154,7 @@ def spell(raw: str) -> tuple[str, bool]:
     return "/".join(spelled), spelled != names
 
 
-def unspell(path: str) -> str:
+def decode_path(path: str) -> str:
     """The path on disk that is spelled like this."""
     return "/".join(_unescaped(name) if _is_escape(name) else name for name in path.split("/"))
 

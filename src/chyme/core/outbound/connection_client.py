@@ -16,7 +16,7 @@ MOST_CHARACTERS = 255  # of a host, each up to twelve bytes long
 CONNECTION_SECONDS = 10.0  # the time-out that a connection begins with
 
 
-class Knocking:
+class ConnectionClient:
     """The child's end of the door. `connect` and `hold` may be called from many threads at once."""
 
     def __init__(self, fd: int, seconds: float) -> None:

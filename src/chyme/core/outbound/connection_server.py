@@ -38,7 +38,7 @@ class _Visitor:
     listened_to: bool = False
 
 
-class Door:
+class ConnectionServer:
     """One thread hears the children, short-lived ones answer. A child may have become anything: nothing is believed."""
 
     def __init__(self, guard: Guard) -> None:

@@ -20,7 +20,7 @@ def look_up(name: str) -> list[str]:
     return list(dict.fromkeys(told))
 
 
-class LookUps:
+class DnsResolver:
     """The system's look-up can hang and cannot be ended: a few threads at most wait for it, and nobody else does."""
 
     def __init__(self, resolve: Resolve = look_up, at_once: int = AT_ONCE) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
-from chyme.core.outbound.dns_lookup import LookUps, Resolve, look_up
+from chyme.core.outbound.dns_lookup import DnsResolver, Resolve, look_up
 from chyme.core.outbound.hosts import NoHost, host_of
 from chyme.core.outbound.ip_addresses import Address, address_of
 from chyme.core.outbound.policy import HIGHEST_PORT, PORTS, GuardPolicy
-from chyme.core.outbound.rate_limits import Pace
+from chyme.core.outbound.rate_limits import HostRateLimiter
 from chyme.errors import AddressRefused, DigestError, NetworkFailed, TimedOut
 
 MOST_TRIED = 6  # addresses of one host
@@ -58,10 +58,10 @@ class Guard:
     ) -> None:
         self.seconds = seconds  # for the look-up and the connection together; and as long, before, for a polite turn
         self._policy = policy
-        self._look_ups = LookUps(resolve)
+        self._look_ups = DnsResolver(resolve)
         self._open = open_connection
         self._clock = clock
-        self._pace = Pace(delay, seconds, clock, sleep)
+        self._pace = HostRateLimiter(delay, seconds, clock, sleep)
 
     def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
         """A connection to the host, which has been looked up once and checked whole; its time-out is `seconds`.

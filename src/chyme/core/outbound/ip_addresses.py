@@ -71,7 +71,7 @@ TRANSLATED = IPv6Network("64:ff9b::/96")  # how networks without IPv4 reach it
 ISATAP = frozenset({0x00005EFE, 0x02005EFE})  # in the middle of an address whose end is an IPv4 address
 
 
-def special(address: Address) -> str | None:
+def describe_special_range(address: Address) -> str | None:
     """What the address is, as in "a private address"; None when it belongs to the public Internet."""
     if isinstance(address, IPv6Address):
         return _special_6(address)
@@ -82,12 +82,12 @@ def special(address: Address) -> str | None:
 
 def _special_6(address: IPv6Address) -> str | None:
     if address.ipv4_mapped is not None:
-        return special(address.ipv4_mapped)
+        return describe_special_range(address.ipv4_mapped)
     bare = without_zone(address)
     if bare in METADATA:
         return "an address of cloud metadata"
     if bare in TRANSLATED:
-        inside = special(IPv4Address(int(bare) & 0xFFFFFFFF))
+        inside = describe_special_range(IPv4Address(int(bare) & 0xFFFFFFFF))
         return inside and f"{inside}, translated"
     for network, reason in SPECIAL_6:
         if bare in network:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from chyme.core.outbound.hosts import NoHost, host_of
-from chyme.core.outbound.ip_addresses import Address, special
+from chyme.core.outbound.ip_addresses import Address, describe_special_range
 from chyme.errors import UsageError
 
 PORTS = (80, 443)
@@ -15,7 +15,7 @@ MAPPED = IPv6Network("::ffff:0:0/96")  # addresses of IPv4, which are compared a
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedDestination:
     """One entry of the setting: a network or a name, on some ports."""
 
     place: IPv4Network | IPv6Network | str  # a name may begin with `*.`, for everything below it
@@ -36,7 +36,7 @@ class Allowed:
 class GuardPolicy:
     """The public Internet on the usual ports, and what the user allows besides."""
 
-    allow: tuple[Allowed, ...] = ()
+    allow: tuple[AllowedDestination, ...] = ()
     ports: tuple[int, ...] = PORTS
 
     def refuses_port(self, name: str | None, port: int) -> str | None:
@@ -48,7 +48,7 @@ class GuardPolicy:
         """Why this address is not connected to, in words; None when it is."""
         if any(port in one.ports and (one.names(name) or one.holds(address)) for one in self.allow):
             return None
-        reason = special(address)
+        reason = describe_special_range(address)
         if reason is not None:
             return f"{address} is {reason}"
         return None if port in self.ports else self._only(port)
@@ -62,20 +62,20 @@ def policy_of(allow: str) -> GuardPolicy:
     return GuardPolicy(tuple(_entry(entry) for entry in allow.replace(",", " ").split()))
 
 
-def _entry(text: str) -> Allowed:
+def _entry(text: str) -> AllowedDestination:
     place, ports = _ports(text)
     wild = place.startswith("*.")
     try:
         if "/" in place:
-            return Allowed(_network(place.strip("[]")), ports)
+            return AllowedDestination(_network(place.strip("[]")), ports)
         host = host_of(place[2:] if wild else place)
     except (NoHost, ValueError) as error:
         raise _senseless(text) from error
     if isinstance(host, str):
-        return Allowed(f"*.{host}" if wild else host, ports)
+        return AllowedDestination(f"*.{host}" if wild else host, ports)
     if wild:
         raise _senseless(text)
-    return Allowed(ip_network(host), ports)
+    return AllowedDestination(ip_network(host), ports)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:

@@ -11,7 +11,7 @@ MOST_HOSTS = 4096
 LONGEST_HOLD = 86400.0  # a host that asks for more is asked again after a day
 
 
-class Pace:
+class HostRateLimiter:
     """Keeps calls on one host a while apart, and away from hosts that asked for a pause. For many threads."""
 
     def __init__(

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from chyme.core.children.task import MOST_TOGETHER, Task
+from chyme.core.children.task import MAX_BATCH_TASKS, Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.digester_inputs import inputs_of
-from chyme.core.pipeline.file_change_checks import opened, still
-from chyme.core.pipeline.lease_renewal import Leases
+from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
+from chyme.core.pipeline.lease_renewal import LeaseRenewer
 from chyme.core.pipeline.output_updates import Attempt
-from chyme.core.pipeline.progress.active_attempts import AtWork
-from chyme.core.pipeline.scratch_folders import Scratch
-from chyme.core.pipeline.task_runners import Runs
-from chyme.core.pipeline.transitions import Pass
+from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
+from chyme.core.pipeline.scratch_folders import ScratchFolders
+from chyme.core.pipeline.task_runners import TaskRunner
+from chyme.core.pipeline.transitions import FilePass
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError, DigestError, FileChanged
 from chyme.model import Kind, Lease, Limits, Output
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 SMALL_TEXTS = 20_000  # characters of all texts of a file
 
-Ready = tuple[Lease, Attempt | None, Pass]
+Ready = tuple[Lease, Attempt | None, FilePass]
 Made = list[Output] | DigestError
 
 
-class RunsMany(Runs, Protocol):
+class BatchTaskRunner(TaskRunner, Protocol):
     """A pool of children, which may give several tasks to one of them."""
 
     def run_many(
@@ -41,46 +41,46 @@ class RunsMany(Runs, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class BatchResult:
     """What became of one of several attempts, and when it would have begun if it had been the last of them."""
 
     made: Made
     began: datetime
 
 
-def gathers(attempt: Attempt | None) -> bool:
+def can_batch(attempt: Attempt | None) -> bool:
     """Whether an attempt may be run together with others."""
     if attempt is None or not attempt.digester.gathers:
         return False
     return not attempt.digester.keeps and not attempt.digester.waits_for(attempt.file)
 
 
-def all_gather(ready: Iterable[Ready]) -> bool:
-    return all(gathers(attempt) for _, attempt, _ in ready)
+def can_batch_all(ready: Iterable[Ready]) -> bool:
+    return all(can_batch(attempt) for _, attempt, _ in ready)
 
 
-def take_alike(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt, Pass]]:
+def take_batch(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt, FilePass]]:
     """Take out of `ready` what may be run together with this attempt, by run."""
-    found: dict[str, tuple[Attempt, Pass]] = {}
-    for lease, other, turn in [ready.popleft() for _ in range(len(ready) if gathers(attempt) else 0)]:
-        if other is not None and other.digester is attempt.digester and len(found) < MOST_TOGETHER - 1:
+    found: dict[str, tuple[Attempt, FilePass]] = {}
+    for lease, other, turn in [ready.popleft() for _ in range(len(ready) if can_batch(attempt) else 0)]:
+        if other is not None and other.digester is attempt.digester and len(found) < MAX_BATCH_TASKS - 1:
             found[other.run_id] = (other, turn)
         else:
             ready.append((lease, other, turn))
     return found
 
 
-class Gathering:
+class BatchRunner:
     """Runs attempts together."""
 
     def __init__(
         self,
         database: Database,
-        runner: RunsMany,
+        runner: BatchTaskRunner,
         vault: Vault,
-        scratch: Scratch,
-        leases: Leases,
-        at_work: AtWork,
+        scratch: ScratchFolders,
+        leases: LeaseRenewer,
+        at_work: ActiveAttempts,
         clock: Callable[[], datetime],
     ) -> None:
         self._database = database
@@ -91,7 +91,7 @@ class Gathering:
         self._at_work = at_work
         self._clock = clock
 
-    def run(self, attempts: Sequence[Attempt], memory_bytes: int, cpu_factor: float) -> dict[str, Gathered]:
+    def run(self, attempts: Sequence[Attempt], memory_bytes: int, cpu_factor: float) -> dict[str, BatchResult]:
         """What became, by run, of those attempts of one digester that could be run together; the others must be run
         alone.
 
@@ -123,7 +123,7 @@ class Gathering:
             end = self._clock()
             began_last = end - (end - began[0]) / len(gathered)
             return {
-                attempt.run_id: Gathered(_unless_changed(task, one), began_last)
+                attempt.run_id: BatchResult(_unless_changed(task, one), began_last)
                 for (attempt, task), one in zip(gathered, made, strict=True)
             }
 
@@ -137,7 +137,7 @@ class Gathering:
         if own + sum(len(one.content or "") for one in inputs) > SMALL_TEXTS:
             return None
         try:
-            fd = until_done.enter_context(opened(self._vault, file))
+            fd = until_done.enter_context(open_unchanged(self._vault, file))
             scratch = until_done.enter_context(self._scratch.lent(None))
         except (ChymeError, OSError):
             return None
@@ -148,7 +148,7 @@ def _unless_changed(task: Task, made: Made) -> Made:
     """What was made, if the file is still what was read."""
     try:
         if task.fd is not None and not isinstance(made, DigestError):
-            still(task.file, task.fd)
+            ensure_unchanged(task.file, task.fd)
     except FileChanged as error:
         return error
     return made

@@ -20,44 +20,44 @@ from sqlite3 import Connection
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline import output_updates, transitions
-from chyme.core.pipeline.attempt_batches import Gathering, Made, RunsMany, all_gather, gathers, take_alike
+from chyme.core.pipeline.attempt_batches import BatchRunner, BatchTaskRunner, Made, can_batch, can_batch_all, take_batch
 from chyme.core.pipeline.crash_recovery import recover
 from chyme.core.pipeline.digest_state import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.core.pipeline.digester_inputs import inputs_of
-from chyme.core.pipeline.disk_space import DiskRoom
-from chyme.core.pipeline.file_change_checks import opened, still
+from chyme.core.pipeline.disk_space import DiskSpace
+from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
 from chyme.core.pipeline.lease_owner import is_dead, this_process
-from chyme.core.pipeline.lease_renewal import Leases
-from chyme.core.pipeline.output_preparation import Prepared, prepare
+from chyme.core.pipeline.lease_renewal import LeaseRenewer
+from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.output_updates import Attempt
 from chyme.core.pipeline.plan import with_siblings
-from chyme.core.pipeline.progress.active_attempts import AtWork
-from chyme.core.pipeline.progress.attempt_results import Finished, finished, tell
-from chyme.core.pipeline.progress.pending_digests import Unsettled, is_moving, unsettled
+from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
+from chyme.core.pipeline.progress.attempt_results import AttemptResult, log_attempt, summarize_attempt
+from chyme.core.pipeline.progress.pending_digests import PendingDigest, is_active, list_pending
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.scratch_folders import Scratch
-from chyme.core.pipeline.task_runners import InThread, Runs
-from chyme.core.pipeline.transitions import LEASE, Claim, Pass
+from chyme.core.pipeline.scratch_folders import ScratchFolders
+from chyme.core.pipeline.task_runners import TaskRunner, ThreadRunner
+from chyme.core.pipeline.transitions import LEASE, Claim, FilePass
 from chyme.core.store import digests, file_requests, files, leases
 from chyme.core.store.models import fallbacks
 from chyme.core.store.search import dictionary, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
-from chyme.models.providers.call_ledger import Ledger
-from chyme.search.embedders.migration import fitting
+from chyme.models.providers.call_ledger import CallLedger
+from chyme.search.embedders.migration import check_vectors
 
 log = logging.getLogger(__name__)
 
 ROOM_POLL_SECONDS = 1.0
 LITTLE_ROOM = 4 * 1024 * 1024
 # What a model fails with. Whatever else goes wrong with a digest that asks one is no reason to wait for it.
-ITS_MODELS = frozenset(
+MODEL_FAILURE_CATEGORIES = frozenset(
     {Category.NETWORK, Category.RATE_LIMIT, Category.AI_QUOTA, Category.BUDGET, Category.UNAVAILABLE}
 )
 
 
-class Handled(Enum):
+class PassResult(Enum):
     """How a pass over a file ended."""
 
     DONE = "done"
@@ -75,15 +75,15 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class PendingVerdict:
     """A verdict on its way into the database."""
 
     attempt: Attempt
-    so_far: Handled
+    so_far: PassResult
     settled: bool
-    write: Callable[[Connection], tuple[Attempt | None, Pass]]
-    written: Future[tuple[Attempt | None, Pass]]
-    finished: Finished
+    write: Callable[[Connection], tuple[Attempt | None, FilePass]]
+    written: Future[tuple[Attempt | None, FilePass]]
+    finished: AttemptResult
     resumed: int  # of the room on the disk, when it was handed to the writer
 
 
@@ -94,13 +94,13 @@ class Coordinator:
         self,
         database: Database,
         rules: Rules,
-        runner: RunsMany,
+        runner: BatchTaskRunner,
         vault: Vault,
         scratch: Path,
         clock: Callable[[], datetime],
         allowance: Callable[[str], Allowance],
-        ledger: Ledger | None = None,
-        watch: Callable[[Finished], None] = lambda _one: None,
+        ledger: CallLedger | None = None,
+        watch: Callable[[AttemptResult], None] = lambda _one: None,
     ) -> None:
         self._database = database
         self._rules = rules
@@ -108,16 +108,16 @@ class Coordinator:
         self._vault = vault
         self._clock = clock
         self._allowance = allowance
-        self._ledger = ledger or Ledger(database, clock, {})
+        self._ledger = ledger or CallLedger(database, clock, {})
         self._watch = watch
         self._owner = this_process()
-        self._scratch = Scratch(scratch, self._owner)
-        self._leases = Leases(database, clock)
+        self._scratch = ScratchFolders(scratch, self._owner)
+        self._leases = LeaseRenewer(database, clock)
         self._stop = threading.Event()
         self._begun: dict[str, datetime] = {}  # run → when a child took it
-        self.room = DiskRoom(scratch)
-        self.at_work = AtWork(database, clock)
-        self._gathering = Gathering(database, runner, vault, self._scratch, self._leases, self.at_work, clock)
+        self.room = DiskSpace(scratch)
+        self.at_work = ActiveAttempts(database, clock)
+        self._gathering = BatchRunner(database, runner, vault, self._scratch, self._leases, self.at_work, clock)
 
     @property
     def paused(self) -> str | None:
@@ -155,9 +155,9 @@ class Coordinator:
         rows = digests.of_file(db, file_id)
         woken = [name for name in rows if rows[name].status is Status.TODO]
         siblings = with_siblings(self._rules.registry, woken).difference(woken)
-        if siblings and fallbacks.wake_siblings(db, file_id, siblings, now):
+        if siblings and fallbacks.requeue_siblings(db, file_id, siblings, now):
             rows = digests.of_file(db, file_id)
-        output_updates.project(db, self._rules, file, rows, now)
+        output_updates.update_document(db, self._rules, file, rows, now)
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
@@ -166,13 +166,13 @@ class Coordinator:
         mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
         return all(row.settled for row in mine) if mine else not rows
 
-    def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> Handled:
+    def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> PassResult:
         """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
         taken = self.claim([(file_id, wish)], frozenset(Lane))[0]
         if taken is None:
-            return Handled.BUSY
+            return PassResult.BUSY
         if isinstance(taken, int):
-            return self._await(file_id, taken) if wait else Handled.BUSY
+            return self._await(file_id, taken) if wait else PassResult.BUSY
         return self.carry([taken])[file_id]
 
     def claim(
@@ -202,16 +202,16 @@ class Coordinator:
         return dead
 
     def carry(
-        self, claims: Sequence[Claim], done: Callable[[int, Handled], None] = lambda _id, _handled: None
-    ) -> dict[int, Handled]:
+        self, claims: Sequence[Claim], done: Callable[[int, PassResult], None] = lambda _id, _handled: None
+    ) -> dict[int, PassResult]:
         """Run what is pending for claimed files, each in order, until nothing is left or its turn is over.
 
         While one verdict is written the next file is worked on; what can be gathered waits until nothing else is left.
         `done` is told of each file as it ends.
         """
-        handled: dict[int, Handled] = {}
+        handled: dict[int, PassResult] = {}
 
-        def end(lease: Lease, how: Handled) -> None:
+        def end(lease: Lease, how: PassResult) -> None:
             self._leases.drop(lease)
             handled[lease.file_id] = how
             done(lease.file_id, how)
@@ -226,58 +226,58 @@ class Coordinator:
                     self._leases.drop(claim.lease)
         return handled
 
-    def _carry_all(self, claims: Sequence[Claim], end: Callable[[Lease, Handled], None]) -> None:
+    def _carry_all(self, claims: Sequence[Claim], end: Callable[[Lease, PassResult], None]) -> None:
         ready = deque((claim.lease, claim.attempt, claim.turn) for claim in claims)
-        writing: deque[Recording] = deque()
+        writing: deque[PendingVerdict] = deque()
         while ready or writing:
             if ready:
                 lease, attempt, turn = ready.popleft()
                 if attempt is None:
-                    end(lease, Handled.DONE)
+                    end(lease, PassResult.DONE)
                     continue
-                if gathers(attempt) and (writing or not all_gather(ready)):
+                if can_batch(attempt) and (writing or not can_batch_all(ready)):
                     ready.append((lease, attempt, turn))
                 else:
-                    together = {attempt.run_id: (attempt, turn), **take_alike(attempt, ready)}
+                    together = {attempt.run_id: (attempt, turn), **take_batch(attempt, ready)}
                     for run_id, outcome in self._outcomes([attempt for attempt, _ in together.values()]):
                         writing.append(self._begin_to_record(*together[run_id], *outcome))
-            while writing and (all_gather(ready) or writing[0].written.done()):
+            while writing and (can_batch_all(ready) or writing[0].written.done()):
                 lease, so_far = writing[0].attempt.lease, writing[0].so_far
                 following, turn = self._recorded(writing.popleft())  # kept by no name: its text may be long
-                if so_far is Handled.DONE:
+                if so_far is PassResult.DONE:
                     ready.append((lease, following, turn))
                 else:
                     end(lease, so_far)
 
-    def _await(self, file_id: int, request_id: int) -> Handled:
+    def _await(self, file_id: int, request_id: int) -> PassResult:
         """Wait until whoever holds the file has fulfilled the wish, or let us do it."""
         while not self._stop.is_set():
             db = self._database.read()
             noted = any(id_ == request_id for id_, _ in file_requests.of_file(db, file_id))
             if not noted and leases.owner_of(db, file_id) is None:
-                return Handled.DONE
+                return PassResult.DONE
             if noted and file_id in file_requests.waiting_files(db, iso(self._clock())):
                 self.process_file(file_id)
             time.sleep(0.05)
-        return Handled.BUSY
+        return PassResult.BUSY
 
-    def await_settled(self, file_id: int, outputs: frozenset[str], seconds: float) -> list[Unsettled]:
+    def await_settled(self, file_id: int, outputs: frozenset[str], seconds: float) -> list[PendingDigest]:
         """Wait until none of these outputs is queued or under way, no longer than so. Returns what is not settled."""
         deadline = time.monotonic() + seconds
         while True:
             rows = digests.of_file(self._database.read(), file_id)
             chosen = [row for name, row in rows.items() if name in outputs]
-            if not any(is_moving(row) for row in chosen) or time.monotonic() > deadline or self._stop.is_set():
-                return unsettled(chosen)
+            if not any(is_active(row) for row in chosen) or time.monotonic() > deadline or self._stop.is_set():
+                return list_pending(chosen)
             time.sleep(0.05)
 
-    def _attempt(self, attempt: Attempt) -> tuple[Outcome, Handled]:
+    def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
         file, digester, resumed = attempt.file, attempt.digester, self.room.resumed
         self._leases.keep(attempt.lease)
         self.at_work.begin(file, digester.name)
         try:
-            with opened(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
+            with open_unchanged(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
                 task = Task(digester.name, file, fd, inputs_of(self._database.read(), attempt), scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
@@ -289,37 +289,37 @@ class Coordinator:
                     on_progress=lambda fraction: self.at_work.progress(file, digester.name, fraction),
                     on_start=lambda: self._started(attempt),
                 )
-                still(file, fd)
-            return Produced(tuple(made)), Handled.DONE
+                ensure_unchanged(file, fd)
+            return Produced(tuple(made)), PassResult.DONE
         except FileChanged:
-            return Interrupted(), Handled.CHANGED
+            return Interrupted(), PassResult.CHANGED
         except DigestError as error:
             return self._failed(attempt, error)
         except ChymeError as error:
             if isinstance(error, DiskFull):
                 self.room.pause(str(error), resumed)
-            return Interrupted(), Handled.STOPPED
+            return Interrupted(), PassResult.STOPPED
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             if full:
                 self.room.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
             if full or self._database.presence.problem():
-                return Interrupted(), Handled.STOPPED
-            return Unreadable(error.strerror or str(error)), Handled.DONE
+                return Interrupted(), PassResult.STOPPED
+            return Unreadable(error.strerror or str(error)), PassResult.DONE
         finally:
             self.at_work.end(file)
 
-    def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, Handled]:
+    def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, PassResult]:
         full = self._out_of_room()
         if full:
             self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room", self.room.resumed)
         if full or self._database.presence.problem():  # neither is the file's fault
-            return Interrupted(), Handled.STOPPED
-        provider = attempt.digester.asks(attempt.file) if error.category in ITS_MODELS else None
+            return Interrupted(), PassResult.STOPPED
+        provider = attempt.digester.asks(attempt.file) if error.category in MODEL_FAILURE_CATEGORIES else None
         tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
-        return Failed(error.category, str(error), error.retry_after, tried, provider), Handled.DONE
+        return Failed(error.category, str(error), error.retry_after, tried, provider), PassResult.DONE
 
-    def _outcomes(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, Handled]]]:
+    def _outcomes(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, PassResult]]]:
         """Run the attempts of one digester, those with little text by one child in one go, and then the others.
 
         Where that child fails nobody knows for whose sake: each of them is then run alone, and nothing is held against
@@ -337,20 +337,20 @@ class Coordinator:
             if attempt.run_id not in together:
                 yield attempt.run_id, self._attempt(attempt)
 
-    def _outcome(self, attempt: Attempt, made: Made) -> tuple[Outcome, Handled]:
+    def _outcome(self, attempt: Attempt, made: Made) -> tuple[Outcome, PassResult]:
         if isinstance(made, FileChanged):
-            return Interrupted(), Handled.CHANGED
+            return Interrupted(), PassResult.CHANGED
         if isinstance(made, DigestError):
             return self._failed(attempt, made)
-        return Produced(tuple(made)), Handled.DONE
+        return Produced(tuple(made)), PassResult.DONE
 
-    def _in_thread(self, attempt: Attempt) -> Runs:
+    def _in_thread(self, attempt: Attempt) -> TaskRunner:
         """Whoever only waits for others needs no child, but leave to call a model."""
         file, digester = attempt.file, attempt.digester
         calls = self._ledger.calls_for(file, digester.name, attempt.run_id)
         provider = digester.asks(file)
         private = self._ledger.private(file, provider)
-        return InThread(digester, self._runner, self._stop, calls, provider, private)
+        return ThreadRunner(digester, self._runner, self._stop, calls, provider, private)
 
     def _started(self, attempt: Attempt) -> None:
         """A child has the task: now its time runs."""
@@ -359,7 +359,9 @@ class Coordinator:
         self._begun[attempt.run_id] = now
         self.at_work.take(attempt.file)
 
-    def _begin_to_record(self, attempt: Attempt, turn: Pass, outcome: Outcome, so_far: Handled) -> Recording:
+    def _begin_to_record(
+        self, attempt: Attempt, turn: FilePass, outcome: Outcome, so_far: PassResult
+    ) -> PendingVerdict:
         began = self._begun.pop(attempt.run_id, attempt.started)
         now, chance = self._clock(), random.random()  # one of each for all outputs: they are tried again together
         took = max(0, round((now - began).total_seconds() * 1000))
@@ -367,18 +369,18 @@ class Coordinator:
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
         put_down = isinstance(outcome, Interrupted)
 
-        def write(db: Connection) -> tuple[Attempt | None, Pass]:
+        def write(db: Connection) -> tuple[Attempt | None, FilePass]:
             if put_down:
-                transitions.put_down(db, self._rules, attempt, verdicts, self._clock())
+                transitions.return_attempt(db, self._rules, attempt, verdicts, self._clock())
                 return None, turn
             return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
-        over = finished(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
+        over = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
         resumed = self.room.resumed
-        return Recording(attempt, so_far, settled, write, self._database.submit(write, size), over, resumed)
+        return PendingVerdict(attempt, so_far, settled, write, self._database.submit(write, size), over, resumed)
 
-    def _recorded(self, recording: Recording) -> tuple[Attempt | None, Pass]:
+    def _recorded(self, recording: PendingVerdict) -> tuple[Attempt | None, FilePass]:
         """What follows, once the verdict is written. The work is done and must not be lost: we wait for room."""
         written, resumed = recording.written, recording.resumed
         while True:
@@ -394,7 +396,7 @@ class Coordinator:
                 self._leases.keep(recording.attempt.lease, self._clock() + LEASE)
                 self._stop.wait(ROOM_POLL_SECONDS)
                 written = self._database.submit(recording.write)
-        tell(self._vault.root.name, recording.finished)
+        log_attempt(self._vault.root.name, recording.finished)
         self._watch(recording.finished)
         if recording.settled:
             self._scratch.forget(_key(recording.attempt))
@@ -402,8 +404,8 @@ class Coordinator:
 
     def _judged(
         self, attempt: Attempt, outcome: Outcome, name: str, now: datetime, chance: float
-    ) -> tuple[Verdict, Prepared | None]:
-        outcome = fitting(self._database.read(), attempt, outcome)
+    ) -> tuple[Verdict, PreparedOutput | None]:
+        outcome = check_vectors(self._database.read(), attempt, outcome)
         verdict = judge(outcome, name, attempt.number, now, self._rules.policy, chance)
         if verdict.output is None:
             if verdict.status is Status.SKIPPED:
@@ -412,8 +414,8 @@ class Coordinator:
         forgotten: frozenset[str] = frozenset()
         db = self._database.read()
         if name == "search-keyword" and passages.has(db, attempt.file.id, name):
-            forgotten = frozenset(dictionary.words_only_here(db, attempt.file.id, verdict.output.words))
-        return verdict, prepare(attempt.file, verdict.output, forgotten)
+            forgotten = frozenset(dictionary.find_unique_words(db, attempt.file.id, verdict.output.words))
+        return verdict, prepare_output(attempt.file, verdict.output, forgotten)
 
     def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.room.pause(reason, resumed)

@@ -29,12 +29,12 @@ def recover(database: Database, rules: Rules, now: datetime) -> int:
     def give_back(db: Connection) -> int:
         for owner in dead:
             leases.free_owner(db, owner)
-        left = digest_queue.abandoned(db, iso(now), iso(now - OVERDUE))
+        left = digest_queue.list_abandoned(db, iso(now), iso(now - OVERDUE))
         for file_id, name in left:
             if digest_queue.give_back(db, file_id, name, iso(now)):
                 _give_up(db, rules, file_id, name, iso(now))
         leases.free_expired(db, iso(now))
-        calls.lose(db)
+        calls.mark_lost(db)
         events.prune(db, iso(now - EVENTS_KEPT))
         return len(left)
 
@@ -51,6 +51,6 @@ def _give_up(db: Connection, rules: Rules, file_id: int, name: str, now: str) ->
         output_updates.keep_capture(db, rules, file, name, failure, None, now)
     else:
         digest_queue.fail_interrupted(db, file_id, name, message, now)
-        output_updates.tell_readers(db, rules, file, name, True, now)
-        events.tell(db, now, "digest", file_id, file.path, name, "failed", message)
-    output_updates.project(db, rules, file, digests.of_file(db, file_id), now)
+        output_updates.requeue_readers(db, rules, file, name, True, now)
+        events.record(db, now, "digest", file_id, file.path, name, "failed", message)
+    output_updates.update_document(db, rules, file, digests.of_file(db, file_id), now)

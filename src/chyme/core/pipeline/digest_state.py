@@ -19,7 +19,7 @@ NOT_PRODUCED = "output not produced"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetryPolicy:
     """How often and how soon a failure is tried again."""
 
     max_attempts: int = 3
@@ -38,7 +38,9 @@ class Policy:
 
 PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
 _IN_A_WHILE = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # nobody knows when, but for whoever says so
-FREE = frozenset({Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET})  # woken by an event, cost nothing
+UNCOUNTED_CATEGORIES = frozenset(
+    {Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET}
+)  # woken by an event, cost nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ class Verdict:
     provider: str | None = None  # whose model should have made it
 
 
-def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Policy, chance: float = 0.5) -> Verdict:
+def judge(
+    outcome: Outcome, name: str, attempts: int, now: datetime, policy: RetryPolicy, chance: float = 0.5
+) -> Verdict:
     """The verdict on output `name`. `attempts` counts the one just made; `chance` in 0..1 spreads retries."""
     match outcome:
         case Produced(outputs):
@@ -126,12 +130,12 @@ def judge(outcome: Outcome, name: str, attempts: int, now: datetime, policy: Pol
             return replace(_failed(category, message, retry_after, attempts, now, policy, chance), provider=provider)
 
 
-def _without(made: Output, why: Without, attempts: int, now: datetime, policy: Policy, chance: float) -> Verdict:
+def _without(made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float) -> Verdict:
     """Completed by what is here, and made again when its model may be asked: later, or when something happens."""
     if why.category == PRIVATE:
         return Verdict(Status.COMPLETED, True, attempts, why.reason, output=made)
     category = Category(why.category)
-    spent = attempts if why.tried and category not in FREE else max(0, attempts - 1)
+    spent = attempts if why.tried and category not in UNCOUNTED_CATEGORIES else max(0, attempts - 1)
     if category in _IN_A_WHILE or not why.tried:
         later = None if why.retry_after is None else iso(now + timedelta(seconds=why.retry_after))
     else:
@@ -145,10 +149,10 @@ def _failed(
     retry_after: float | None,
     attempts: int,
     now: datetime,
-    policy: Policy,
+    policy: RetryPolicy,
     chance: float,
 ) -> Verdict:
-    if category in FREE:
+    if category in UNCOUNTED_CATEGORIES:
         settled = category is not Category.DEPENDENCY
         later = None
         if category is Category.BUDGET and retry_after is not None:

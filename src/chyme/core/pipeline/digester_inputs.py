@@ -14,7 +14,7 @@ from chyme.core.store.search import embedders, vectors
 from chyme.digester import Digester, StaysHome
 from chyme.errors import UsageError
 from chyme.model import File, Status, Upstream
-from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, EmbeddedBefore, passage_hash
+from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash
 
 
 def inputs_of(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
@@ -48,7 +48,7 @@ def _embedded_before(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
     if embedder is None:
         return ()
     hashes = frozenset(map(passage_hash, vectors.texts_of(db, attempt.file.id, embedder.id)))
-    return (Upstream(EMBEDDED_BEFORE, EmbeddedBefore(embedder.dimension, hashes).as_json()),) if hashes else ()
+    return (Upstream(EMBEDDED_BEFORE, ReusablePassages(embedder.dimension, hashes).as_json()),) if hashes else ()
 
 
 class StoredSource(StaysHome):

@@ -16,7 +16,7 @@ ROOM_BYTES = 16 << 20  # must be free before digestion goes on: a few bytes woul
 LOOK_SECONDS = 5.0  # between two looks
 
 
-class DiskRoom:
+class DiskSpace:
     """Why digestion is paused for want of room, for people; one for all who write."""
 
     def __init__(self, folder: Path, room_bytes: int = ROOM_BYTES, look_seconds: float = LOOK_SECONDS) -> None:
@@ -49,7 +49,7 @@ class DiskRoom:
             if time.monotonic() - self._looked < self._look_seconds:
                 return False
             self._looked = time.monotonic()
-            if not has_room(self._folder, self._room_bytes):
+            if not has_space(self._folder, self._room_bytes):
                 return False
             self.paused = None
             self.resumed += 1
@@ -57,7 +57,7 @@ class DiskRoom:
         return True
 
 
-def has_room(folder: Path, size: int) -> bool:
+def has_space(folder: Path, size: int) -> bool:
     """Whether so many bytes can be written: asked of the disk itself, since quotas do not show in its free space."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:  # has no name, so nothing is left if we are killed

@@ -30,7 +30,7 @@ PROCESSING_STATUS = {
     "needs-classification": "completed",  # its text is there: it can be read, and found by its words
     "failed": "failed",
 }
-STAYS = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
+KEPT_SUFFIX = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
 NO_TITLE = "no title was found"  # why a document needs classification
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 _MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
@@ -38,13 +38,13 @@ TITLE_WITHIN = 4000
 TITLE_LENGTH = 200
 
 
-def shown_state(state: str, moved_at: str, stale_before: str) -> str:
+def displayed_state(state: str, moved_at: str, stale_before: str) -> str:
     """The state as people see it: what is being worked on and has not moved since then is stale."""
     return "stale" if state == "processing" and moved_at < stale_before else state
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DocumentState:
     """A document's state and why it is not completed."""
 
     state: str  # processing, completed, needs-classification, failed
@@ -52,23 +52,27 @@ class Standing:
     degraded: bool = False  # something was made without the model that should have made it
 
 
-def standing(kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]) -> Standing:
+def compute_state(
+    kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]
+) -> DocumentState:
     """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
     counted = [row for row in rows if row.digester not in uncounted]
     without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
-    broken = unreadable(kind, counted)
+    broken = find_unreadable(kind, counted)
     if broken is not None:
-        return Standing("failed", broken.error, bool(without))
+        return DocumentState("failed", broken.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
     if unsettled:
-        return Standing("processing", "waiting for " + ", ".join(unsettled), bool(without))
+        return DocumentState("processing", "waiting for " + ", ".join(unsettled), bool(without))
     for row in counted:
-        kept = row.recipe is not None and row.recipe.endswith(STAYS)  # its model answered once, and that still serves
+        kept = row.recipe is not None and row.recipe.endswith(
+            KEPT_SUFFIX
+        )  # its model answered once, and that still serves
         if row.digester in CLASSIFIERS and not kept and (row in without or row.status is Status.FAILED):
-            return Standing("needs-classification", row.error, bool(without))
+            return DocumentState("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:
-        return Standing("needs-classification", NO_TITLE, bool(without))
-    return Standing("completed", without[0].error if without else None, bool(without))
+        return DocumentState("needs-classification", NO_TITLE, bool(without))
+    return DocumentState("completed", without[0].error if without else None, bool(without))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def is_not_applicable(status: str, error: str | None) -> bool:
     return status == Status.SKIPPED and error == NOT_APPLICABLE
 
 
-def unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:
+def find_unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:
     """The digest that says that the file itself cannot be read, if one does."""
     soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
     for row in rows:
@@ -109,7 +113,7 @@ def heading_title(markdown: str | None) -> str | None:
     return " ".join(title.split())[:TITLE_LENGTH] or None
 
 
-def told_title(content: str | None) -> str | None:
+def title_from_json(content: str | None) -> str | None:
     """The title in a JSON content that has one."""
     title = _told(content).get("title")
     return " ".join(title.split())[:TITLE_LENGTH] or None if isinstance(title, str) else None

@@ -15,7 +15,7 @@ _HOST = re.compile(r"\b(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<!HTTP )(?<![\w.-])\d[\d.,:]*(?!\w)")
 _LEFT_OUT = "…"
 
-WAYS_OUT: dict[str, str] = {
+REMEDIES: dict[str, str] = {
     Category.AI_CONTENT_BLOCKED: "the model refuses such content; another model may not",
     Category.AI_QUOTA: "wait until the quota renews, or raise it at the provider; it is tried again by itself",
     Category.RATE_LIMIT: "wait a while; it is tried again by itself",
@@ -50,7 +50,7 @@ def cause_of(message: str, path: str, category: str) -> Cause:
         alike = alike.replace(known, _LEFT_OUT) if known else alike
     for pattern in (_ADDRESS, _QUOTED, _FILE, _HOST, _NUMBER):
         alike = pattern.sub(_LEFT_OUT, alike)
-    return Cause(alike, told, way_out or WAYS_OUT.get(category, "retry it"))
+    return Cause(alike, told, way_out or REMEDIES.get(category, "retry it"))
 
 
 def group_id(digester: str, category: str, alike: str) -> str:

@@ -20,7 +20,7 @@ class NoSuchGroup(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class OutputDigester:
     """The digester that makes an output."""
 
     name: str
@@ -49,7 +49,7 @@ class FailureGroup:
 
 @dataclass
 class _Group:
-    maker: Maker
+    maker: OutputDigester
     category: str
     cause: Cause
     same: bool = True  # whether all were told in the same words
@@ -79,7 +79,7 @@ class Failures:
     def __init__(
         self,
         database: Database,
-        makers: Callable[[], Mapping[str, Maker]],
+        makers: Callable[[], Mapping[str, OutputDigester]],
         retry: Callable[[Sequence[Failure]], int],
     ) -> None:
         self._database = database
@@ -104,18 +104,18 @@ class Failures:
             raise NoSuchGroup("nothing fails for this cause any more; look at the failures anew")
         return self._retry(members)
 
-    def _each(self) -> Iterator[tuple[str, Maker, Failure, Cause]]:
+    def _each(self) -> Iterator[tuple[str, OutputDigester, Failure, Cause]]:
         makers = self._makers()
         with self._database.snapshot() as db:
             failed = failed_digests.failed_outputs(db)
-            for failure in failed_digests.all_failed(db):
-                maker = makers.get(failure.output, Maker(failure.output, failure.output))
+            for failure in failed_digests.iterate_failures(db):
+                maker = makers.get(failure.output, OutputDigester(failure.output, failure.output))
                 if maker.counts and not _follows(failure, maker, failed):
                     cause = cause_of(failure.error, failure.path, failure.category)
                     yield group_id(maker.name, failure.category, cause.alike), maker, failure, cause
 
 
-def _follows(failure: Failure, maker: Maker, failed: Set[tuple[int, str]]) -> bool:
+def _follows(failure: Failure, maker: OutputDigester, failed: Set[tuple[int, str]]) -> bool:
     """Whether it failed because what it reads did: that is told there, and once it is made, so is this."""
     return failure.category == Category.VALIDATION and any((failure.file_id, name) in failed for name in maker.reads)
 

@@ -12,7 +12,7 @@ from chyme.model import File
 
 
 @contextlib.contextmanager
-def opened(vault: Vault, file: File) -> Iterator[int]:
+def open_unchanged(vault: Vault, file: File) -> Iterator[int]:
     """The file's bytes, or FileChanged when it is not there any more or is another."""
     try:
         fd = vault.open(file)
@@ -26,7 +26,7 @@ def opened(vault: Vault, file: File) -> Iterator[int]:
         os.close(fd)
 
 
-def still(file: File, fd: int) -> None:
+def ensure_unchanged(file: File, fd: int) -> None:
     """FileChanged unless what was read is what is there; a result from anything else is worth nothing."""
     if stamp_of(os.fstat(fd)) != file.stamp:
         raise FileChanged(f"{file.path}: changed while it was read")

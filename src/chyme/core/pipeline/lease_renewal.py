@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 RENEW_SECONDS = 10.0
 
 
-class Leases:
+class LeaseRenewer:
     """One thread renews all leases of this process.
 
     An attempt that waits for a free child keeps its lease; a running one loses it 30 s after its deadline, so that a

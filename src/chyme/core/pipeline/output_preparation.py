@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from chyme.core.pipeline.document_state import heading_title, page_count, told_title
+from chyme.core.pipeline.document_state import heading_title, page_count, title_from_json
 from chyme.core.store import artifacts as sqlar
 from chyme.model import File, Kind, Output
 
@@ -14,12 +14,12 @@ PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedOutput:
     """An output made ready for the database, outside the writer thread."""
 
     output: Output
     content_hash: str | None
-    artifacts: tuple[sqlar.Packed, ...]
+    artifacts: tuple[sqlar.PackedArtifact, ...]
     title: str | None
     forgotten: frozenset[str] = frozenset()
     pages: int | None = None
@@ -31,19 +31,19 @@ class Prepared:
         return text + vectors + sum(len(a.data) for a in self.artifacts)
 
 
-def prepare(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> Prepared:
+def prepare_output(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> PreparedOutput:
     """Hash, compress and read the title."""
     title = None
     if output.name == "doc-to-markdown":
         title = heading_title(output.content)
     elif output.name == "url-metadata":
-        title = told_title(output.content)
+        title = title_from_json(output.content)
     elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
         title = heading_title(output.passages[0].text)
     elif output.name == "search-keyword" and file.kind is Kind.URL:
-        title = told_title(output.content)  # what somebody wrote beside the address
+        title = title_from_json(output.content)  # what somebody wrote beside the address
     packed = tuple(map(sqlar.pack, output.artifacts))
-    return Prepared(output, content_hash(output), packed, title, forgotten, page_count(output))
+    return PreparedOutput(output, content_hash(output), packed, title, forgotten, page_count(output))
 
 
 def content_hash(output: Output) -> str | None:

@@ -8,8 +8,8 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline import plan
 from chyme.core.pipeline.digest_state import Verdict
-from chyme.core.pipeline.document_state import STAYS, standing
-from chyme.core.pipeline.output_preparation import Prepared
+from chyme.core.pipeline.document_state import KEPT_SUFFIX, compute_state
+from chyme.core.pipeline.output_preparation import PreparedOutput
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts, digests, document_descriptions, documents, events, text_places
 from chyme.core.store.models import calls, fallbacks, providers
@@ -49,7 +49,7 @@ def settle(
     file: File,
     name: str,
     verdict: Verdict,
-    prepared: Prepared | None,
+    prepared: PreparedOutput | None,
     before: Digest | None,
     duration: int | None,
     now: str,
@@ -62,22 +62,22 @@ def settle(
         stays = verdict.provider is not None and _made_by_its_model(attempt, name)
         new_hash = old_hash if stays else prepared.content_hash
         if stays:
-            fallbacks.keep_without(db, file.id, name, attempt.input_hash, duration, now)
+            fallbacks.keep_model_content(db, file.id, name, attempt.input_hash, duration, now)
         else:
             _complete(db, rules, file, name, prepared, attempt, before, duration, now)
         if verdict.error is not None:
             _note_without(db, file, name, verdict, stays, now)
     else:
-        digests.settle_otherwise(
+        digests.record_incomplete(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
             verdict.category, verdict.retry_at, duration, now, verdict.provider,
         )  # fmt: skip
-        voice_assignment.settled_without(db, file, name, verdict)
-    events.tell(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
+        voice_assignment.handle_skipped_digest(db, file, name, verdict)
+    events.record(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
         if attempt is not None and verdict.retry_at is None:
             calls.forget_responses(db, file.id, attempt.digester.name)
-        tell_readers(db, rules, file, name, old_hash != new_hash, now)
+        requeue_readers(db, rules, file, name, old_hash != new_hash, now)
         if attempt is not None and attempt.digester.embedder is not None:
             activation.switch_when_complete(db, attempt.digester.embedder)
 
@@ -88,18 +88,18 @@ def _made_by_its_model(attempt: Attempt, name: str) -> bool:
     if row is None or row.content_hash is None or row.recipe is None or row.input_hash != attempt.input_hash:
         return False
     return row.recipe != fallbacks.PRIVATE and (
-        not row.recipe.startswith(fallbacks.WITHOUT) or row.recipe.endswith(STAYS)
+        not row.recipe.startswith(fallbacks.WITHOUT_MODEL_PREFIX) or row.recipe.endswith(KEPT_SUFFIX)
     )
 
 
 def _note_without(db: Connection, file: File, name: str, verdict: Verdict, stays: bool, now: str) -> None:
     recipe, later = fallbacks.PRIVATE, verdict.retry_at
     if verdict.provider is not None:
-        recipe = f"{fallbacks.WITHOUT}{verdict.category}{STAYS if stays else ''}"
-        paused = providers.of(db, verdict.provider).paused_at is not None
+        recipe = f"{fallbacks.WITHOUT_MODEL_PREFIX}{verdict.category}{KEPT_SUFFIX if stays else ''}"
+        paused = providers.get(db, verdict.provider).paused_at is not None
         if verdict.category is Category.BUDGET and later is None and not paused:
             later = now  # somebody let it go on while this was made
-    fallbacks.note_without(db, file.id, name, recipe, verdict.provider, verdict.error or "", verdict.attempts, later)
+    fallbacks.record_reason(db, file.id, name, recipe, verdict.provider, verdict.error or "", verdict.attempts, later)
 
 
 def keep_capture(
@@ -113,12 +113,12 @@ def keep_capture(
     waiting = failure.category is Category.UNAVAILABLE
     rows = digests.of_file(db, file.id)
     for one in (name, *(reader for reader in rules.readers.get(name, ()) if rules.has_capture(reader, rows))):
-        if digests.keep(db, file.id, one, note, waiting, duration if one == name else None, now):
-            events.tell(db, now, "digest", file.id, file.path, one, Status.COMPLETED, note)
-            tell_readers(db, rules, file, one, False, now)
+        if digests.keep_capture(db, file.id, one, note, waiting, duration if one == name else None, now):
+            events.record(db, now, "digest", file.id, file.path, one, Status.COMPLETED, note)
+            requeue_readers(db, rules, file, one, False, now)
 
 
-def tell_readers(db: Connection, rules: Rules, file: File, name: str, changed: bool, now: str) -> None:
+def requeue_readers(db: Connection, rules: Rules, file: File, name: str, changed: bool, now: str) -> None:
     """Have made again what was made from another output than this one, and wake what waits for it."""
     readers = rules.readers.get(name, ())
     if not readers:
@@ -149,7 +149,7 @@ def _complete(
     rules: Rules,
     file: File,
     name: str,
-    prepared: Prepared,
+    prepared: PreparedOutput,
     attempt: Attempt,
     before: Digest | None,
     duration: int | None,
@@ -166,11 +166,11 @@ def _complete(
         _embed(db, file, output, attempt.digester.embedder, now)
     elif again or output.passages or output.words:
         passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
-    content = voice_assignment.content_of(db, file, output, rules.same_voice, now)
+    content = voice_assignment.store_voices(db, file, output, rules.same_voice, now)
     if name == TAGS:
-        content = assignment.content_of(db, file, output, now)
+        content = assignment.assign_tags(db, file, output, now)
     elif name == TAG_EMBEDDINGS:
-        assignment.vectors_of(db, output)
+        assignment.store_tag_vectors(db, output)
     digests.complete(
         db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
         attempt.input_hash, duration, now, attempt.digester.embedder,
@@ -179,9 +179,9 @@ def _complete(
     if name in DESCRIBING:
         document_descriptions.describe(db, file.id, now)
     if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
-        documents.show_face(db, file.id, name, prepared.pages)
+        documents.set_thumbnail(db, file.id, name, prepared.pages)
     elif again:
-        documents.hide_face(db, file.id, name)
+        documents.clear_thumbnail(db, file.id, name)
 
 
 def _embed(db: Connection, file: File, output: Output, model: str | None, now: str) -> None:
@@ -212,7 +212,7 @@ def _entitle(db: Connection, file: File, name: str, title: str | None, now: str)
     if name == "search-keyword" and file.kind is Kind.URL and title is not None:
         known = documents.of_file(db, file.id)
         speaks = known is not None and known.found_title is None  # the page itself could not be read, or has no title
-    if speaks and documents.find_title(db, file.id, title):
+    if speaks and documents.set_found_title(db, file.id, title):
         document_descriptions.describe(db, file.id, now)
 
 
@@ -229,7 +229,7 @@ def reuse(
     """Fill all these outputs from another file's with the same input and recipe. Copies cost nothing."""
     if not digester.reusable:
         return False
-    donors = [digests.donor(db, file.id, name, input_hash, digester.recipe) for name in outputs]
+    donors = [digests.find_donor(db, file.id, name, input_hash, digester.recipe) for name in outputs]
     found = [donor for donor in donors if donor is not None]
     if len(found) < len(outputs):
         return False
@@ -244,9 +244,9 @@ def reuse(
             passages.copy(db, donor.file_id, file.id, name)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
         _copy_findings(db, file, donor, now)
-        events.tell(db, now, "digest", file.id, file.path, name, "completed", "reused")
+        events.record(db, now, "digest", file.id, file.path, name, "completed", "reused")
         before = rows[name].content_hash if name in rows else None
-        tell_readers(db, rules, file, name, before != donor.content_hash, now)
+        requeue_readers(db, rules, file, name, before != donor.content_hash, now)
     return True
 
 
@@ -258,14 +258,14 @@ def _copy_findings(db: Connection, file: File, donor: Digest, now: str) -> None:
     if donor.digester in DESCRIBING:
         document_descriptions.describe(db, file.id, now)
     if theirs.face == donor.digester:
-        documents.show_face(db, file.id, donor.digester, theirs.pages)
+        documents.set_thumbnail(db, file.id, donor.digester, theirs.pages)
 
 
-def project(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
+def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
     """Bring the document's row in line with its digests."""
     document = documents.of_file(db, file.id)
     titled = document is not None and document.title is not None
-    stand = standing(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
-    documents.stand(db, file.id, stand.state, stand.reason, stand.degraded, now)
+    stand = compute_state(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
+    documents.set_state(db, file.id, stand.state, stand.reason, stand.degraded, now)
     if document is None or document.state != stand.state:
-        events.tell(db, now, "document", file.id, file.path, None, stand.state, stand.reason)
+        events.record(db, now, "document", file.id, file.path, None, stand.state, stand.reason)

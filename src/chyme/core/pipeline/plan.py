@@ -68,16 +68,16 @@ def next_step(
         upstream = first_unsettled(registry, digester, file, rows)
         if upstream is not None:
             return Wait(digester, pending, upstream)
-        if digester.lane not in lanes or (asking is not None and is_put_off(digester, file)):
+        if digester.lane not in lanes or (asking is not None and is_deferred(digester, file)):
             continue
         start = Start(digester, pending, input_hash(digester, file, rows))
-        if not is_put_off(digester, file):
+        if not is_deferred(digester, file):
             return start
         asking = start
     return asking
 
 
-def is_put_off(digester: Digester, file: File) -> bool:
+def is_deferred(digester: Digester, file: File) -> bool:
     """Whether everything else of the file comes first: it waits for a model, and search does not wait for it."""
     return digester.waits_for(file) and not digester.optional_reads
 
@@ -176,7 +176,7 @@ def with_dependents(registry: Iterable[Digester], outputs: Iterable[str]) -> fro
     return frozenset(found)
 
 
-def misordered(registry: Sequence[Digester]) -> list[str]:
+def find_misordered(registry: Sequence[Digester]) -> list[str]:
     """Digesters that read an output made after them, or do not read what they call optional, or two that make the same
     output; empty when all is well."""
     makers: dict[str, int] = {}

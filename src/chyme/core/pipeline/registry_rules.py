@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chyme.core.pipeline.digest_state import Policy
+from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.document_state import CLASSIFIERS
-from chyme.core.pipeline.plan import misordered, optional_readers_of, readers_of
-from chyme.core.store.digests import LANE
+from chyme.core.pipeline.plan import find_misordered, optional_readers_of, readers_of
+from chyme.core.store.digests import LANE_SPACING
 from chyme.digester import Digester
 from chyme.errors import UsageError
 from chyme.model import Digest, File, Status
@@ -20,7 +20,7 @@ class Rules:
     """The registered digesters in order, the retry policy, and how alike two voices of one person sound."""
 
     registry: tuple[Digester, ...]
-    policy: Policy = field(default_factory=Policy)
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
     same_voice: float = SAME_VOICE  # cosine
     readers: dict[str, tuple[str, ...]] = field(init=False)
     optional_readers: dict[str, tuple[Digester, ...]] = field(init=False)  # who may have been made without an output
@@ -29,7 +29,7 @@ class Rules:
     captures: frozenset[str] = field(init=False)  # outputs that may not be had again
 
     def __post_init__(self) -> None:
-        problems = misordered(self.registry)
+        problems = find_misordered(self.registry)
         if problems:
             raise UsageError("the digesters do not fit together: " + "; ".join(problems))
         object.__setattr__(self, "readers", readers_of(self.registry))
@@ -42,7 +42,7 @@ class Rules:
         """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
         light = file.size.bit_length()
         return [
-            (name, digester.can_digest(file), light + digester.lane * LANE)
+            (name, digester.can_digest(file), light + digester.lane * LANE_SPACING)
             for digester in self.registry
             for name in digester.outputs
         ]

@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlite3 import Connection
 from types import MappingProxyType
 
-from chyme.core.pipeline.coordinator import Coordinator, Handled
+from chyme.core.pipeline.coordinator import Coordinator, PassResult
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, file_requests
 from chyme.core.store.search import embedding_backlog
@@ -40,7 +40,7 @@ _LANES_OF_PASS = {
 }
 
 
-class Supervisor:
+class FileScheduler:
     """One thread that picks, and a few that carry files. Wakes on events, and at the latest every second."""
 
     def __init__(
@@ -160,7 +160,7 @@ class Supervisor:
             if isinstance(claim, Claim) and claim.attempt is not None:
                 begun[file_id] = claim
             else:
-                self._done(file_id, Handled.DONE)
+                self._done(file_id, PassResult.DONE)
         for bundle in bundles:
             claims = [begun[file_id] for file_id in bundle if file_id in begun]
             if lane is Lane.MEANING and claims:
@@ -215,12 +215,12 @@ class Supervisor:
         waiting = file_requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
-    def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[digest_queue.Due]:
+    def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[digest_queue.DueFile]:
         most = limit + AHEAD if lane is Lane.MEANING else limit
         if self._among is None:
-            found = digest_queue.due(db, now, most, busy, lane)
+            found = digest_queue.list_due(db, now, most, busy, lane)
         else:
-            found = digest_queue.due_among(db, now, self._among, most, busy, lane)
+            found = digest_queue.list_due_among(db, now, self._among, most, busy, lane)
         if lane is Lane.MEANING:  # files come in the same order as in the ordinary lane, which has done with the first
             ready = embedding_backlog.ready(db, [due.file_id for due in found])
             found = [due for due in found if due.file_id in ready][:limit]
@@ -229,7 +229,7 @@ class Supervisor:
     def _carry(self, claims: list[Claim]) -> None:
         left = {claim.lease.file_id for claim in claims}
 
-        def done(file_id: int, handled: Handled) -> None:
+        def done(file_id: int, handled: PassResult) -> None:
             left.discard(file_id)
             self._done(file_id, handled)
 
@@ -239,7 +239,7 @@ class Supervisor:
             self._database.log_failure(log, "a file could not be worked on", error)
         finally:
             for file_id in list(left):
-                self._done(file_id, Handled.STOPPED)
+                self._done(file_id, PassResult.STOPPED)
 
     def _carry_bundle(self, claims: list[Claim]) -> None:
         try:
@@ -249,7 +249,7 @@ class Supervisor:
                 self._bundles -= 1
             self._woken.set()
 
-    def _done(self, file_id: int, handled: Handled) -> None:
+    def _done(self, file_id: int, handled: PassResult) -> None:
         with self._guard:
             lane = self._in_flight.pop(file_id, Lane.ORDINARY)
             if self._alone == file_id:
@@ -258,9 +258,9 @@ class Supervisor:
             ordinary = sum(one is Lane.ORDINARY for one in self._in_flight.values())
             room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
             room &= lane is not Lane.MEANING  # its place is free when the whole bundle is done
-            if handled is not Handled.DONE:
+            if handled is not PassResult.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
-        if handled is Handled.CHANGED:
+        if handled is PassResult.CHANGED:
             self._look_at(file_id)
         if room:
             self._woken.set()

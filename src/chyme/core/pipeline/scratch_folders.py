@@ -20,7 +20,7 @@ OWNER = "owner"
 NAMELESS_SECONDS = 60.0  # in which a process says whose folder it has made
 
 
-class Scratch:
+class ScratchFolders:
     """Lends folders. Making one for each small file costs more than digesting it, so most are used again."""
 
     def __init__(self, root: Path, owner: str) -> None:

@@ -18,7 +18,7 @@ from chyme.models.providers.call_ledger import AttemptCalls
 log = logging.getLogger(__name__)
 
 
-class Runs(Protocol):
+class TaskRunner(Protocol):
     """Whatever runs a digester on a task: a pool of children, or a thread."""
 
     def run(
@@ -31,7 +31,7 @@ class Runs(Protocol):
     ) -> list[Output]: ...
 
 
-class InThread:
+class ThreadRunner:
     """Runs a digester that only waits for others where it is called. It must keep its own time limit.
 
     What it needs a parser for happens first, in a child, and reaches it through the scratch folder. Where its model
@@ -41,7 +41,7 @@ class InThread:
     def __init__(
         self,
         digester: Digester,
-        children: Runs,
+        children: TaskRunner,
         stop: threading.Event,
         calls: AttemptCalls,
         provider: str | None,

@@ -10,8 +10,8 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
 from chyme.core.pipeline.digester_inputs import StoredSource
-from chyme.core.pipeline.output_preparation import Prepared
-from chyme.core.pipeline.output_updates import DESCRIBING, Attempt, keep_capture, project, reuse, settle
+from chyme.core.pipeline.output_preparation import PreparedOutput
+from chyme.core.pipeline.output_updates import DESCRIBING, Attempt, keep_capture, reuse, settle, update_document
 from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import (
@@ -38,7 +38,7 @@ TURN = timedelta(minutes=10)  # a file's turn: after it no further digester star
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class FilePass:
     """One pass over a file: what was asked for and when it began."""
 
     began: datetime
@@ -53,7 +53,7 @@ class Claim:
 
     lease: Lease
     attempt: Attempt | None
-    turn: Pass
+    turn: FilePass
 
 
 def claim(
@@ -63,11 +63,11 @@ def claim(
     lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None if wish is None else file_requests.add(db, file_id, wish, iso(now))
-    turn = Pass(now, asked=digests.asked_for(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
+    turn = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
     if wish is not None:
         apply_wish(db, rules, file_id, wish, iso(now))
         wanted = with_dependents(rules.registry, wish.only) if wish.only else None
-        turn = Pass(now, asked=True, wanted=wanted, lanes=lanes)
+        turn = FilePass(now, asked=True, wanted=wanted, lanes=lanes)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)
 
@@ -83,7 +83,7 @@ def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str)
     else:
         changed = digests.retry_failed(db, [file_id], chosen, now)
     if changed:
-        project(db, rules, file, digests.of_file(db, file_id), now)
+        update_document(db, rules, file, digests.of_file(db, file_id), now)
     return changed
 
 
@@ -97,12 +97,12 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
             artifacts.remove(db, file.path, name)
             text_places.remove(db, file.id, name)
             passages.remove(db, file.id, name)
-            documents.hide_face(db, file.id, name)
-        events.tell(db, now, "digest", file.id, file.path, name, "todo")
+            documents.clear_thumbnail(db, file.id, name)
+        events.record(db, now, "digest", file.id, file.path, name, "todo")
     if SEMANTIC in gone:
         vectors.remove(db, file.id)
     if TAGS in gone:
-        assignment.forgotten(db, file.id)
+        assignment.remove_tags(db, file.id)
     if DESCRIBING.intersection(gone):
         document_descriptions.describe(db, file.id, now)
     return changed
@@ -112,11 +112,11 @@ def advance(
     db: Connection,
     rules: Rules,
     lease: Lease,
-    turn: Pass,
+    turn: FilePass,
     now: datetime,
     moved: bool = False,
     known: File | None = None,
-) -> tuple[Attempt | None, Pass]:
+) -> tuple[Attempt | None, FilePass]:
     """Settle what needs no work, then begin the next digester; without one, release the file.
 
     `moved`: something was settled before, so the document's row must follow.
@@ -129,7 +129,7 @@ def advance(
         for request_id, wish in file_requests.of_file(db, file.id):
             apply_wish(db, rules, file.id, wish, iso(now))
             file_requests.remove(db, request_id)
-            turn = Pass(now, asked=True, lanes=turn.lanes)
+            turn = FilePass(now, asked=True, lanes=turn.lanes)
         rows = digests.of_file(db, file.id)
         step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.lanes)
         if isinstance(step, Start) and now - turn.began > TURN:
@@ -137,9 +137,9 @@ def advance(
             step = None
         match step:
             case None:
-                digests.relane(db, file.id, _elsewhere(rules, rows, turn.lanes))
+                digests.update_lanes(db, file.id, _elsewhere(rules, rows, turn.lanes))
                 if moved:
-                    project(db, rules, file, rows, iso(now))
+                    update_document(db, rules, file, rows, iso(now))
                 leases.release(db, lease)
                 return None, turn
             case Skip(_, outputs) | Wait(_, outputs, _):
@@ -156,7 +156,7 @@ def advance(
                     continue
                 _register_missing(db, rules, file, rows, iso(now))
                 if moved:
-                    project(db, rules, file, rows, iso(now))
+                    update_document(db, rules, file, rows, iso(now))
                 return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
 
 
@@ -196,7 +196,7 @@ def _start(
     run_id = uuid.uuid4().hex
     number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
     for name in outputs:
-        events.tell(db, iso(now), "digest", file.id, file.path, name, "in-progress")
+        events.record(db, iso(now), "digest", file.id, file.path, name, "in-progress")
     inputs = readable_inputs(digester, rows)
     before = {name: rows[name] for name in outputs if name in rows}
     return Attempt(lease, file, digester, outputs, run_id, number, input_hash, inputs, seconds, now, before)
@@ -206,16 +206,16 @@ def record(
     db: Connection,
     rules: Rules,
     attempt: Attempt,
-    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
-    turn: Pass,
+    verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
+    turn: FilePass,
     now: datetime,
     took_ms: int,
-) -> tuple[Attempt | None, Pass]:
+) -> tuple[Attempt | None, FilePass]:
     """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
 
     A worker that lost its lease, or whose file has changed meanwhile, changes nothing.
     """
-    if not leases.held(db, attempt.lease):
+    if not leases.is_held(db, attempt.lease):
         return None, turn
     file = files.by_id(db, attempt.file.id)
     if file is not None and file.generation == attempt.file.generation:
@@ -231,15 +231,15 @@ def record(
     return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
 
 
-def put_down(
+def return_attempt(
     db: Connection,
     rules: Rules,
     attempt: Attempt,
-    verdicts: Sequence[tuple[str, Verdict, Prepared | None]],
+    verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
     now: datetime,
 ) -> None:
     """Give an attempt back and let the file go: it must be looked at again first."""
-    if not leases.held(db, attempt.lease):
+    if not leases.is_held(db, attempt.lease):
         return
     rows = digests.of_file(db, attempt.file.id)
     for name, verdict, _ in verdicts:

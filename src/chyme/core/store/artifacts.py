@@ -15,7 +15,7 @@ JPEG = b"\xff\xd8\xff"  # compressed as it is: trying again costs time and gains
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedArtifact:
     """An artifact as the archive keeps it, made outside the writer thread."""
 
     filename: str
@@ -23,13 +23,13 @@ class Packed:
     data: bytes
 
 
-def pack(artifact: Artifact) -> Packed:
+def pack(artifact: Artifact) -> PackedArtifact:
     """Compress where that makes it smaller; SQLite tells by the size which of the two it is."""
     if artifact.data.startswith(JPEG):
-        return Packed(artifact.filename, len(artifact.data), artifact.data)
+        return PackedArtifact(artifact.filename, len(artifact.data), artifact.data)
     squeezed = zlib.compress(artifact.data, 6)
     data = squeezed if len(squeezed) < len(artifact.data) else artifact.data
-    return Packed(artifact.filename, len(artifact.data), data)
+    return PackedArtifact(artifact.filename, len(artifact.data), data)
 
 
 def path_hash(path: str) -> str:
@@ -40,7 +40,7 @@ def name_of(path: str, digester: str, filename: str) -> str:
     return f"{path_hash(path)}/{digester}/{filename}"
 
 
-def replace(db: Connection, path: str, digester: str, packed: Iterable[Packed], mtime: int) -> str | None:
+def replace(db: Connection, path: str, digester: str, packed: Iterable[PackedArtifact], mtime: int) -> str | None:
     """Put these in place of the digest's artifacts; returns the name of the first."""
     remove(db, path, digester)
     first = None
@@ -90,7 +90,7 @@ def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
     """filename → bytes of one digest's artifacts."""
     prefix = f"{path_hash(path)}/{digester}/"
     rows = db.execute("SELECT name, sz, data FROM sqlar WHERE name >= ? AND name < ?", (prefix, prefix[:-1] + "0"))
-    return {name[len(prefix) :]: unpacked(size, data) for name, size, data in rows}
+    return {name[len(prefix) :]: unpack(size, data) for name, size, data in rows}
 
 
 def filenames(db: Connection, path: str, digester: str) -> list[str]:
@@ -100,7 +100,7 @@ def filenames(db: Connection, path: str, digester: str) -> list[str]:
     return [name[len(prefix) :] for (name,) in rows]
 
 
-def shown(db: Connection, name: str) -> bytes | None:
+def read_visible(db: Connection, name: str) -> bytes | None:
     """An artifact by its whole name, unless its file has vanished."""
     folder = name.rpartition("/")[0]
     row = db.execute(
@@ -111,20 +111,20 @@ def shown(db: Connection, name: str) -> bytes | None:
         """,
         {"first": f"{folder}/", "last": f"{folder}0", "name": name},
     ).fetchone()
-    return unpacked(*row) if row else None
+    return unpack(*row) if row else None
 
 
-def has_face(db: Connection, path: str, digester: str) -> bool:
+def has_thumbnail(db: Connection, path: str, digester: str) -> bool:
     """Whether the digest has the thumbnail that stands for a document."""
     name = name_of(path, digester, THUMBNAIL)
     return db.execute("SELECT 1 FROM sqlar WHERE name = ?", (name,)).fetchone() is not None
 
 
-def unpacked(size: int, data: bytes) -> bytes:
+def unpack(size: int, data: bytes) -> bytes:
     return data if len(data) == size else zlib.decompress(data)
 
 
-def orphans(db: Connection, known: Iterable[tuple[str, str]]) -> list[str]:
+def find_orphans(db: Connection, known: Iterable[tuple[str, str]]) -> list[str]:
     """Artifacts that belong to none of these (path, digester)."""
     prefixes = {f"{path_hash(path)}/{digester}" for path, digester in known}
     names = (row[0] for row in db.execute("SELECT name FROM sqlar"))

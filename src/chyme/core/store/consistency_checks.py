@@ -139,7 +139,7 @@ _QUESTIONS = {
 }
 
 
-def problems(db: Connection) -> list[str]:
+def find_problems(db: Connection) -> list[str]:
     """Everything that is wrong, in words; empty when all is well. Runs on the writer (FTS5's check is a write)."""
     found = [f"{DAMAGE}{row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
     if found:
@@ -149,11 +149,11 @@ def problems(db: Connection) -> list[str]:
     for question, statement in _QUESTIONS.items():
         found += [f"{question}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
     found += [
-        f"files that are not found by the people heard in them: {path}" for path in file_terms.unfindable(db)[:20]
+        f"files that are not found by the people heard in them: {path}" for path in file_terms.find_misindexed(db)[:20]
     ]
     shown = db.execute("SELECT f.path, d.face FROM documents d JOIN files f ON f.id = d.file_id WHERE d.face NOT NULL")
-    faceless = [path for path, face in shown if not artifacts.has_face(db, path, face)]
+    faceless = [path for path, face in shown if not artifacts.has_thumbnail(db, path, face)]
     found += [f"documents whose thumbnail is missing: {path}" for path in faceless]
     known = db.execute("SELECT file_path, digester FROM digests").fetchall()
-    found += [f"artifact without its digest: {name}" for name in artifacts.orphans(db, known)]
+    found += [f"artifact without its digest: {name}" for name in artifacts.find_orphans(db, known)]
     return found

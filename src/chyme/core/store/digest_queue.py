@@ -10,22 +10,24 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store.digests import KEPT_WAITING, LANE
+from chyme.core.store.digests import KEPT_WAITING, LANE_SPACING
 from chyme.model import Lane
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueFile:
     """A file with something to do. `alone`: it was there when chyme died, more than once."""
 
     file_id: int
     alone: bool
 
 
-def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: Lane = Lane.ORDINARY) -> list[Due]:
+def list_due(
+    db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: Lane = Lane.ORDINARY
+) -> list[DueFile]:
     """The next files with something to do in this lane: a person's wish, then new, then again; small before large;
     then retries."""
-    found: dict[int, Due] = {}
+    found: dict[int, DueFile] = {}
     rows = db.execute(
         """
         SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
@@ -38,7 +40,7 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: 
     )
     for file_id, interruptions in rows:
         if file_id not in busy:
-            found.setdefault(file_id, Due(file_id, interruptions >= 2))
+            found.setdefault(file_id, DueFile(file_id, interruptions >= 2))
     if len(found) < limit:
         rows = db.execute(
             """
@@ -54,18 +56,18 @@ def due(db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: 
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
-                found.setdefault(file_id, Due(file_id, interruptions >= 2))
+                found.setdefault(file_id, DueFile(file_id, interruptions >= 2))
     return list(found.values())[:limit]
 
 
-def due_among(
+def list_due_among(
     db: Connection,
     now: str,
     file_ids: Collection[int],
     limit: int,
     busy: Collection[int] = (),
     lane: Lane = Lane.ORDINARY,
-) -> list[Due]:
+) -> list[DueFile]:
     """The next of these files to work on, as in `due`."""
     rows = db.execute(
         """
@@ -82,11 +84,11 @@ def due_among(
             **_weights(lane),
         },
     )
-    return [Due(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
+    return [DueFile(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
 
 
 def _weights(lane: Lane) -> dict[str, int]:
-    return {"lightest": lane * LANE, "heaviest": (lane + 1) * LANE - 1}
+    return {"lightest": lane * LANE_SPACING, "heaviest": (lane + 1) * LANE_SPACING - 1}
 
 
 def change_lane(db: Connection, digester: str, lane: int) -> int:
@@ -97,11 +99,11 @@ def change_lane(db: Connection, digester: str, lane: int) -> int:
          WHERE status IN ('todo', 'in-progress', 'completed', 'skipped', 'failed') AND digester = :name
            AND weight / :band <> :lane
         """,
-        {"name": digester, "lane": lane, "band": LANE},  # every status there is, for the index begins with it
+        {"name": digester, "lane": lane, "band": LANE_SPACING},  # every status there is, for the index begins with it
     ).rowcount
 
 
-def unfinished(db: Connection) -> tuple[int, int, int]:
+def count_unfinished(db: Connection) -> tuple[int, int, int]:
     """How many digests of files on disk are todo, in progress, and failed to be tried again."""
     todo = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
     running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
@@ -114,7 +116,7 @@ def unfinished(db: Connection) -> tuple[int, int, int]:
     return todo.fetchone()[0], running.fetchone()[0], again.fetchone()[0]
 
 
-def unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:
+def count_unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:
     """The same as `unfinished`, for these files."""
     row = db.execute(
         """
@@ -156,7 +158,7 @@ def postpone(db: Connection, file_id: int, deadline: str) -> None:
     )
 
 
-def abandoned(db: Connection, now: str, overdue: str) -> list[tuple[int, str]]:
+def list_abandoned(db: Connection, now: str, overdue: str) -> list[tuple[int, str]]:
     """(file, output) in progress without a live lease, or long past their deadline."""
     rows = db.execute(
         """
@@ -230,7 +232,7 @@ def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> in
     ).rowcount
 
 
-def under_way(db: Connection, lane: Lane, most: int) -> int:
+def count_under_way(db: Connection, lane: Lane, most: int) -> int:
     """How many digests of this lane are todo or in progress; counted no further than `most`."""
     row = db.execute(
         """

@@ -17,7 +17,7 @@ _COLUMNS = (
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once it may be
-LANE = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
+LANE_SPACING = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
 
 _STATUS = {str(status): status for status in Status}
 
@@ -138,18 +138,18 @@ def embedder_of(db: Connection, file_id: int) -> str | None:
     return row[0] if row else None
 
 
-def relane(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
+def update_lanes(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
     """Put what is pending of a file into the lanes where it belongs: another process may know other settings."""
     db.executemany(
         """
         UPDATE digests SET weight = weight % :band + :lane * :band
          WHERE file_id = :file AND digester = :name AND settled = 0 AND weight / :band <> :lane
         """,
-        [{"band": LANE, "lane": lane, "file": file_id, "name": name} for name, lane in lanes.items()],
+        [{"band": LANE_SPACING, "lane": lane, "file": file_id, "name": name} for name, lane in lanes.items()],
     )
 
 
-def settle_otherwise(
+def record_incomplete(
     db: Connection,
     file_id: int,
     digester: str,
@@ -181,7 +181,7 @@ def settle_otherwise(
     )  # fmt: skip
 
 
-def asked_for(db: Connection, file_id: int, beyond: bool) -> bool:
+def has_request(db: Connection, file_id: int, beyond: bool) -> bool:
     """Whether somebody wants something of this file made, not copied, that has not been begun yet.
 
     `beyond` the ordinary lane, that is whatever a person waits for: in it, whoever fulfils their wish knows anyway.
@@ -192,12 +192,12 @@ def asked_for(db: Connection, file_id: int, beyond: bool) -> bool:
          WHERE file_id = ? AND ((asked = 1 AND (status = 'todo' OR (status = 'failed' AND settled = 0)))
                                 OR (status = 'todo' AND ? AND priority = ? AND weight >= ?))
         """,
-        (file_id, int(beyond), PERSON, LANE),
+        (file_id, int(beyond), PERSON, LANE_SPACING),
     ).fetchone()
     return row is not None
 
 
-def keep(
+def keep_capture(
     db: Connection, file_id: int, digester: str, note: str, waiting: bool, duration_ms: int | None, now: str
 ) -> bool:
     """What was captured before stays, because it could not be captured again; `note` says so, and why.
@@ -255,7 +255,7 @@ def mark_asked(db: Connection, file_id: int, outputs: Iterable[str]) -> None:
     )
 
 
-def forget_kind(db: Connection, file_id: int) -> None:
+def delete_all(db: Connection, file_id: int) -> None:
     """The file has other content now: every row goes, so that registering decides anew what applies."""
     db.execute("DELETE FROM digests WHERE file_id = ?", (file_id,))
 
@@ -320,7 +320,7 @@ def move(db: Connection, file_id: int, was: str, becomes: str) -> None:
     )
 
 
-def donor(db: Connection, file_id: int, digester: str, input_hash: str, recipe: str) -> Digest | None:
+def find_donor(db: Connection, file_id: int, digester: str, input_hash: str, recipe: str) -> Digest | None:
     """A completed digest of another file with the same input and recipe."""
     row = db.execute(
         f"""
@@ -370,7 +370,7 @@ def counts_by_output(db: Connection) -> dict[tuple[str, str], int]:
     return {(name, status): count for name, status, count in rows}
 
 
-def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]:
+def list_failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]:
     """Settled failures, newest first."""
     rows = db.execute(
         f"""
@@ -382,7 +382,7 @@ def failures(db: Connection, limit: int = 1000, since: str = "") -> list[Digest]
     return [_digest(row) for row in rows]
 
 
-def files_missing(db: Connection, outputs: Sequence[str], after: int = 0, limit: int = 500) -> list[int]:
+def find_files_missing(db: Connection, outputs: Sequence[str], after: int = 0, limit: int = 500) -> list[int]:
     """The next files behind `after` that lack a row for one of these outputs (a digester was added meanwhile)."""
     rows = db.execute(
         """

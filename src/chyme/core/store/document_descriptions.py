@@ -8,10 +8,10 @@ from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.store import digests, documents, edits, events, files, tags
 from chyme.core.store.search import file_terms
 from chyme.understanding.classification.result import Classification, from_json
-from chyme.understanding.edit_rules import Described, applied
-from chyme.understanding.tags.lookup import renamed
+from chyme.understanding.edit_rules import Description, apply_edits
+from chyme.understanding.tags.lookup import current_names
 
-__all__ = ["CLASSIFIERS", "describe", "found", "misdescribed"]
+__all__ = ["CLASSIFIERS", "compute_description", "describe", "find_misdescribed"]
 
 
 def describe(db: Connection, file_id: int, now: str) -> bool:
@@ -23,12 +23,12 @@ def describe(db: Connection, file_id: int, now: str) -> bool:
     if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
         return False
     file_terms.write(db, file, told.title, told.tags, told.summary)
-    documents.title_found(db, file_id)
-    events.tell(db, now, "document", file_id, file.path, detail="described")
+    documents.complete_titled(db, file_id)
+    events.record(db, now, "document", file_id, file.path, detail="described")
     return True
 
 
-def misdescribed(db: Connection, most: int = 20) -> list[str]:
+def find_misdescribed(db: Connection, most: int = 20) -> list[str]:
     """Files whose document says something else than their digests and edits do; empty when all is well."""
     wrong = []
     for file_id, path in db.execute("SELECT id, path FROM files").fetchall():
@@ -42,16 +42,16 @@ def misdescribed(db: Connection, most: int = 20) -> list[str]:
     return wrong
 
 
-def _told(db: Connection, file_id: int) -> Described:
-    return applied(found(db, file_id), edits.of_file(db, file_id), renamed(tags.rules(db)))
+def _told(db: Connection, file_id: int) -> Description:
+    return apply_edits(compute_description(db, file_id), edits.of_file(db, file_id), current_names(tags.rules(db)))
 
 
-def found(db: Connection, file_id: int) -> Described:
+def compute_description(db: Connection, file_id: int) -> Description:
     """What was found out, whatever persons say: the classifier's word, and until it speaks the text's own title."""
     document = documents.of_file(db, file_id)
     said = _classified(db, file_id)
     title = said.title or (document.found_title if document else None)
-    return Described(title, said.summary, said.date, said.language, tuple(tags.of_file(db, file_id)))
+    return Description(title, said.summary, said.date, said.language, tuple(tags.of_file(db, file_id)))
 
 
 def _classified(db: Connection, file_id: int) -> Classification:

@@ -55,7 +55,7 @@ def register(db: Connection, file_id: int, now: str) -> None:
     )
 
 
-def stand(db: Connection, file_id: int, state: str, reason: str | None, degraded: bool, now: str) -> None:
+def set_state(db: Connection, file_id: int, state: str, reason: str | None, degraded: bool, now: str) -> None:
     """Note the state and that something moved."""
     db.execute(
         "UPDATE documents SET state = ?, reason = ?, degraded = ?, moved_at = ? WHERE file_id = ?",
@@ -63,7 +63,7 @@ def stand(db: Connection, file_id: int, state: str, reason: str | None, degraded
     )
 
 
-def in_doubt(db: Connection) -> list[int]:
+def find_inconsistent(db: Connection) -> list[int]:
     """Files whose document needs classification though a digest of theirs failed for good."""
     rows = db.execute(
         """
@@ -75,13 +75,13 @@ def in_doubt(db: Connection) -> list[int]:
     return [file_id for (file_id,) in rows]
 
 
-def find_title(db: Connection, file_id: int, title: str | None) -> bool:
+def set_found_title(db: Connection, file_id: int, title: str | None) -> bool:
     """What the text itself is headed. Whether that is news."""
     statement = "UPDATE documents SET found_title = ? WHERE file_id = ? AND found_title IS NOT ?"
     return db.execute(statement, (title, file_id, title)).rowcount == 1
 
 
-def title_found(db: Connection, file_id: int) -> bool:
+def complete_titled(db: Connection, file_id: int) -> bool:
     """A document that needed nothing but a title is completed once it has one. Whether it is."""
     return (
         db.execute(
@@ -119,17 +119,17 @@ def describe(
     )
 
 
-def show_face(db: Connection, file_id: int, output: str, pages: int | None) -> None:
+def set_thumbnail(db: Connection, file_id: int, output: str, pages: int | None) -> None:
     """This output holds the thumbnail, and knows the number of pages if there are any."""
     db.execute("UPDATE documents SET face = ?, pages = ? WHERE file_id = ?", (output, pages, file_id))
 
 
-def hide_face(db: Connection, file_id: int, output: str) -> None:
+def clear_thumbnail(db: Connection, file_id: int, output: str) -> None:
     """The output's pictures are gone."""
     db.execute("UPDATE documents SET face = NULL, pages = NULL WHERE file_id = ? AND face = ?", (file_id, output))
 
 
-def forget_findings(db: Connection, file_id: int, now: str) -> None:
+def clear_findings(db: Connection, file_id: int, now: str) -> None:
     """The file has other content: what was found in the old one is no longer true."""
     db.execute(
         """
@@ -142,7 +142,7 @@ def forget_findings(db: Connection, file_id: int, now: str) -> None:
     )
 
 
-def standing_still(db: Connection, since: str, until: str, at_most: int) -> list[str]:
+def list_stalled(db: Connection, since: str, until: str, at_most: int) -> list[str]:
     """Files whose documents are being made and moved last between these moments."""
     rows = db.execute(
         """

@@ -42,13 +42,13 @@ def remove(db: Connection, file_id: int, field: str) -> None:
     db.execute("DELETE FROM edits WHERE file_id = ? AND field = ?", (file_id, field))
 
 
-def tags_given(db: Connection) -> list[tuple[int, dict[str, object]]]:
+def list_tag_edits(db: Connection) -> list[tuple[int, dict[str, object]]]:
     """(file, what a person did to its tags) of every file where somebody did."""
     rows = db.execute("SELECT file_id, value FROM edits WHERE field = 'tags' ORDER BY file_id")
     return [(file_id, json.loads(value)) for file_id, value in rows]
 
 
-def note(db: Connection, file_id: int, what: str, before: Mapping[str, object], now: str) -> None:
+def record_change(db: Connection, file_id: int, what: str, before: Mapping[str, object], now: str) -> None:
     """Remember a change and how things were."""
     db.execute(
         "INSERT INTO edit_changes (at, file_id, what, undo) VALUES (?, ?, ?, ?)",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-LATELY = 2000  # events among which the progress of something that runs is looked for: it is told every few seconds
+RECENT_EVENTS = (
+    2000  # events among which the progress of something that runs is looked for: it is told every few seconds
+)
 Event = tuple[int, str, str, str | None, str | None, str | None, str | None]
 
 
-def tell(
+def record(
     db: Connection,
     now: str,
     type_: str,
@@ -24,7 +26,7 @@ def tell(
     )
 
 
-def after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
+def list_after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
     """(id, at, type, path, digester, status, detail) of what came after this event."""
     return db.execute(
         "SELECT id, at, type, path, digester, status, detail FROM events WHERE id > ? ORDER BY id LIMIT ?",
@@ -32,7 +34,7 @@ def after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
     ).fetchall()
 
 
-def span(db: Connection) -> tuple[int, int]:
+def id_range(db: Connection) -> tuple[int, int]:
     """The ids of the oldest event that is kept (the next one when none is), and of the newest there ever was."""
     row = db.execute(
         "SELECT (SELECT min(id) FROM events), (SELECT seq FROM sqlite_sequence WHERE name = 'events')"
@@ -55,7 +57,7 @@ def latest(db: Connection, limit: int, among: int = 20_000) -> list[Event]:
     ).fetchall()
 
 
-def under_way(db: Connection) -> list[tuple[str, str, float]]:
+def list_in_progress(db: Connection) -> list[tuple[str, str, float]]:
     """(path, output, fraction done) of what is in progress, whichever process works on it."""
     rows = db.execute(
         """
@@ -66,7 +68,7 @@ def under_way(db: Connection) -> list[tuple[str, str, float]]:
                  ORDER BY e.id DESC LIMIT 1)
           FROM digests d INDEXED BY digests_running WHERE d.status = 'in-progress' ORDER BY d.file_path
         """,
-        {"lately": LATELY},
+        {"lately": RECENT_EVENTS},
     )
     return [(path, digester, float(told or 0)) for path, digester, told in rows]
 

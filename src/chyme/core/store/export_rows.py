@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ExportRow:
     """A file with its document."""
 
     file_id: int
@@ -28,7 +28,7 @@ class Row:
     updated_at: str
 
 
-def after(db: Connection, path: str, limit: int) -> list[Row]:
+def list_after(db: Connection, path: str, limit: int) -> list[ExportRow]:
     """The next files on disk behind this path; begin with ''."""
     rows = db.execute(
         """
@@ -43,6 +43,6 @@ def after(db: Connection, path: str, limit: int) -> list[Row]:
     return [_row(*row) for row in rows]
 
 
-def _row(*row: Any) -> Row:
+def _row(*row: Any) -> ExportRow:
     before, tags, behind = row[:9], tuple(json.loads(row[9])), row[10:]
-    return Row(*(*before, tags, *behind))
+    return ExportRow(*(*before, tags, *behind))

@@ -24,7 +24,7 @@ class Failure:
     updated_at: str
 
 
-def all_failed(db: Connection) -> Iterator[Failure]:
+def iterate_failures(db: Connection) -> Iterator[Failure]:
     """What failed; what only waits for something else is no failure."""
     rows = db.execute(
         f"""

@@ -90,7 +90,7 @@ def ids_below(db: Connection, prefix: str) -> list[int]:
     return [file_id for (file_id,) in rows]
 
 
-def some(db: Connection, file_ids: Sequence[int]) -> list[File]:
+def by_ids(db: Connection, file_ids: Sequence[int]) -> list[File]:
     """These files, as far as there are such."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(file_ids)),)
@@ -144,7 +144,7 @@ def move(db: Connection, file_id: int, path: str, escaped: bool, now: str) -> No
     )
 
 
-def vanish(db: Connection, file_id: int, now: str) -> bool:
+def mark_vanished(db: Connection, file_id: int, now: str) -> bool:
     """Hide a file that is no longer on disk. False when it was hidden already."""
     changed = db.execute(
         "UPDATE files SET vanished_at = ?, updated_at = ? WHERE id = ? AND vanished_at IS NULL", (now, now, file_id)

@@ -53,7 +53,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FileProgress:
     """How a file that was asked for stands: `there` on disk, `pending` still, or `failed` in the end."""
 
     file_id: int
@@ -67,7 +67,7 @@ def _job(row: Sequence[Any]) -> Job:
     return Job(id_, what, mode, None if outputs is None else tuple(json.loads(outputs)), *others)
 
 
-def wanted(
+def find_files_to_redo(
     db: Connection, mode: str, recipes: Iterable[tuple[str, str]], file_ids: Collection[int] | None
 ) -> Iterator[tuple[str, list[int]]]:
     """For each output the files for which it would be made again; among these files, or (None) all."""
@@ -121,7 +121,7 @@ def by_id(db: Connection, job_id: int) -> Job | None:
     return _job(row) if row else None
 
 
-def open_with(db: Connection, key: str) -> Job | None:
+def find_open(db: Connection, key: str) -> Job | None:
     """The job that was asked for in the same words and is not over."""
     row = db.execute(
         f"SELECT {_COLUMNS} FROM jobs INDEXED BY jobs_open WHERE key = ? AND state IN ('running', 'paused')", (key,)
@@ -129,7 +129,7 @@ def open_with(db: Connection, key: str) -> Job | None:
     return _job(row) if row else None
 
 
-def listed(db: Connection, limit: int) -> list[Job]:
+def list_jobs(db: Connection, limit: int) -> list[Job]:
     """The newest jobs; those that are not over first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM jobs ORDER BY finished_at IS NOT NULL, id DESC LIMIT ?",
@@ -138,13 +138,13 @@ def listed(db: Connection, limit: int) -> list[Job]:
     return [_job(row) for row in rows]
 
 
-def running(db: Connection) -> list[Job]:
+def list_running(db: Connection) -> list[Job]:
     """The jobs that are under way, oldest first."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM jobs WHERE state = 'running' ORDER BY id")
     return [_job(row) for row in rows]
 
 
-def open_jobs(db: Connection) -> list[Job]:
+def list_open(db: Connection) -> list[Job]:
     """The jobs that are not over, or have files that were asked for and may still end; oldest first."""
     rows = db.execute(
         f"""
@@ -247,7 +247,7 @@ def mark_asked(db: Connection, job_id: int, file_ids: Iterable[int]) -> None:
     )
 
 
-def standings(db: Connection, job: Job) -> list[Standing]:
+def list_file_progress(db: Connection, job: Job) -> list[FileProgress]:
     """How the files stand that were asked for."""
     rows = db.execute(
         f"""
@@ -262,10 +262,10 @@ def standings(db: Connection, job: Job) -> list[Standing]:
         """,
         {"job": job.id, "names": None if job.digesters is None else json.dumps(job.digesters)},
     )
-    return [Standing(row[0], bool(row[1]), bool(row[2]), bool(row[3])) for row in rows]
+    return [FileProgress(row[0], bool(row[1]), bool(row[2]), bool(row[3])) for row in rows]
 
 
-def count_off(
+def record_results(
     db: Connection, job_id: int, done: Collection[int], failed: Collection[int], left_out: Collection[int]
 ) -> None:
     """These files had their turn."""

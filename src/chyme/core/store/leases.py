@@ -22,7 +22,7 @@ def take(db: Connection, file_id: int, owner: str, token: str, now: str, until: 
     return Lease(file_id, token) if taken else None
 
 
-def held(db: Connection, lease: Lease) -> bool:
+def is_held(db: Connection, lease: Lease) -> bool:
     """Whether this lease is still ours."""
     row = db.execute("SELECT 1 FROM processing_locks WHERE file_id = ? AND token = ?", (lease.file_id, lease.token))
     return row.fetchone() is not None

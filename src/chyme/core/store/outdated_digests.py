@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store.models.fallbacks import PRIVATE, WITHOUT
+from chyme.core.store.models.fallbacks import PRIVATE, WITHOUT_MODEL_PREFIX
 
 OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
     AND recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"""
-NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT}
+NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT_MODEL_PREFIX}
 
 
 def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
@@ -51,7 +51,7 @@ def by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "
     return found
 
 
-def is_so(db: Connection, file_id: int, name: str, recipe: str) -> bool:
+def is_outdated(db: Connection, file_id: int, name: str, recipe: str) -> bool:
     """Whether this output of a file was made by an older recipe than today's."""
     row = db.execute(
         f"SELECT 1 FROM digests INDEXED BY digests_of_file WHERE file_id = :file AND {OUTDATED}",
@@ -60,7 +60,7 @@ def is_so(db: Connection, file_id: int, name: str, recipe: str) -> bool:
     return row is not None
 
 
-def private_ones(db: Connection, digester: str) -> list[tuple[int, str]]:
+def list_private(db: Connection, digester: str) -> list[tuple[int, str]]:
     """(file, path) of what was made here because the file was private."""
     rows = db.execute(
         "SELECT file_id, file_path FROM digests WHERE status = 'completed' AND digester = ? AND recipe = ?",
@@ -69,7 +69,7 @@ def private_ones(db: Connection, digester: str) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def redo(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
+def requeue(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
     """Make these again because they are out of date: what is there stays served until replaced. Returns how many."""
     return sum(
         db.execute(

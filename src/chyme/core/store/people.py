@@ -7,13 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.speech.people.names import Person, folded_name
+from chyme.speech.people.names import Person, fold_name
 
 CHANGES_KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PersonTotals:
     """A person and how much of them there is in files that are on disk."""
 
     id: int
@@ -39,16 +39,16 @@ def by_id(db: Connection, person_id: int) -> Person | None:
 
 def by_name(db: Connection, name: str) -> Person | None:
     """Whoever has this name, in capitals or not."""
-    row = db.execute("SELECT id, name FROM people WHERE folded = ?", (folded_name(name),)).fetchone()
+    row = db.execute("SELECT id, name FROM people WHERE folded = ?", (fold_name(name),)).fetchone()
     return Person(*row) if row else None
 
 
-def named(db: Connection) -> list[Person]:
+def list_named(db: Connection) -> list[Person]:
     """Everybody who has a name."""
     return [Person(*row) for row in db.execute("SELECT id, name FROM people WHERE name NOT NULL ORDER BY id")]
 
 
-def listed(db: Connection, person_id: int | None = None) -> list[Listed]:
+def list_people(db: Connection, person_id: int | None = None) -> list[PersonTotals]:
     """Everybody who is heard in a file on disk or has a name, named ones first, then by how long they speak."""
     rows = db.execute(
         """
@@ -64,7 +64,7 @@ def listed(db: Connection, person_id: int | None = None) -> list[Listed]:
         """,
         {"person": person_id},
     )
-    return [Listed(*row) for row in rows]
+    return [PersonTotals(*row) for row in rows]
 
 
 def add(db: Connection, now: str) -> int:
@@ -81,7 +81,7 @@ def restore(db: Connection, person_id: int, now: str) -> bool:
 
 def rename(db: Connection, person_id: int, name: str | None, now: str) -> None:
     """Give a name that nobody else has, or take it away."""
-    folded = folded_name(name) if name else None
+    folded = fold_name(name) if name else None
     db.execute("UPDATE people SET name = ?, folded = ?, updated_at = ? WHERE id = ?", (name, folded, now, person_id))
 
 
@@ -102,7 +102,7 @@ def delete_empty(db: Connection, ids: Collection[int]) -> None:
     )
 
 
-def note(db: Connection, what: str, undo: str, now: str) -> None:
+def record_change(db: Connection, what: str, undo: str, now: str) -> None:
     """Remember a decision and how to undo it."""
     db.execute("INSERT INTO people_changes (at, what, undo) VALUES (?, ?, ?)", (now, what, undo))
     db.execute("DELETE FROM people_changes WHERE id <= (SELECT max(id) FROM people_changes) - ?", (CHANGES_KEPT,))

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 RECENT = 3000  # events among which durations are looked for
 
 
-def todo(db: Connection) -> dict[str, int]:
+def count_todo(db: Connection) -> dict[str, int]:
     """How many digests of files on disk are todo, by output."""
     counted = dict(
         db.execute(
@@ -34,7 +34,7 @@ def _held(db: Connection) -> list[tuple[str, int]]:
     ).fetchall()
 
 
-def retried_until(db: Connection, moment: str, most: int = 10_000) -> dict[str, int]:
+def count_retries_until(db: Connection, moment: str, most: int = 10_000) -> dict[str, int]:
     """How many failed digests are tried again until this moment, by output; counted no further than `most`."""
     rows = db.execute(
         """
@@ -48,7 +48,7 @@ def retried_until(db: Connection, moment: str, most: int = 10_000) -> dict[str, 
     return dict(rows.fetchall())
 
 
-def durations(db: Connection) -> dict[str, float]:
+def average_durations(db: Connection) -> dict[str, float]:
     """What one output took on average, in seconds, among those that were made last; copies are not counted."""
     rows = db.execute(
         """
@@ -64,7 +64,7 @@ def durations(db: Connection) -> dict[str, float]:
     return dict(rows.fetchall())
 
 
-def begun(db: Connection) -> tuple[int, int]:
+def count_begun(db: Connection) -> tuple[int, int]:
     """How many digests are in progress, and how many failed ones are to be tried again."""
     running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
     again = db.execute(

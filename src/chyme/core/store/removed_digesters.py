@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.core.store.models.fallbacks import WITHOUT
+from chyme.core.store.models.fallbacks import WITHOUT_MODEL_PREFIX
 
-NOBODY = "nobody makes this any more"  # the error and the recipe of such a digest: by its recipe it is found again
-_BEYOND = WITHOUT.rstrip() + "!"  # the first text behind all recipes that begin with WITHOUT
+NO_DIGESTER = "nobody makes this any more"  # the error and the recipe of such a digest: by its recipe it is found again
+_BEYOND = WITHOUT_MODEL_PREFIX.rstrip() + "!"  # the first text behind all recipes that begin with WITHOUT
 
 
-def unmade(db: Connection, outputs: Collection[str]) -> list[str]:
+def find_removed_outputs(db: Connection, outputs: Collection[str]) -> list[str]:
     """The outputs of which something is pending, or was made without its model, and that are not among `outputs`."""
     found: set[str] = set()
     for status in ("todo", "failed", "completed"):
@@ -30,7 +30,7 @@ def unmade(db: Connection, outputs: Collection[str]) -> list[str]:
     return sorted(found.difference(outputs))
 
 
-def let_go(db: Connection, digester: str, now: str, limit: int) -> list[int]:
+def skip_pending(db: Connection, digester: str, now: str, limit: int) -> list[int]:
     """Skip at most so many of what is pending, or would be once its model is back. Returns their files."""
     rows = db.execute(
         """
@@ -43,7 +43,7 @@ def let_go(db: Connection, digester: str, now: str, limit: int) -> list[int]:
                        LIMIT :limit)
         RETURNING file_id
         """,
-        {"nobody": NOBODY, "name": digester, "now": now, "limit": limit},
+        {"nobody": NO_DIGESTER, "name": digester, "now": now, "limit": limit},
     ).fetchall()
     return [row[0] for row in rows]
 
@@ -56,11 +56,11 @@ def stop_waiting(db: Connection, digester: str) -> int:
          WHERE status = 'completed' AND digester = :name AND recipe >= :without AND recipe < :beyond
            AND provider IS NOT NULL
         """,
-        {"name": digester, "without": WITHOUT, "beyond": _BEYOND},
+        {"name": digester, "without": WITHOUT_MODEL_PREFIX, "beyond": _BEYOND},
     ).rowcount
 
 
-def take_up(db: Connection, digester: str, now: str, limit: int) -> list[int]:
+def requeue_skipped(db: Connection, digester: str, now: str, limit: int) -> list[int]:
     """Its digester is there again: at most so many of what was let go are made. Returns their files."""
     rows = db.execute(
         """
@@ -76,6 +76,13 @@ def take_up(db: Connection, digester: str, now: str, limit: int) -> list[int]:
                       LIMIT :limit)
         RETURNING file_id
         """,
-        {"nobody": NOBODY, "name": digester, "without": WITHOUT, "beyond": _BEYOND, "now": now, "limit": limit},
+        {
+            "nobody": NO_DIGESTER,
+            "name": digester,
+            "without": WITHOUT_MODEL_PREFIX,
+            "beyond": _BEYOND,
+            "now": now,
+            "limit": limit,
+        },
     ).fetchall()
     return [row[0] for row in rows]

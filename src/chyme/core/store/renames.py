@@ -46,7 +46,7 @@ def correct(db: Connection, rename_id: int, becomes: str) -> None:
     db.execute("UPDATE renames SET becomes = ? WHERE id = ?", (becomes, rename_id))
 
 
-def keep_few(db: Connection) -> None:
+def prune(db: Connection) -> None:
     """Forget what was accepted so long ago that nobody takes it back."""
     db.execute("DELETE FROM renames WHERE id <= (SELECT max(id) FROM renames) - ?", (CHANGES_KEPT,))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.model import TagVector
-from chyme.speech.people.voice_matching import packed, unit, unpacked
-from chyme.understanding.tags.digest import Tagged, as_json, from_json, in_line
+from chyme.speech.people.voice_matching import normalise, pack_vector, unpack_vector
+from chyme.understanding.tags.digest import TagDigest, as_json, from_json, update_digest
 from chyme.understanding.tags.names import TAGS
-from chyme.understanding.tags.similarity import Coded, Known, code_of
+from chyme.understanding.tags.similarity import KnownTag, TagBits, sign_bits
 
 CHANGES_KEPT = 1000
 
@@ -24,7 +24,7 @@ _BY_HAND = """
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TagCount:
     """A tag, and on how many files that are on disk it stands."""
 
     name: str
@@ -78,41 +78,41 @@ def add(db: Connection, name: str, meaning: TagVector | None, now: str) -> int:
     """A tag that was not there."""
     row = db.execute("INSERT INTO tags (name, created_at) VALUES (?, ?) RETURNING id", (name, now)).fetchone()
     if meaning is not None:
-        mean(db, row[0], meaning)
+        set_vector(db, row[0], meaning)
     return int(row[0])
 
 
-def mean(db: Connection, tag_id: int, meaning: TagVector) -> None:
+def set_vector(db: Connection, tag_id: int, meaning: TagVector) -> None:
     """Keep what the tag means, as today's embedder tells it."""
-    vector = unit(meaning.vector)
+    vector = normalise(meaning.vector)
     db.execute(
         "UPDATE tags SET model = ?, vector = ?, code = ? WHERE id = ?",
-        (meaning.model, packed(vector), code_of(vector), tag_id),
+        (meaning.model, pack_vector(vector), sign_bits(vector), tag_id),
     )
 
 
-def learn(db: Connection, meaning: TagVector) -> None:
+def set_missing_vector(db: Connection, meaning: TagVector) -> None:
     """The same for a tag by its name, where it lacks a vector or has another model's."""
     found = by_name(db, meaning.tag)
     if found is not None and found[1] != meaning.model:
-        mean(db, found[0], meaning)
+        set_vector(db, found[0], meaning)
 
 
-def coded(db: Connection, model: str) -> list[Coded]:
+def list_codes(db: Connection, model: str) -> list[TagBits]:
     """The signs of all tags whose vectors are of this model."""
     return db.execute("SELECT id, code FROM tags WHERE model = ?", (model,)).fetchall()
 
 
-def known(db: Connection, ids: Collection[int]) -> list[Known]:
+def list_with_vectors(db: Connection, ids: Collection[int]) -> list[KnownTag]:
     """These tags with their vectors."""
     rows = db.execute(
         "SELECT id, name, vector FROM tags WHERE id IN (SELECT value FROM json_each(?)) AND vector NOT NULL",
         (json.dumps(list(ids)),),
     )
-    return [Known(id_, name, unpacked(vector)) for id_, name, vector in rows]
+    return [KnownTag(id_, name, unpack_vector(vector)) for id_, name, vector in rows]
 
 
-def meanings(db: Connection, most: int) -> list[Known]:
+def meanings(db: Connection, most: int) -> list[KnownTag]:
     """The tags on most files, with their vectors: those of the model that most vectors are of."""
     rows = db.execute(
         """
@@ -123,15 +123,15 @@ def meanings(db: Connection, most: int) -> list[Known]:
         """,
         (most,),
     )
-    return [Known(id_, name, unpacked(vector)) for id_, name, vector in rows]
+    return [KnownTag(id_, name, unpack_vector(vector)) for id_, name, vector in rows]
 
 
 def meaning_of(db: Connection, name: str) -> TagVector | None:
     row = db.execute("SELECT model, vector FROM tags WHERE name = ? AND vector NOT NULL", (name,)).fetchone()
-    return TagVector(name, row[0], unpacked(row[1])) if row else None
+    return TagVector(name, row[0], unpack_vector(row[1])) if row else None
 
 
-def without_meaning(db: Connection, name: str) -> int | None:
+def find_file_without_vector(db: Connection, name: str) -> int | None:
     """A file that has this tag from a digest, where nobody knows what the tag means."""
     row = db.execute(
         """
@@ -155,7 +155,7 @@ def of_file(db: Connection, file_id: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def give(db: Connection, file_id: int, ids: Sequence[int]) -> None:
+def set_file_tags(db: Connection, file_id: int, ids: Sequence[int]) -> None:
     """The file has these tags, in this order, and no others; tags that nobody has any more go."""
     before = db.execute("SELECT tag_id FROM file_tags WHERE file_id = ? ORDER BY ordinal, tag_id", (file_id,))
     had = [tag_id for (tag_id,) in before]
@@ -216,7 +216,7 @@ def holders(db: Connection, name: str) -> list[Holder]:
     return [Holder(path, title, bool(by_person)) for path, title, by_person in rows]
 
 
-def listed(db: Connection) -> list[Listed]:
+def list_tags(db: Connection) -> list[TagCount]:
     """Every tag, those on most files first."""
     rows = db.execute(
         f"""
@@ -236,23 +236,23 @@ def listed(db: Connection) -> list[Listed]:
          ORDER BY 2 DESC, 1
         """
     )
-    return [Listed(*row) for row in rows]
+    return [TagCount(*row) for row in rows]
 
 
-def digest_of(db: Connection, file_id: int) -> Tagged | None:
+def digest_of(db: Connection, file_id: int) -> TagDigest | None:
     """What the digest of the file's tags says."""
     row = db.execute("SELECT content FROM digests WHERE file_id = ? AND digester = ?", (file_id, TAGS)).fetchone()
     return from_json(row[0]) if row else None
 
 
-def tell_again(db: Connection, file_id: int) -> None:
+def refresh_digest(db: Connection, file_id: int) -> None:
     """Bring the digest in line with the file's tags.
 
     Its content hash stays that of what was proposed: nothing is made again because a person decided something.
     """
     tagged = digest_of(db, file_id)
     if tagged is not None:
-        content = as_json(in_line(tagged, of_file(db, file_id), rules(db)))
+        content = as_json(update_digest(tagged, of_file(db, file_id), rules(db)))
         db.execute("UPDATE digests SET content = ? WHERE file_id = ? AND digester = ?", (content, file_id, TAGS))
 
 
@@ -261,7 +261,7 @@ def rules(db: Connection) -> dict[str, str | None]:
     return dict(db.execute("SELECT name, becomes FROM tag_rules").fetchall())
 
 
-def given_by_hand(db: Connection) -> set[str]:
+def list_manual(db: Connection) -> set[str]:
     """Every tag that a person gave to a file, vanished ones too."""
     return {name for (name,) in db.execute(f"SELECT DISTINCT name FROM ({_BY_HAND})")}
 
@@ -280,7 +280,7 @@ def remove_rule(db: Connection, name: str) -> None:
     db.execute("DELETE FROM tag_rules WHERE name = ?", (name,))
 
 
-def note(db: Connection, what: str, undo: str, now: str) -> None:
+def record_change(db: Connection, what: str, undo: str, now: str) -> None:
     """Remember a decision and how to undo it."""
     db.execute("INSERT INTO tag_changes (at, what, undo) VALUES (?, ?, ?)", (now, what, undo))
     db.execute("DELETE FROM tag_changes WHERE id <= (SELECT max(id) FROM tag_changes) - ?", (CHANGES_KEPT,))

@@ -10,14 +10,14 @@ from sqlite3 import Connection
 from chyme.core.store import people
 from chyme.model import Voice
 from chyme.speech.people.names import SPEAKERS, Person, Speaker, skipped_in, speakers_json
-from chyme.speech.people.voice_matching import Group, Heard, centre, packed, unpacked
+from chyme.speech.people.voice_matching import KnownVoice, VoiceGroup, compute_centroid, pack_vector, unpack_vector
 
 SAMPLES = 50  # the longest voices of a group make its centre: more cost time on every new file and change little
 FIRST_WORDS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedVoice:
     """A voice, where it is heard, and whose it is."""
 
     id: int
@@ -35,7 +35,7 @@ _FOUND = """
 """
 
 
-def of_file(db: Connection, file_id: int) -> list[Heard]:
+def of_file(db: Connection, file_id: int) -> list[KnownVoice]:
     """A file's voices with their vectors."""
     rows = db.execute(
         """
@@ -45,31 +45,31 @@ def of_file(db: Connection, file_id: int) -> list[Heard]:
         (file_id,),
     )
     return [
-        Heard(id_, speaker, seconds, model, unpacked(vector), group_id, person_id)
+        KnownVoice(id_, speaker, seconds, model, unpack_vector(vector), group_id, person_id)
         for id_, speaker, seconds, model, vector, group_id, person_id in rows
     ]
 
 
-def groups(db: Connection, model: str) -> list[Group]:
+def groups(db: Connection, model: str) -> list[VoiceGroup]:
     """Every group that voices of this model can be compared with."""
     rows = db.execute("SELECT id, person_id, centroid FROM voice_groups WHERE model = ?", (model,))
-    return [Group(id_, person_id, unpacked(centroid)) for id_, person_id, centroid in rows]
+    return [VoiceGroup(id_, person_id, unpack_vector(centroid)) for id_, person_id, centroid in rows]
 
 
-def of_person(db: Connection, person_id: int) -> list[Found]:
+def of_person(db: Connection, person_id: int) -> list[LocatedVoice]:
     """A person's voices in files that are on disk."""
     rows = db.execute(_FOUND + " WHERE g.person_id = ? AND f.vanished_at IS NULL ORDER BY f.path, v.id", (person_id,))
-    return [Found(*row) for row in rows]
+    return [LocatedVoice(*row) for row in rows]
 
 
-def by_id(db: Connection, voice_id: int) -> Found | None:
+def by_id(db: Connection, voice_id: int) -> LocatedVoice | None:
     row = db.execute(_FOUND + " WHERE v.id = ?", (voice_id,)).fetchone()
-    return Found(*row) if row else None
+    return LocatedVoice(*row) if row else None
 
 
-def by_speaker(db: Connection, path: str, speaker: str) -> Found | None:
+def by_speaker(db: Connection, path: str, speaker: str) -> LocatedVoice | None:
     row = db.execute(_FOUND + " WHERE f.path = ? AND v.speaker = ?", (path, speaker)).fetchone()
-    return Found(*row) if row else None
+    return LocatedVoice(*row) if row else None
 
 
 def count_of(db: Connection, person_id: int) -> int:
@@ -112,7 +112,7 @@ def people_in(db: Connection, file_id: int) -> list[Person]:
     return [Person(*row) for row in rows]
 
 
-def speaking(db: Connection, file_ids: Collection[int]) -> dict[int, dict[str, Person]]:
+def speakers_by_file(db: Connection, file_ids: Collection[int]) -> dict[int, dict[str, Person]]:
     """Who the speakers of these files are: file → label → person.
 
     While a file waits for its voices to be heard again its labels may mean others, so it is left out.
@@ -155,7 +155,7 @@ def add_group(db: Connection, person_id: int, voice: Voice) -> int:
     """A group that begins with this voice."""
     row = db.execute(
         "INSERT INTO voice_groups (person_id, model, centroid) VALUES (?, ?, ?) RETURNING id",
-        (person_id, voice.model, packed(voice.vector)),
+        (person_id, voice.model, pack_vector(voice.vector)),
     ).fetchone()
     return int(row[0])
 
@@ -165,7 +165,7 @@ def add(db: Connection, file_id: int, voice: Voice, group_id: int, is_new: bool)
         """
         INSERT INTO voices (file_id, speaker, group_id, seconds, model, vector, is_new) VALUES (?, ?, ?, ?, ?, ?, ?)
         """,
-        (file_id, voice.speaker, group_id, voice.seconds, voice.model, packed(voice.vector), int(is_new)),
+        (file_id, voice.speaker, group_id, voice.seconds, voice.model, pack_vector(voice.vector), int(is_new)),
     )
 
 
@@ -173,11 +173,11 @@ def replace(db: Connection, voice_id: int, voice: Voice, group_id: int) -> None:
     """The same voice, heard again."""
     db.execute(
         "UPDATE voices SET speaker = ?, group_id = ?, seconds = ?, model = ?, vector = ? WHERE id = ?",
-        (voice.speaker, group_id, voice.seconds, voice.model, packed(voice.vector), voice_id),
+        (voice.speaker, group_id, voice.seconds, voice.model, pack_vector(voice.vector), voice_id),
     )
 
 
-def unlabel(db: Connection, file_id: int) -> None:
+def clear_labels(db: Connection, file_id: int) -> None:
     """Free the file's labels: its speakers may exchange them."""
     db.execute("UPDATE voices SET speaker = '#' || id WHERE file_id = ?", (file_id,))
 
@@ -186,7 +186,7 @@ def remove(db: Connection, ids: Iterable[int]) -> None:
     db.executemany("DELETE FROM voices WHERE id = ?", [(voice_id,) for voice_id in ids])
 
 
-def give(db: Connection, group_id: int, person_id: int) -> None:
+def assign_group(db: Connection, group_id: int, person_id: int) -> None:
     """The group belongs to this person now."""
     db.execute("UPDATE voice_groups SET person_id = ? WHERE id = ?", (person_id, group_id))
 
@@ -196,7 +196,7 @@ def owner_of(db: Connection, group_id: int) -> int | None:
     return int(row[0]) if row else None
 
 
-def take_out(db: Connection, group_id: int, voice_ids: Collection[int]) -> int:
+def split_group(db: Connection, group_id: int, voice_ids: Collection[int]) -> int:
     """Make a group of some voices of a group, or all; returns the group that has them."""
     chosen = json.dumps(list(voice_ids))
     left = db.execute(
@@ -227,7 +227,7 @@ def tidy(db: Connection, group_ids: Collection[int]) -> None:
             "SELECT seconds, vector FROM voices WHERE group_id = ? ORDER BY seconds DESC LIMIT ?", (group_id, SAMPLES)
         ).fetchall()
         if rows:
-            middle = packed(centre((seconds, unpacked(vector)) for seconds, vector in rows))
+            middle = pack_vector(compute_centroid((seconds, unpack_vector(vector)) for seconds, vector in rows))
             db.execute("UPDATE voice_groups SET centroid = ? WHERE id = ?", (middle, group_id))
             continue
         gone = db.execute("DELETE FROM voice_groups WHERE id = ? RETURNING person_id", (group_id,)).fetchone()
@@ -236,7 +236,7 @@ def tidy(db: Connection, group_ids: Collection[int]) -> None:
     people.delete_empty(db, left_without)
 
 
-def told(db: Connection, file_id: int, before: str | None) -> str:
+def format_digest(db: Connection, file_id: int, before: str | None) -> str:
     """What the digest of a file's voices says; whom nobody tried to recognise is taken over from `before`."""
     rows = db.execute(
         """
@@ -250,7 +250,7 @@ def told(db: Connection, file_id: int, before: str | None) -> str:
     return speakers_json(speakers, skipped_in(before))
 
 
-def tell_again(db: Connection, file_id: int) -> bool:
+def refresh_digest(db: Connection, file_id: int) -> bool:
     """Bring the digest in line with the voices; False when it was, or there is none.
 
     Its content hash stays that of what was heard: nothing is made again because a person decided something.
@@ -260,12 +260,12 @@ def tell_again(db: Connection, file_id: int) -> bool:
     ).fetchone()
     if row is None:
         return False
-    content = told(db, file_id, row[0])
+    content = format_digest(db, file_id, row[0])
     if content != row[0]:
         db.execute("UPDATE digests SET content = ? WHERE file_id = ? AND digester = ?", (content, file_id, SPEAKERS))
     return bool(content != row[0])
 
 
-def untell(db: Connection, file_id: int) -> None:
+def clear_digest(db: Connection, file_id: int) -> None:
     """The file has no voices any more, and its digest must not go on to name them."""
     db.execute("UPDATE digests SET content = NULL WHERE file_id = ? AND digester = ?", (file_id, SPEAKERS))

@@ -36,7 +36,7 @@ def charts_in(package: Package, known: str) -> list[str]:
     return found
 
 
-def as_shown(text: str) -> str:
+def format_numbers(text: str) -> str:
     """The text with figures as their program shows them: 4.4 where the file stores 4.4000000000000004."""
     return _BINARY_REST.sub(lambda figure: f"{float(figure[0]):.15g}", text)
 
@@ -67,7 +67,7 @@ def _drawn(tree: Element) -> list[list[str]]:
 
 
 def _points(element: Element) -> list[str]:
-    return [as_shown(point.text.strip()) for point in element.iter() if _tag(point) == "v" and point.text][:ROWS]
+    return [format_numbers(point.text.strip()) for point in element.iter() if _tag(point) == "v" and point.text][:ROWS]
 
 
 def _tabled(tree: Element) -> list[list[str]]:

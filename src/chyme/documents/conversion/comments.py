@@ -52,7 +52,7 @@ def sheet_comments(package: Package) -> list[str]:
     return _lines(said)
 
 
-def slide_remarks(package: Package) -> dict[int, list[str]]:
+def slide_comments(package: Package) -> dict[int, list[str]]:
     """Speaker notes and comments by the number of their slide, as quoted lines."""
     authors = _slide_authors(package)
     found: dict[int, list[str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chyme.documents.conversion.results import MB, ConversionLimits, Converted, bounded
+from chyme.documents.conversion.results import MB, ConversionLimits, ConversionResult, truncate
 from chyme.documents.conversion.scan_results import ScanReader
 from chyme.errors import LimitReached, UnreadableFile
 from chyme.files.extensions import DOCUMENTS, EML, HTML, MSG, PDF
@@ -17,7 +17,7 @@ def convert(
     limits: ConversionLimits,
     progress: Callable[[float], None] = lambda _: None,
     scans: ScanReader | None = None,
-) -> Converted:
+) -> ConversionResult:
     """The document as markdown, or an error that says what is wrong with the file. `scans` reads scanned pages."""
     if not data:
         raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
@@ -25,7 +25,7 @@ def convert(
         raise LimitReached(
             f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
         )
-    return bounded(_converted(name, data, mime, limits, progress, scans), limits.text_chars)
+    return truncate(_converted(name, data, mime, limits, progress, scans), limits.text_chars)
 
 
 def _converted(
@@ -35,7 +35,7 @@ def _converted(
     limits: ConversionLimits,
     progress: Callable[[float], None],
     scans: ScanReader | None,
-) -> Converted:
+) -> ConversionResult:
     if mime == PDF:
         from chyme.documents.conversion.pdf import convert_pdf
 

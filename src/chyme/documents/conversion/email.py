@@ -10,37 +10,43 @@ from email.header import decode_header, make_header
 from email.message import Message
 
 from chyme.documents.conversion.html import markdown_of, page_text
-from chyme.documents.conversion.results import ConversionLimits, Converted, broken, count_words, whole
+from chyme.documents.conversion.results import (
+    ConversionLimits,
+    ConversionResult,
+    broken_file_error,
+    build_unpaged_result,
+    count_words,
+)
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.errors import LimitReached
 from chyme.text.decoding import clean, decode
 
-SHOWN = ("From", "To", "Cc", "Date", "Subject")
+HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _SPACES = re.compile(r"\s+")
 
 
-def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> Converted:
+def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
     """The text of an e-mail as mail programs save it."""
     try:
         message = email.message_from_bytes(data)
         lines = list(_message(name, message, limits, depth=0))
     except RecursionError as error:
         raise _too_deep(name, limits) from error
-    return whole("\n\n".join(part for part in lines if part.strip()))
+    return build_unpaged_result("\n\n".join(part for part in lines if part.strip()))
 
 
-def convert_msg(name: str, data: bytes, mime: str) -> Converted:
+def convert_msg(name: str, data: bytes, mime: str) -> ConversionResult:
     """The text of an e-mail as Outlook saves it."""
     found = read_with_xberg(name, "Outlook message", data, mime)
     if not found.markdown:
-        raise broken(name, "Outlook message")
+        raise broken_file_error(name, "Outlook message")
     return found
 
 
 def _message(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[str]:
     if depth > limits.nesting:
         raise _too_deep(name, limits)
-    yield "  \n".join(f"**{field}:** {text}" for field in SHOWN if (text := header_text(message, field)))
+    yield "  \n".join(f"**{field}:** {text}" for field in HEADER_FIELDS if (text := header_text(message, field)))
     plain: list[str] = []
     pages: list[str] = []
     inner: list[Message] = []

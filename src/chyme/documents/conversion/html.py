@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from chyme.documents.conversion.results import MB, ConversionLimits, Converted
+from chyme.documents.conversion.results import MB, ConversionLimits, ConversionResult
 from chyme.documents.html.reader import read_page
 from chyme.errors import LimitReached
 from chyme.text.decoding import clean, decode
@@ -13,12 +13,12 @@ from chyme.text.decoding import clean, decode
 _META = re.compile(rb"<(?:meta|\?xml)[^>]+?(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 
 
-def convert_html(name: str, data: bytes, limits: ConversionLimits) -> Converted:
+def convert_html(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
     """The text of a page. Nothing it refers to is fetched."""
     if len(data) > limits.html_bytes:
         raise LimitReached(f"{name}: page is larger than {limits.html_bytes // MB} MB; raise html_bytes to read it")
     page = read_page(page_text(data), "", limits)
-    return Converted(page.markdown, page.places, page.notes)
+    return ConversionResult(page.markdown, page.places, page.notes)
 
 
 def page_text(data: bytes) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from chyme.documents.conversion.charts import as_shown, charts_in
-from chyme.documents.conversion.comments import sheet_comments, slide_remarks, slides_of, word_comments
+from chyme.documents.conversion.charts import charts_in, format_numbers
+from chyme.documents.conversion.comments import sheet_comments, slide_comments, slides_of, word_comments
 from chyme.documents.conversion.markdown_fixes import has_labels, mark_boxes, mark_numbers, mark_pictures
 from chyme.documents.conversion.results import (
     ConversionLimits,
-    Converted,
-    broken,
+    ConversionResult,
+    broken_file_error,
+    build_unpaged_result,
     count_words,
-    encrypted,
-    joined,
+    encrypted_file_error,
+    join_pages,
     places_in,
-    whole,
 )
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.conversion.zip_packages import Package, open_package
@@ -48,12 +48,12 @@ _HIDDEN_ROW = re.compile(rb"<row\s[^>]*hidden=\"(?:1|true)\"")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
-def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) -> Converted:
+def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
     """The text of an office document, with what people wrote beside it."""
     form, what = _form_of(mime)
     if data.startswith(OLE_MARK):
         if "EncryptedPackage" in ole_names(data[:512], len(data), lambda at, length: data[at : at + length]):
-            raise encrypted(name, what)
+            raise encrypted_file_error(name, what)
         return _first_readable(name, what, data, mime, form)
     if form in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):
         return _first_readable(name, what, data, mime, form)
@@ -80,13 +80,13 @@ def _form_of(mime: str) -> tuple[Format, str]:
 
 def _first_readable(
     name: str, what: str, data: bytes, mime: str, form: Format, package: Package | None = None
-) -> Converted:
+) -> ConversionResult:
     """By anydoc; by xberg when anydoc cannot read it or finds nothing."""
     refusal: UnreadableFile | None = None
     try:
         markdown = clean(_by_anydoc(name, what, data, form))
         if markdown.strip():
-            return whole(_marked(markdown, data, form, package))
+            return build_unpaged_result(_marked(markdown, data, form, package))
     except UnreadableFile as error:
         refusal = error
         if isinstance(error.__cause__, _final_refusals()):
@@ -95,7 +95,7 @@ def _first_readable(
         return read_with_xberg(name, what, data, mime)
     except UnreadableFile as error:
         if refusal is None:
-            return whole("")
+            return build_unpaged_result("")
         raise refusal from error
 
 
@@ -103,7 +103,7 @@ def _marked(markdown: str, data: bytes, form: Format, package: Package | None) -
     """The text of a written document in markdown's own marks; tables and slides have no use for them."""
     if form not in ("doc", "docx", "odt", "rtf", "epub"):
         return markdown
-    marked = as_shown(mark_boxes(markdown))
+    marked = format_numbers(mark_boxes(markdown))
     if package is not None and form == "docx":
         marked = mark_pictures(marked, package)
     if has_labels(marked):
@@ -128,24 +128,24 @@ def _by_anydoc(name: str, what: str, data: bytes, form: Format) -> str:
     try:
         return anydoc.to_markdown_bytes(data, anydoc.format_from_bytes(data) or form)
     except anydoc.EncryptedError as error:
-        raise encrypted(name, what) from error
+        raise encrypted_file_error(name, what) from error
     except anydoc.ResourceLimitError as error:
         raise LimitReached(
             f"{name}: {what} goes beyond a fixed safety limit of its reader ({error.limit}); split it to read it"
         ) from error
     except anydoc.MissingPartError as error:
-        raise broken(name, what, f"{error.part} is missing") from error
+        raise broken_file_error(name, what, f"{error.part} is missing") from error
     except anydoc.ConvertError as error:
-        raise broken(name, what) from error
+        raise broken_file_error(name, what) from error
 
 
-def _slides(name: str, what: str, data: bytes, mime: str, package: Package) -> Converted:
+def _slides(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
     """xberg reads slides best; notes and comments follow the slide they belong to."""
-    remarks = slide_remarks(package)
+    remarks = slide_comments(package)
     try:
         found = read_with_xberg(name, what, data, mime)
     except UnreadableFile:
-        found = whole("")
+        found = build_unpaged_result("")
     if not found.markdown:
         if not slides_of(package):
             return found
@@ -158,10 +158,10 @@ def _slides(name: str, what: str, data: bytes, mime: str, package: Package) -> C
         texts[number] = texts.get(number, "") + found.markdown[place.start : place.end]
     for number, lines in remarks.items():
         texts[number] = texts.get(number, "").rstrip() + "\n\n" + "\n".join(lines)
-    return joined(sorted(texts.items()))
+    return join_pages(sorted(texts.items()))
 
 
-def _tables(name: str, what: str, data: bytes, mime: str, package: Package) -> Converted:
+def _tables(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
     """anydoc leaves out rows that a filter hides; then xberg may keep more."""
     found = _first_readable(name, what, data, mime, "xlsx")
     sheets = (part for part in package.names if _SHEET.fullmatch(part))
@@ -174,9 +174,9 @@ def _tables(name: str, what: str, data: bytes, mime: str, package: Package) -> C
     return found
 
 
-def _with_blocks(found: Converted, blocks: list[str]) -> Converted:
+def _with_blocks(found: ConversionResult, blocks: list[str]) -> ConversionResult:
     """The document with more text at its end, which belongs to no page."""
     if not blocks:
         return found
     text = "\n\n".join(filter(None, [found.markdown, *blocks]))
-    return Converted(text, found.places or places_in(text), found.notes)
+    return ConversionResult(text, found.places or places_in(text), found.notes)

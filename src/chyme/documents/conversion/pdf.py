@@ -7,8 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chyme.documents.conversion.results import ConversionLimits, Converted, broken, encrypted, joined
-from chyme.documents.conversion.scan_rendering import covered
+from chyme.documents.conversion.results import (
+    ConversionLimits,
+    ConversionResult,
+    broken_file_error,
+    encrypted_file_error,
+    join_pages,
+)
+from chyme.documents.conversion.scan_rendering import has_covering_image
 from chyme.documents.conversion.scan_results import ScanReader
 from chyme.documents.conversion.scanned_pages import read_scanned
 from chyme.model import Place
@@ -32,7 +38,7 @@ def convert_pdf(
     limits: ConversionLimits,
     progress: Callable[[float], None] = lambda _: None,
     scans: ScanReader | None = None,
-) -> Converted:
+) -> ConversionResult:
     """The text of a PDF, page by page. Pages without a text layer are read by `scans`; the notes name them."""
     document = _opened(name, data)
     try:
@@ -54,7 +60,7 @@ def convert_pdf(
         if scan.text and len(_LETTER.findall(scan.text)) >= len(_LETTER.findall(pages[number])):
             pages[number], lines[number] = scan.text, scan.lines
     beginning = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
-    told = joined(list(pages.items()), [*beginning, *found.notes(lines)], lines)
+    told = join_pages(list(pages.items()), [*beginning, *found.notes(lines)], lines)
     return replace(told, withheld=found.unread is not None)
 
 
@@ -66,8 +72,8 @@ def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
-            raise encrypted(name, "PDF") from error
-        raise broken(name, "PDF") from error
+            raise encrypted_file_error(name, "PDF") from error
+        raise broken_file_error(name, "PDF") from error
 
 
 def _plain_pages(
@@ -86,7 +92,7 @@ def _plain_pages(
             texts[number] = clean(_HYPHEN.sub("", textpage.get_text_range()))
             letters = len(_LETTER.findall(texts[number]))
             shown = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
-            if shown or (letters < STAMP and covered(page)):
+            if shown or (letters < STAMP and has_covering_image(page)):
                 pictures.add(number)
             textpage.close()
             page.close()

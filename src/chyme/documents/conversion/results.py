@@ -37,7 +37,7 @@ class ConversionLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConversionResult:
     """A document as markdown, where its parts stand, and what was left out."""
 
     markdown: str
@@ -46,7 +46,7 @@ class Converted:
     withheld: bool = False  # it shows writing that nobody here can read: worth telling even where there is no text
 
 
-def bounded(found: Converted, most: int) -> Converted:
+def truncate(found: ConversionResult, most: int) -> ConversionResult:
     """The beginning of a text that is too long, cut at the end of a line, and a note that says so."""
     text = found.markdown
     if len(text) <= most:
@@ -57,12 +57,12 @@ def bounded(found: Converted, most: int) -> Converted:
     return replace(found, markdown=text[:end].rstrip(), places=places, notes=(*found.notes, note))
 
 
-def squeezed(markdown: str) -> str:
+def compact_tables(markdown: str) -> str:
     """Tables without the spaces and dashes that make their columns equally wide."""
     return _ROW.sub(lambda row: _RULE.sub("---", _PADDING.sub(" ", row[0])), markdown)
 
 
-def shortened(markdown: str) -> tuple[str, tuple[str, ...]]:
+def cut_long_runs(markdown: str) -> tuple[str, tuple[str, ...]]:
     """The text with endless runs of letters cut, and the note that says so: pictures written as base64, filled cells.
 
     Nobody searches for them, and one workbook held 57 MB. Scripts that write no spaces are no such runs.
@@ -71,11 +71,11 @@ def shortened(markdown: str) -> tuple[str, tuple[str, ...]]:
     return text, (f"runs of more than {RUN_LENGTH:,} letters without a space are cut: {count:,}",) if count else ()
 
 
-def joined(
+def join_pages(
     pages: Sequence[tuple[int, str]],
     notes: Iterable[str] = (),
     lines: Mapping[int, Sequence[Place]] | None = None,
-) -> Converted:
+) -> ConversionResult:
     """One document from numbered pages; each place knows its page and the heading above it.
 
     `lines` holds, by page, where its lines stand in the page's own text.
@@ -86,7 +86,7 @@ def joined(
     cut: tuple[str, ...] = ()
     length = 0
     for number, page in pages:
-        markdown, more = shortened(squeezed(page.strip()))
+        markdown, more = cut_long_runs(compact_tables(page.strip()))
         cut = cut or more
         if not markdown:
             continue
@@ -101,13 +101,13 @@ def joined(
         parts.append(markdown)
         length += len(markdown)
     text = "\n\n".join(parts)
-    return Converted(text, (*places_in(text, starts), *boxes), (*notes, *cut))
+    return ConversionResult(text, (*places_in(text, starts), *boxes), (*notes, *cut))
 
 
-def whole(markdown: str, notes: Iterable[str] = ()) -> Converted:
+def build_unpaged_result(markdown: str, notes: Iterable[str] = ()) -> ConversionResult:
     """One document without pages; each place knows the heading above it."""
-    text, cut = shortened(squeezed(markdown.strip()))
-    return Converted(text, places_in(text), (*notes, *cut))
+    text, cut = cut_long_runs(compact_tables(markdown.strip()))
+    return ConversionResult(text, places_in(text), (*notes, *cut))
 
 
 def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Place, ...]:
@@ -149,7 +149,7 @@ def headings_in(markdown: str) -> list[tuple[int, str]]:
     return found
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Rising numbers as people write them: 1–3, 7."""
     spans: list[list[int]] = []
     for number in numbers:
@@ -165,7 +165,7 @@ def count_words(text: str) -> int:
     return sum(1 for _ in _WORD.finditer(text))
 
 
-def broken(name: str, what: str, cause: str = "") -> UnreadableFile:
+def broken_file_error(name: str, what: str, cause: str = "") -> UnreadableFile:
     """The error for a file that no reader here can make sense of."""
     because = f" ({cause})" if cause else ""
     return UnreadableFile(
@@ -173,6 +173,6 @@ def broken(name: str, what: str, cause: str = "") -> UnreadableFile:
     )
 
 
-def encrypted(name: str, what: str) -> UnreadableFile:
+def encrypted_file_error(name: str, what: str) -> UnreadableFile:
     """The error for a file that asks for a password."""
     return UnreadableFile(f"{name}: {what} is encrypted; save a copy without password")

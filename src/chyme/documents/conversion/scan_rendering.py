@@ -42,7 +42,7 @@ def draw(document: pypdfium2.PdfDocument, number: int, seconds: float = DRAW_SEC
         page.close()
 
 
-def covered(page: pypdfium2.PdfPage) -> bool:
+def has_covering_image(page: pypdfium2.PdfPage) -> bool:
     """Whether one picture covers most of the page, as on a scan."""
     west, south, east, north = page.get_bbox()
     for item in _images(page):

@@ -29,7 +29,7 @@ ScanReader = Callable[[int, Callable[[], "Image.Image"]], Scan]
 """Reads a page: its number, counted from 1, and how to draw it, which is asked for only when there is need."""
 
 
-def keep(folder: Path, number: int, scan: Scan) -> None:
+def save_scan(folder: Path, number: int, scan: Scan) -> None:
     """Lay a page down: under another name first, so that nobody ever finds half of one."""
     told = {
         "text": scan.text,
@@ -43,7 +43,7 @@ def keep(folder: Path, number: int, scan: Scan) -> None:
     os.replace(half, target)
 
 
-def kept(folder: Path, number: int) -> Scan | None:
+def load_scan(folder: Path, number: int) -> Scan | None:
     """A page that an earlier attempt has read; None when there is none or it is not whole."""
     try:
         return _scan(json.loads(_path(folder, number).read_text(encoding="utf-8", errors="surrogatepass")))

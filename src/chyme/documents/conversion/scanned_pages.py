@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chyme.documents.conversion.results import ranges
+from chyme.documents.conversion.results import format_ranges
 from chyme.documents.conversion.scan_rendering import CannotDraw, draw
 from chyme.documents.conversion.scan_results import Scan, ScanReader
 from chyme.errors import EngineUnavailable
@@ -79,7 +79,7 @@ def read_scanned(
 
 
 def _pages(numbers: Collection[int]) -> str:
-    return f"{_one(numbers, 'page', 'pages')} {ranges(sorted(numbers))}"
+    return f"{_one(numbers, 'page', 'pages')} {format_ranges(sorted(numbers))}"
 
 
 def _one(numbers: Collection[int], single: str, several: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from chyme.documents.conversion.results import Converted, broken, joined, whole
+from chyme.documents.conversion.results import ConversionResult, broken_file_error, build_unpaged_result, join_pages
 from chyme.text.decoding import clean
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SETTLE = 0.005  # seconds; its threads still hold Python for a moment and crash an interpreter that ends then
 
 
-def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
+def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> ConversionResult:
     """The document as markdown, by pages where the format has them."""
     import xberg
 
@@ -32,13 +32,13 @@ def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> Converted:
     try:
         result = asyncio.run(_extracted(document, config))
     except (RuntimeError, ValueError, OSError) as error:  # its own classes never reach Python
-        raise broken(name, what) from error
+        raise broken_file_error(name, what) from error
     if not result.results:
-        raise broken(name, what)
+        raise broken_file_error(name, what)
     found = result.results[0]
     if found.pages and not any(page.sheet_name for page in found.pages):
-        return joined([(page.page_number, _tidy(page.content)) for page in found.pages])
-    return whole(_tidy(found.content))
+        return join_pages([(page.page_number, _tidy(page.content)) for page in found.pages])
+    return build_unpaged_result(_tidy(found.content))
 
 
 async def _extracted(document: ExtractInput, config: ExtractionConfig) -> ExtractionResult:

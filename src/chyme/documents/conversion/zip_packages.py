@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from chyme.documents.conversion.results import MB, ConversionLimits, broken, encrypted
+from chyme.documents.conversion.results import MB, ConversionLimits, broken_file_error, encrypted_file_error
 from chyme.errors import LimitReached, UnreadableFile
 
 SMALL = 64 * MB  # below this no ratio is alarming: a table of equal rows packs 200:1
@@ -52,7 +52,7 @@ def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *,
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, struct.error, NotImplementedError, OSError) as error:
-        raise broken(name, what) from error
+        raise broken_file_error(name, what) from error
     entries = archive.infolist()
     if len(entries) > limits.archive_entries:
         raise _too_many(name, len(entries), limits)
@@ -60,7 +60,7 @@ def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *,
     unpacked = 0
     for entry in entries:
         if entry.flag_bits & 1:
-            raise encrypted(name, what)
+            raise encrypted_file_error(name, what)
         xml = entry.filename.lower().endswith(_XML_NAMES)
         if entry.compress_type == zipfile.ZIP_STORED and not xml:
             continue

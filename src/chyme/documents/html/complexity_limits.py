@@ -17,7 +17,7 @@ _RAW = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "nof
 _ENDS = {name: re.compile(rf"</{name}[\s/>]", re.IGNORECASE) for name in _RAW}
 
 
-def too_wild(page: str) -> bool:
+def is_too_complex(page: str) -> bool:
     """Whether the page has too many tags, or one with too many attributes. Passes once over the page."""
     if page.count("<") > MOST_TAGS:
         return True

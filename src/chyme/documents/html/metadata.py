@@ -10,9 +10,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chyme.documents.html.metadata_values import date_of, language_of, plain, web_address
+from chyme.documents.html.metadata_values import clean_line, date_of, language_of, web_address
 from chyme.documents.html.reader import reading_time
-from chyme.documents.html.structured_data import about, kind_of, texts, things_in, types_of
+from chyme.documents.html.structured_data import kind_of, main_subjects, texts, things_in, types_of
 from chyme.documents.html.tree import base_of, title_of, tree_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class _Told:
         self.known = {
             name: thing for thing in self.things if isinstance(name := thing.get("@id"), str) and len(thing) > 1
         }
-        self.main = about(self.things, {url, *self.links("canonical"), *self.meta("og:url")})
+        self.main = main_subjects(self.things, {url, *self.links("canonical"), *self.meta("og:url")})
 
     def meta(self, *names: str) -> Iterator[str]:
         return chain.from_iterable(self.metas.get(name, ()) for name in names)
@@ -158,7 +158,9 @@ class _Told:
 
     def first(self, most: int, *sources: Iterable[str]) -> str | None:
         """The first that says something; an address is no name for anything."""
-        return next((text for one in chain(*sources) if (text := plain(one, most)) and not _ADDRESS.match(text)), None)
+        return next(
+            (text for one in chain(*sources) if (text := clean_line(one, most)) and not _ADDRESS.match(text)), None
+        )
 
     def address(self, *sources: Iterable[str]) -> str | None:
         return next((found for one in chain(*sources) if (found := web_address(one, self.base))), None)
@@ -167,8 +169,8 @@ class _Told:
         return next((found for one in chain(*sources) if (found := date_of(one))), None)
 
     def title(self) -> str | None:
-        heads = [plain(one.text_content()[:5000], TITLE) for one in islice(self.root.iter("h1"), 20)]
-        named = plain(title_of(self.root), TITLE) or ""
+        heads = [clean_line(one.text_content()[:5000], TITLE) for one in islice(self.root.iter("h1"), 20)]
+        named = clean_line(title_of(self.root), TITLE) or ""
         alone = [head for head in heads if head and len(head) > 3 and head in named]
         return self.first(
             TITLE,
@@ -189,7 +191,7 @@ class _Told:
             (one.text_content()[:500] for one in self.root.xpath("//a[@rel='author'] | //*[@itemprop='author']")[:5]),
         ):
             for one in source:
-                name = _BY.sub("", plain(one, NAME) or "")
+                name = _BY.sub("", clean_line(one, NAME) or "")
                 if name and "://" not in name and not name.startswith(("@", "/", "www.")):
                     names.setdefault(name.casefold(), name)
             if names:
@@ -227,7 +229,7 @@ class _Told:
     def kind(self) -> str | None:
         kinds = [kind for thing in self.main if (kind := kind_of(thing))]
         told = [one.partition(".")[0].lower() for one in self.meta("og:type")]
-        named = [plain(one, 30) or "" for one in told if re.fullmatch(r"[a-z][a-z_-]{1,29}", one)]
+        named = [clean_line(one, 30) or "" for one in told if re.fullmatch(r"[a-z][a-z_-]{1,29}", one)]
         telling = [kind for kind in (*kinds, *named) if kind != "website"]
         return next(iter((*telling, *kinds, *named)), None)
 
@@ -238,7 +240,7 @@ class _Told:
         )
         parts = chain(self.meta("article:tag"), (part for one in listed for part in re.split(r"[,;、，]", one[:5000])))
         for part in parts:
-            word = plain(part, KEYWORD)
+            word = clean_line(part, KEYWORD)
             if word and not word.startswith("@"):
                 found.setdefault(word.casefold(), word)
             if len(found) >= MOST_KEYWORDS:

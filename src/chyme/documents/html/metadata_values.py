@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
 
-from chyme.documents.html.tree import absolute
+from chyme.documents.html.tree import absolute_url
 
 OLDEST = 1400  # a year before that is a slip
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what a missing date becomes
@@ -24,7 +24,7 @@ _DATE = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8})*\s*(?:$|[,;])")
 
 
-def plain(text: str, most: int) -> str | None:
+def clean_line(text: str, most: int) -> str | None:
     """One line without markup, control characters and turned directions; None when nothing is left."""
     text = text[: most * 8]
     if _ENTITY.search(text):
@@ -66,7 +66,7 @@ def language_of(text: str) -> str | None:
 
 def web_address(text: str, base: str) -> str | None:
     """A web address that stands by itself, as a page tells it; None for everything else."""
-    return absolute(text.strip(), base)
+    return absolute_url(text.strip(), base)
 
 
 def _leading_date(text: str) -> str | None:

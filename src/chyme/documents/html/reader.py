@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from chyme.documents.conversion.results import ConversionLimits, bounded, count_words, whole
+from chyme.documents.conversion.results import ConversionLimits, build_unpaged_result, count_words, truncate
 from chyme.documents.html.article import LEAST_FOUND, article_markdown, article_text, keep_article, same_words
 from chyme.documents.html.complexity_limits import MOST_TAGS
-from chyme.documents.html.metadata_values import plain
+from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.structured_data import texts, things_in
-from chyme.documents.html.tree import cleanse, disarmed, drop, title_of, tree_of
-from chyme.documents.html.words import bare_words, counted
+from chyme.documents.html.tree import cleanse, drop, escape_link_syntax, title_of, tree_of
+from chyme.documents.html.words import bare_words, count_words_and_signs
 from chyme.model import Place
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _TARGET = re.compile(r"\]\((?:<[^<>\n]*>|[^()\n]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPage:
+class PageContent:
     """What a page says."""
 
     markdown: str
@@ -44,33 +44,33 @@ class ReadPage:
     notes: tuple[str, ...] = ()
 
 
-def read_page(page: str, url: str, limits: ConversionLimits) -> ReadPage:
+def read_page(page: str, url: str, limits: ConversionLimits) -> PageContent:
     """The text of a page's source that came from `url` (empty: from nowhere). Nothing it refers to is fetched."""
     root = tree_of(page)
     if root is None:
         title, markdown, article = "", _untreed(page), False
     else:
-        title, told = _title(root), says_article(root)
+        title, told = _title(root), declares_article(root)
         body = _told_body(root) if '"articleBody"' in page else ""
         cleanse(root, url)
         markdown, article = _read(root, told)
-        words = count_words(said(markdown))
+        words = count_words(strip_link_targets(markdown))
         if count_words(body) > max(FAR_MORE * words, ARTICLE_WORDS):
             markdown, article = body, True
         elif not words:
             markdown = _visible_words(root)
-    found = bounded(whole(_with_title(title, markdown)), limits.text_chars)
-    return ReadPage(found.markdown, found.places, article, reading_time(found.markdown)[0], found.notes)
+    found = truncate(build_unpaged_result(_with_title(title, markdown)), limits.text_chars)
+    return PageContent(found.markdown, found.places, article, reading_time(found.markdown)[0], found.notes)
 
 
-def said(markdown: str) -> str:
+def strip_link_targets(markdown: str) -> str:
     """A text without the addresses its links lead to: they are no words."""
     return _TARGET.sub("] ", markdown)
 
 
 def reading_time(markdown: str) -> tuple[int, int]:
     """How many words a text has, addresses apart, and the minutes it takes to read them."""
-    spaced, signs = counted(said(markdown))
+    spaced, signs = count_words_and_signs(strip_link_targets(markdown))
     return spaced + signs, math.ceil(spaced / WORDS_A_MINUTE + signs / SIGNS_A_MINUTE)
 
 
@@ -80,7 +80,7 @@ def _read(root: HtmlElement, told: bool) -> tuple[str, bool]:
     if links > FEW_LINKS:
         _drop_navigation(root)
     text, entire = article_text(root), _markdown(root)
-    words, kept = count_words(said(entire)), count_words(text)
+    words, kept = count_words(strip_link_targets(entire)), count_words(text)
     telling = kept >= LEAST_SHARE * words or (told and kept >= ARTICLE_WORDS)
     chosen = telling if links > FEW_LINKS else kept > words
     return (_article(root, text), True) if chosen and kept else (entire, False)
@@ -90,7 +90,7 @@ def _untreed(page: str) -> str:
     """The text of a page that is too wild for a tree: converted where that keeps its words, else the bare words."""
     bare = bare_words(page)
     markdown = _converted(page, links=False) if page.count("<") <= MOST_TAGS else ""
-    return disarmed(markdown if count_words(markdown) >= LEAST_FOUND * count_words(bare) else bare)
+    return escape_link_syntax(markdown if count_words(markdown) >= LEAST_FOUND * count_words(bare) else bare)
 
 
 def _article(root: HtmlElement, text: str) -> str:
@@ -98,7 +98,7 @@ def _article(root: HtmlElement, text: str) -> str:
     pruned = deepcopy(root)
     keep_article(pruned, text)
     markdown = _markdown(pruned)
-    return markdown if same_words(said(markdown), text) else article_markdown(root) or text
+    return markdown if same_words(strip_link_targets(markdown), text) else article_markdown(root) or text
 
 
 def _markdown(root: HtmlElement) -> str:
@@ -110,7 +110,7 @@ def _markdown(root: HtmlElement) -> str:
 
 def _visible_words(root: HtmlElement) -> str:
     body = root.find("body")
-    return disarmed(" ".join((root if body is None else body).text_content().split()))
+    return escape_link_syntax(" ".join((root if body is None else body).text_content().split()))
 
 
 def _converted(page: str, links: bool = True) -> str:
@@ -136,7 +136,7 @@ def _drop_navigation(root: HtmlElement) -> None:
             drop(element)
 
 
-def says_article(root: HtmlElement) -> bool:
+def declares_article(root: HtmlElement) -> bool:
     """Whether the page says of itself that it is one article."""
     told = {
         (meta.get("content") or "").strip().lower() for meta in root.iter("meta") if meta.get("property") == "og:type"
@@ -150,8 +150,8 @@ def says_article(root: HtmlElement) -> bool:
 def _told_body(root: HtmlElement) -> str:
     """The article's text as the page tells it to machines, a paragraph a line."""
     bodies = (text for thing in things_in(root) for text in texts(thing.get("articleBody")))
-    lines = (plain(line, TEXT_LENGTH) for line in next(bodies, "").splitlines())
-    return disarmed("\n\n".join(line for line in lines if line))
+    lines = (clean_line(line, TEXT_LENGTH) for line in next(bodies, "").splitlines())
+    return escape_link_syntax("\n\n".join(line for line in lines if line))
 
 
 def _title(root: HtmlElement) -> str:
@@ -164,5 +164,5 @@ def _title(root: HtmlElement) -> str:
 def _with_title(title: str, markdown: str) -> str:
     known = {word.lower() for word in _WORD.findall(markdown[:5000])}
     if title and not all(word.lower() in known for word in _WORD.findall(title)):
-        return f"# {disarmed(title)}\n\n{markdown}"
+        return f"# {escape_link_syntax(title)}\n\n{markdown}"
     return markdown

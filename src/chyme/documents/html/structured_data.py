@@ -63,7 +63,7 @@ def types_of(thing: Thing) -> tuple[str, ...]:
     return tuple(re.split(r"[/#:]", name)[-1] for name in names[:10] if isinstance(name, str) and name)
 
 
-def about(things: list[Thing], addresses: set[str]) -> list[Thing]:
+def main_subjects(things: list[Thing], addresses: set[str]) -> list[Thing]:
     """What the page is about, best first. Several articles of which none is this page's make a list, not an article."""
     known = {_bare_address(one) for one in addresses}
     best: list[Thing] = []

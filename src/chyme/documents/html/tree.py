@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from chyme.documents.html.complexity_limits import LONG_TAG, too_wild
+from chyme.documents.html.complexity_limits import LONG_TAG, is_too_complex
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -43,7 +43,7 @@ def tree_of(page: str) -> HtmlElement | None:
     from lxml.etree import LxmlError  # type: ignore[import-untyped]
     from lxml.html import HTMLParser, document_fromstring
 
-    if not page.strip() or too_wild(page):
+    if not page.strip() or is_too_complex(page):
         return None
     source = _DECLARATION.sub("", page, count=1).replace("\0", "").encode("utf-8", "replace")
     try:  # the encoding is ours: what the page says of itself no longer holds
@@ -60,7 +60,7 @@ def base_of(root: HtmlElement, url: str) -> str:
     for base in root.iter("base"):
         told = (base.get("href") or "").strip()
         if told:
-            joined = absolute(told, url)
+            joined = absolute_url(told, url)
             return joined or url
     return url
 
@@ -73,7 +73,7 @@ def title_of(root: HtmlElement) -> str:
     return ""
 
 
-def absolute(address: str, base: str) -> str | None:
+def absolute_url(address: str, base: str) -> str | None:
     """A web address as it stands by itself; None for everything that is none, is too long, or is relative to nothing.
 
     Blanks and line ends inside are dropped, as browsers do.
@@ -138,7 +138,7 @@ def is_shown(template: HtmlElement) -> bool:
     return (template.get("shadowrootmode") or "").lower() in ("open", "closed")
 
 
-def disarmed(text: str) -> str:
+def escape_link_syntax(text: str) -> str:
     """A text in which nothing looks like a link of markdown: only the page's own links become links."""
     return text.replace("](", "] (")
 
@@ -146,9 +146,9 @@ def disarmed(text: str) -> str:
 def _disarm(root: HtmlElement) -> None:
     for element in root.iter():
         if element.text and "](" in element.text and not _is_code(element):
-            element.text = disarmed(element.text)
+            element.text = escape_link_syntax(element.text)
         if element.tail and "](" in element.tail and not _is_code(element.getparent()):
-            element.tail = disarmed(element.tail)
+            element.tail = escape_link_syntax(element.tail)
 
 
 def _is_code(element: HtmlElement | None) -> bool:
@@ -208,7 +208,7 @@ def _kept_link(href: str, base: str) -> str | None:
     if href[:7].lower() == "mailto:":
         return href if len(href) < 300 and not any(mark.isspace() for mark in href) else None
     if base:
-        return absolute(href, base)
+        return absolute_url(href, base)
     scheme = href.partition(":")[0].lower() if ":" in href.partition("/")[0] else ""
     return href if scheme in ("", "http", "https") and len(href) <= LINK_LENGTH else None
 

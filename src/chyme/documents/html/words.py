@@ -16,7 +16,7 @@ def bare_words(page: str) -> str:
     return " ".join(unescape(_TAGS.sub(" ", "".join(_seen(page)))).split())
 
 
-def counted(text: str) -> tuple[int, int]:
+def count_words_and_signs(text: str) -> tuple[int, int]:
     """How many words stand in a text, and how many signs of scripts that write no spaces between words."""
     spaced = signs = 0
     for found in _WORD.finditer(text):

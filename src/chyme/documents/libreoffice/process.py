@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from chyme.documents.libreoffice.profile import OfficeHome
+from chyme.documents.libreoffice.profile import OfficeProfile
 from chyme.documents.pages.limits import PageLimits
 
 START_SECONDS = 45.0
@@ -52,7 +52,7 @@ class Office:
     def __init__(self, program: Path, limits: PageLimits) -> None:
         self._program = program
         self._limits = limits
-        self._home: OfficeHome | None = None
+        self._home: OfficeProfile | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._served = 0
 
@@ -67,7 +67,7 @@ class Office:
     def pdf(self, data: bytes, extension: str) -> bytes:
         """The document as PDF, or OfficeFailed."""
         try:
-            home = self._home = self._home or OfficeHome()
+            home = self._home = self._home or OfficeProfile()
             if self._is_worn():
                 self._stop()
             fresh = self.pid is None
@@ -95,7 +95,7 @@ class Office:
             self._home.remove()
             self._home = None
 
-    def _converted(self, home: OfficeHome, data: bytes, extension: str) -> bytes:
+    def _converted(self, home: OfficeProfile, data: bytes, extension: str) -> bytes:
         if self.pid is None:
             self._start(home)
         self._served += 1
@@ -119,7 +119,7 @@ class Office:
         except FileNotFoundError:
             raise OfficeFailed("LibreOffice could not read it") from None
 
-    def _start(self, home: OfficeHome) -> None:
+    def _start(self, home: OfficeProfile) -> None:
         self._served = 0
         home.furnish()
         deadline = time.monotonic() + START_SECONDS
@@ -141,7 +141,7 @@ class Office:
         self._stop()
         raise OfficeFailed(f"LibreOffice does not start (code {code}); try `soffice --headless` by hand")
 
-    def _spawned(self, home: OfficeHome) -> subprocess.Popen[bytes]:
+    def _spawned(self, home: OfficeProfile) -> subprocess.Popen[bytes]:
         environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         environment |= {
             "HOME": str(home.path),

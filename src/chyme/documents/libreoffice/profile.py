@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from chyme.core.files.temporary_folder import TEMPORARY, PrivateFolder, emptied
+from chyme.core.files.temporary_folder import TEMPORARY, TemporaryFolder, recreate_folder
 
 PREFIX = "chyme-office-"
 
@@ -41,11 +41,11 @@ _ITEMS = (
 )
 
 
-class OfficeHome:
+class OfficeProfile:
     """One process's folder: `profile`, `desk` for the document, `temporary` for LibreOffice's own files."""
 
     def __init__(self) -> None:
-        self._folder = PrivateFolder(PREFIX, lambda folder: _pipes(folder / "profile"))
+        self._folder = TemporaryFolder(PREFIX, lambda folder: _pipes(folder / "profile"))
         self.path = self._folder.path
         self.profile = self.path / "profile"
         self.desk = self.path / "desk"
@@ -60,7 +60,7 @@ class OfficeHome:
     def furnish(self) -> None:
         """Everything as new: no trace of the documents before."""
         for path in (self.profile, self.desk, self.temporary):
-            emptied(path)
+            recreate_folder(path)
         user = self.profile / "user"
         user.mkdir(mode=0o700)
         (user / "registrymodifications.xcu").write_text(_registry(), encoding="utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 _NAME = re.compile(r"([0-9a-f]{16,128})-[0-9]{1,9}-[0-9]{1,5}\.jpg")
 SHRINK_TO = 0.8  # of its size, so that not every page that comes sends another one away
-ODD = 16  # pages between two looks at how large the folder is
+PAGES_BETWEEN_CLEANUPS = 16  # pages between two looks at how large the folder is
 
 
 class PageCache:
@@ -21,7 +21,7 @@ class PageCache:
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder = folder
         self._most = most_bytes
-        self._since_tidied = ODD
+        self._since_tidied = PAGES_BETWEEN_CLEANUPS
         self._guard = threading.Lock()
 
     def known(self, hash_: str, page: int, width: int) -> bytes | None:
@@ -77,7 +77,7 @@ class PageCache:
         """The pages nobody has asked for longest go first."""
         with self._guard:
             self._since_tidied += 1
-            if self._since_tidied < ODD:
+            if self._since_tidied < PAGES_BETWEEN_CLEANUPS:
                 return
             self._since_tidied = 0
             found: list[tuple[float, int, str]] = []

@@ -8,7 +8,7 @@ from chyme.documents.conversion.zip_packages import Package
 MOST = 1_000_000  # beyond it the number is nonsense
 
 
-def told_pages(package: Package) -> int | None:
+def declared_page_count(package: Package) -> int | None:
     """Slides that are there, else the number of pages that the program which saved the document wrote into it."""
     slides = slides_of(package)
     if slides:

@@ -26,9 +26,9 @@ CANDIDATES = 6
 _PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".bmp", ".tif", ".tiff", ".avif")
 
 
-def cover(name: str, package: Package, limits: PageLimits) -> Image.Image | None:
+def find_cover(name: str, package: Package, limits: PageLimits) -> Image.Image | None:
     """The first candidate that is a picture of some size; None when the book has no cover."""
-    from chyme.imaging.decoding.reader import opened
+    from chyme.imaging.decoding.reader import open_picture
 
     within = PictureLimits(image_pixels=limits.image_pixels)
     tried: list[str] = []
@@ -42,7 +42,7 @@ def cover(name: str, package: Package, limits: PageLimits) -> Image.Image | None
         if not data:
             continue
         try:
-            picture = opened(name, io.BytesIO(data), within, limits.page_pixels)
+            picture = open_picture(name, io.BytesIO(data), within, limits.page_pixels)
         except DigestError:
             continue  # a damaged or oversized cover is no reason to show nothing
         if min(picture.width, picture.height) >= SMALLEST or part.lower().endswith(".svg"):

@@ -9,12 +9,12 @@ from chyme.documents.conversion.results import MB, ConversionLimits
 from chyme.documents.conversion.zip_packages import Package, open_package
 from chyme.documents.libreoffice.installation import office_program
 from chyme.documents.libreoffice.process import OfficeFailed, office
-from chyme.documents.pages.counts import told_pages
-from chyme.documents.pages.epub_cover import cover
+from chyme.documents.pages.counts import declared_page_count
+from chyme.documents.pages.epub_cover import find_cover
 from chyme.documents.pages.limits import PageLimits
-from chyme.documents.pages.page_image import Page
-from chyme.documents.pages.pdf_page import NoPage, pdf_page
-from chyme.documents.pages.text_page import text_page
+from chyme.documents.pages.page_image import PageImage
+from chyme.documents.pages.pdf_page import NoPage, render_first_pdf_page
+from chyme.documents.pages.text_page import render_text_page
 from chyme.errors import DigestError, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK, ole_names
 from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF
@@ -25,14 +25,14 @@ _OFFICE = ("application/vnd.openxmlformats-officedocument.", "application/vnd.oa
 _EXTENSIONS = {mime: extension for extension, mime in reversed(DOCUMENTS.items())}  # the usual one of each type
 
 
-def first_page(
+def render_first_page(
     name: str,
     data: bytes,
     mime: str,
     limits: PageLimits,
     conversion: ConversionLimits,
     progress: Callable[[float], None] = lambda _: None,
-) -> Page:
+) -> PageImage:
     """A picture of the document's first page, or an error that says what is wrong with the file."""
     if not data:
         raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
@@ -45,23 +45,23 @@ def first_page(
     package: Package | None
     if mime == PDF:
         try:
-            image, pages, note = pdf_page(name, data, limits)
-            return Page(image, "pdf", pages, note)
+            image, pages, note = render_first_pdf_page(name, data, limits)
+            return PageImage(image, "pdf", pages, note)
         except NoPage as error:
             pages = error.pages
             notes.append(f"no page could be drawn: {error}")
     elif mime == EPUB:
         package = _package(name, data, mime, conversion)
-        front = cover(name, package, limits) if package else None
+        front = find_cover(name, package, limits) if package else None
         if front is not None:
-            return Page(front, "cover")
+            return PageImage(front, "cover")
     elif mime.startswith(_OFFICE):
         package = _package(name, data, mime, conversion)
         if package or _is_known_form(data):
             found = _by_office(name, data, mime, limits, notes)
             if found is not None:
                 return found
-        pages = told_pages(package) if package else None
+        pages = declared_page_count(package) if package else None
     progress(0.5)
     return _by_text(name, data, mime, limits, conversion, pages, notes)
 
@@ -76,21 +76,21 @@ def _package(name: str, data: bytes, mime: str, conversion: ConversionLimits) ->
         return None
 
 
-def _by_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: list[str]) -> Page | None:
+def _by_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: list[str]) -> PageImage | None:
     """LibreOffice's first page; None when it is not here or does not manage, which the notes tell."""
     program = office_program(limits.office)
     if program is None:
         return None
     try:
         made = office(program, limits).pdf(data, _EXTENSIONS.get(mime, "docx"))
-        image, pages, note = pdf_page(name, made, limits)
+        image, pages, note = render_first_pdf_page(name, made, limits)
     except OfficeFailed as error:
         notes.append(str(error))
         return None
     except (NoPage, UnreadableFile):
         notes.append("LibreOffice made a page that cannot be drawn")
         return None
-    return Page(image, "libreoffice", pages, note)
+    return PageImage(image, "libreoffice", pages, note)
 
 
 def _is_known_form(data: bytes) -> bool:
@@ -108,8 +108,8 @@ def _by_text(
     conversion: ConversionLimits,
     pages: int | None,
     notes: list[str],
-) -> Page:
+) -> PageImage:
     found = convert(name, data, mime, conversion)
-    image, missing = text_page(found.markdown, limits)
+    image, missing = render_text_page(found.markdown, limits)
     told = [*notes, *([missing] if missing else [])]
-    return Page(image, "text", pages, "; ".join(told) or None)
+    return PageImage(image, "text", pages, "; ".join(told) or None)

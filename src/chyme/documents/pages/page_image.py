@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from PIL import Image
 
-Rendered = Literal["pdf", "libreoffice", "cover", "text"]
+RenderMethod = Literal["pdf", "libreoffice", "cover", "text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageImage:
     """A picture of the document, how it came about, and how many pages the document has, where that is known."""
 
     image: Image.Image
-    rendered: Rendered
+    rendered: RenderMethod
     pages: int | None = None
     note: str | None = None

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Digester, Source
-from chyme.documents.pages.pdf_page import Undrawable, drawn, opened_pdf
+from chyme.documents.pages.pdf_page import Undrawable, open_pdf, render_page
 from chyme.documents.pages.word_boxes import boxes_of, characters_of
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, File, Output
@@ -20,8 +20,8 @@ from chyme.model import Artifact, File, Output
 if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
 
-ENTRY = "chyme.documents.pages.pdf_child:in_child"
-NAME, WANTED, PICTURE = "draw-page", "wanted", "page.jpg"
+ENTRY = "chyme.documents.pages.pdf_child:load_digesters"
+NAME, REQUEST, PICTURE = "draw-page", "wanted", "page.jpg"
 TALLEST = 4  # times as high as wide: a till roll is drawn smaller
 QUALITY = 85
 
@@ -32,7 +32,7 @@ class DrawPage(Digester):
     name = NAME
     label = "Page"
     description = "One page of a PDF."
-    reads = (WANTED,)
+    reads = (REQUEST,)
     family = "drawing"
 
     def __init__(self, image_pixels: int) -> None:
@@ -44,10 +44,10 @@ class DrawPage(Digester):
     def digest(self, source: Source) -> list[Output]:
         import pypdfium2
 
-        upstream = source.output(WANTED)
+        upstream = source.output(REQUEST)
         wanted = json.loads((upstream and upstream.content) or "{}")
         number = int(wanted["page"])
-        with source.open() as stream, opened_pdf(source.file.name, stream) as document:
+        with source.open() as stream, open_pdf(source.file.name, stream) as document:
             told = json.dumps({"pages": len(document)})
             if not 1 <= number <= len(document):
                 return [Output(NAME, told)]
@@ -55,7 +55,7 @@ class DrawPage(Digester):
                 return [Output(NAME, _words(document, number, wanted["spans"]))]
             width = int(wanted["width"])
             try:
-                image = drawn(
+                image = render_page(
                     *(document, number, self._image_pixels),
                     lambda wide, high: min(width / wide, TALLEST * width / high),
                 )
@@ -81,6 +81,6 @@ def _words(document: pypdfium2.PdfDocument, number: int, spans: list[tuple[int, 
     return json.dumps(told)
 
 
-def in_child(config: dict[str, Any]) -> dict[str, Digester]:
+def load_digesters(config: dict[str, Any]) -> dict[str, Digester]:
     """What the child loads."""
     return {NAME: DrawPage(int(config["image_pixels"]))}

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from chyme.documents.conversion.results import broken, encrypted
+from chyme.documents.conversion.results import broken_file_error, encrypted_file_error
 from chyme.documents.pages.limits import PageLimits
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ class NoPage(Exception):
         self.pages = pages
 
 
-def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
+def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
     """The first page that can be drawn, the number of pages, and a note when it is not page 1; else NoPage."""
     import pypdfium2
 
-    with opened_pdf(name, data) as document:
+    with open_pdf(name, data) as document:
         total = len(document)
         if total < 1:
-            raise broken(name, "PDF", "it has no pages")
+            raise broken_file_error(name, "PDF", "it has no pages")
         reason = ""
         for number in range(1, min(total, TRIES) + 1):
             try:
-                image = drawn(
+                image = render_page(
                     document, number, limits.image_pixels, lambda width, height: _longest(width, height, limits)
                 )
             except (pypdfium2.PdfiumError, Undrawable) as error:
@@ -51,7 +51,7 @@ def pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, i
 
 
 @contextlib.contextmanager
-def opened_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
+def open_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
     """A PDF with what people filled in; UnreadableFile when it is broken or locked."""
     import pypdfium2
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
@@ -60,8 +60,8 @@ def opened_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocum
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
-            raise encrypted(name, "PDF") from error
-        raise broken(name, "PDF") from error
+            raise encrypted_file_error(name, "PDF") from error
+        raise broken_file_error(name, "PDF") from error
     try:
         _prepare_forms(document)
         yield document
@@ -84,7 +84,7 @@ def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
         return  # the page is drawn without what people filled in
 
 
-def drawn(
+def render_page(
     document: pypdfium2.PdfDocument, number: int, image_pixels: int, scale_of: Callable[[float, float], float]
 ) -> Image.Image:
     """A page as a picture; `scale_of` tells how many pixels a point of a page of this width and height gets."""

@@ -13,14 +13,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from chyme.core.bounding_boxes import mended
+from chyme.core.bounding_boxes import repair_box
 from chyme.core.children.runner import NOBODY, Family, Runner
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.core.store import digests, documents, files, text_places
 from chyme.core.store.sqlite.database import Database
 from chyme.documents.pages.cache import PageCache
-from chyme.documents.pages.pdf_child import ENTRY, NAME, PICTURE, WANTED
+from chyme.documents.pages.pdf_child import ENTRY, NAME, PICTURE, REQUEST
 from chyme.documents.pages.search_highlights import spans_of
 from chyme.documents.pages.word_boxes import CHARACTERS
 from chyme.documents.pages.word_boxes import MOST as MOST_BOXES
@@ -37,7 +37,7 @@ SECONDS = 30.0
 IDLE = 60.0
 WAITING = 8  # people who may wait for a page at the same time, in all vaults of a server together
 _places = threading.BoundedSemaphore(WAITING)
-REST = 60.0  # seconds for which nobody tries again what could not be drawn
+RETRY_DELAY = 60.0  # seconds for which nobody tries again what could not be drawn
 CACHE_BYTES = 512 << 20
 JPEG = b"\xff\xd8\xff"
 
@@ -51,7 +51,7 @@ class TooBusy(ChymeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RenderedPage:
     """A page as a JPEG; `fixed` when the same content will always give the same picture."""
 
     data: bytes
@@ -61,7 +61,7 @@ class Drawn:
 _Key = tuple[str, int, int]  # hash, page, width
 
 
-class Drawing:
+class PdfPageRenderer:
     """Any number of threads may ask; those who ask for the same page at the same time get one drawing."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Drawing:
         self.waiting = 0  # who wait for a page of this vault
         self.drawings = 0  # how often the child was asked
 
-    def page(self, path: str, page: int, width: int) -> Drawn:
+    def page(self, path: str, page: int, width: int) -> RenderedPage:
         """One page, counted from 1; NoSuchPage when there is none, TooBusy when it is not the time to ask."""
         if width not in WIDTHS:
             raise UsageError(f"{width} is no width; choose one of: {', '.join(map(str, WIDTHS))}")
@@ -104,9 +104,9 @@ class Drawing:
         with self._opened(file) as opened:
             fixed = stamp_of(os.fstat(opened)) == file.stamp
             if not fixed:  # it has changed since it was looked at; its hash is that of another content
-                return Drawn(self._in_turn((f"changed {path}", page, width), file, opened), False)
+                return RenderedPage(self._in_turn((f"changed {path}", page, width), file, opened), False)
             key = (file.hash, page, width)
-            return Drawn(self._cache.known(*key) or self._in_turn(key, file, opened), True)
+            return RenderedPage(self._cache.known(*key) or self._in_turn(key, file, opened), True)
 
     def word_boxes(self, path: str, page: int, question: str) -> list[Box]:
         """Where the words of a question stand on a page, line by line; empty when that cannot be told.
@@ -227,7 +227,7 @@ class Drawing:
         now = time.monotonic()
         with self._guard:
             self._failed = {one: told for one, told in self._failed.items() if told[0] > now}
-            self._failed[key[:2]] = now + REST, why_not
+            self._failed[key[:2]] = now + RETRY_DELAY, why_not
 
     def _asked(self, key: _Key, file: File, opened: int) -> bytes:
         _, page, width = key
@@ -236,7 +236,7 @@ class Drawing:
 
     def _run(self, file: File, opened: int, wanted: Mapping[str, object]) -> Sequence[Output]:
         runner, scratch = self._started()
-        task = Task(NAME, file, opened, (Upstream(WANTED, json.dumps(wanted)),), Path(scratch))
+        task = Task(NAME, file, opened, (Upstream(REQUEST, json.dumps(wanted)),), Path(scratch))
         return runner.run(task, FAMILY, Limits(self._seconds, self._seconds, self._memory_bytes))
 
     def _started(self) -> tuple[Runner, str]:
@@ -276,7 +276,7 @@ def _read_words(outputs: Sequence[Output]) -> _Words:
     """What the child told. It may have become anything, so it is looked at."""
     try:
         told = json.loads((outputs[0].content if outputs else None) or "{}")
-        found = [mended([float(edge) for edge in box]) for box in told.get("boxes", ())[:MOST_BOXES]]
+        found = [repair_box([float(edge) for edge in box]) for box in told.get("boxes", ())[:MOST_BOXES]]
         text = str(told.get("text", ""))[:CHARACTERS]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ChildCrashed("the child gave something that are no words of a page") from error

@@ -48,7 +48,7 @@ class Line:
 
 
 @dataclass
-class Setter:
+class LineBreaker:
     """Breaks text into lines, and remembers the scripts for which this machine has no font."""
 
     fonts: Fonts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chyme.documents.pages.fonts import Fonts, fonts
 from chyme.documents.pages.limits import PageLimits
 from chyme.documents.pages.markdown_blocks import Block, Span, blocks_of
-from chyme.documents.pages.text_lines import Line, Setter, draw_line
+from chyme.documents.pages.text_lines import Line, LineBreaker, draw_line
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
@@ -21,7 +21,7 @@ COLUMNS = 8  # of a table; more would be too narrow to read
 CELL_LINES, CELL_CHARS = 3, 300
 
 
-def text_page(markdown: str, limits: PageLimits, known: Fonts | None = None) -> tuple[Image.Image, str | None]:
+def render_text_page(markdown: str, limits: PageLimits, known: Fonts | None = None) -> tuple[Image.Image, str | None]:
     """The picture, and a note naming the scripts for which there is no font here."""
     sheet = _Sheet(limits.page_pixels, known or fonts())
     sheet.foot(FOOT)
@@ -44,7 +44,7 @@ class _Sheet:
         width = max(1, round(height * RATIO))
         self.image: Image.Image = Image.new("RGB", (width, height), "white")
         self.draw: ImageDraw.ImageDraw = ImageDraw.Draw(self.image)
-        self.setter = Setter(known)
+        self.setter = LineBreaker(known)
         self.size = max(6, round(height / 72))
         margin = round(width * 0.1)
         self.left, self.right = margin, width - margin

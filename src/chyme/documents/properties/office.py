@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 from xml.etree import ElementTree
 
-from chyme.documents.properties.reader import Properties, told
+from chyme.documents.properties.reader import Properties, clean_properties
 
 DIRECTORY_BYTES = 4 << 20  # a longer list of parts costs memory by itself
 PART_BYTES = 2 << 20
@@ -95,7 +95,7 @@ def _told(fields: dict[str, list[str]], generator: str = "") -> Properties:
     words = [word for text in (*fields.get("keywords", ()), *fields.get("keyword", ())) for word in _split(text)]
     subjects = fields.get("subject", [])
     created = _first(fields, "created", "creation-date", "date")
-    return told(
+    return clean_properties(
         title=_first(fields, "title"),
         authors=(fields.get("creator") or fields.get("initial-creator") or [])[:5],
         subject=subjects[0] if len(subjects) == 1 else "",

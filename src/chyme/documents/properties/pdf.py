@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from chyme.documents.properties.reader import Properties, told
+from chyme.documents.properties.reader import Properties, clean_properties
 
 WINDOW = 4 << 20  # bytes at either end in which an XMP packet is looked for
 PACKET = 256 * 1024
@@ -30,7 +30,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
     title, created = _XMP_TITLE.search(xmp), _XMP_CREATED.search(xmp)
     words = re.split(r"[,;]", known["Keywords"]) if known["Keywords"] else []
     words += [_decoded(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
-    return told(
+    return clean_properties(
         title=known["Title"].strip() or (_decoded(title[1]) if title else ""),
         authors=[known["Author"]],
         subject=known["Subject"],

@@ -50,7 +50,7 @@ def properties_of(source: Source) -> Properties:
         return Properties()
 
 
-def told(
+def clean_properties(
     *,
     title: str = "",
     authors: Iterable[str] = (),
@@ -63,16 +63,16 @@ def told(
     language: str = "",
 ) -> Properties:
     """Properties from words as they stand in a file: cleaned, cut, dates and language in our spelling."""
-    from chyme.documents.html.metadata_values import date_of, language_of, plain
+    from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 
-    words = (plain(word, KEYWORD) for word in keywords)
-    people = (plain(author, LINE) for author in authors)
+    words = (clean_line(word, KEYWORD) for word in keywords)
+    people = (clean_line(author, LINE) for author in authors)
     return Properties(
-        plain(title, LINE) or "",
+        clean_line(title, LINE) or "",
         ", ".join(dict.fromkeys(person for person in people if person))[:LINE],
-        plain(subject, LINE) or "",
-        plain(description, TEXT) or "",
-        plain(generator, LINE) or "",
+        clean_line(subject, LINE) or "",
+        clean_line(description, TEXT) or "",
+        clean_line(generator, LINE) or "",
         tuple(dict.fromkeys(word for word in words if word))[:MOST_KEYWORDS],
         date_of(created) if created else None,
         date_of(modified) if modified else None,

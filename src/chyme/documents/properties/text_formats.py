@@ -7,7 +7,7 @@ from email.parser import BytesHeaderParser
 from email.utils import parseaddr
 from typing import BinaryIO
 
-from chyme.documents.properties.reader import HEAD_BYTES, Properties, told
+from chyme.documents.properties.reader import HEAD_BYTES, Properties, clean_properties
 from chyme.text.decoding import decode
 
 MATTER = 16_384  # bytes in which front matter must end
@@ -27,7 +27,7 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
     from chyme.documents.html.metadata import metadata_of
 
     known = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
-    return told(
+    return clean_properties(
         title=known.title or "",
         authors=[known.author or ""],
         description=known.description or "",
@@ -44,7 +44,7 @@ def mail_properties(stream: BinaryIO, size: int) -> Properties:
 
     message = BytesHeaderParser().parsebytes(stream.read(HEAD_BYTES))
     name, address = parseaddr(header_text(message, "From")[:1000])
-    return told(
+    return clean_properties(
         title=header_text(message, "Subject")[:2000],
         authors=[name or address],
         keywords=header_text(message, "Keywords")[:2000].split(","),
@@ -63,7 +63,7 @@ def rtf_properties(stream: BinaryIO, size: int) -> Properties:
     fields = {name: _rtf_words(found[1]) for name, one in _RTF_TEXT.items() if (found := one.search(info))}
     moments = {name: re.search(rf"\\{name}{_RTF_TIME}", info) for name in ("creatim", "revtim")}
     dates = {name: f"{int(one[1]):04}-{int(one[2]):02}-{int(one[3]):02}" for name, one in moments.items() if one}
-    return told(
+    return clean_properties(
         title=fields.get("title", ""),
         authors=[fields.get("author", "")],
         subject=fields.get("subject", ""),
@@ -86,7 +86,7 @@ def front_matter(stream: BinaryIO, size: int) -> Properties:
     def first(*names: str) -> str:
         return next((fields[name][0] for name in names if fields.get(name)), "")
 
-    return told(
+    return clean_properties(
         title=first("title"),
         authors=(fields.get("author") or fields.get("authors") or [])[:10],
         subject=first("subject"),

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import click
 
-from chyme.accounts.authentication import Doors
+from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.application.app import open_app
-from chyme.application.server_vaults import identity_of, open_doors
-from chyme.doors.cli.group_options import Asked
-from chyme.doors.cli.vault_options import chosen
+from chyme.application.server_vaults import identity_of, open_accounts
+from chyme.doors.cli.group_options import GroupOptions
+from chyme.doors.cli.vault_options import find_vault
 from chyme.errors import UsageError
 
 
 @contextlib.contextmanager
-def doors_of(asked: Asked) -> Iterator[Doors]:
+def open_accounts_of(asked: GroupOptions) -> Iterator[Authenticator]:
     """The doors of the server that serves the vault a command means."""
-    with open_doors(chosen(asked.vault)) as doors:
+    with open_accounts(find_vault(asked.vault)) as doors:
         yield doors
 
 
@@ -31,7 +31,7 @@ def vault_at(folder: Path) -> tuple[str, str]:
         return identity_of(app), app.vault.root.name
 
 
-def accesses(given: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
+def parse_access(given: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
     """`photos`, `photos:read` or `photos:write` as vaults and rights."""
     found = []
     for one in given:
@@ -42,7 +42,7 @@ def accesses(given: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
     return found
 
 
-def typed_password(from_input: bool) -> str:
+def read_password(from_input: bool) -> str:
     """From the keyboard, unseen and twice; or the first line of standard input."""
     if from_input:
         line = sys.stdin.readline()
@@ -53,5 +53,5 @@ def typed_password(from_input: bool) -> str:
     return typed
 
 
-def in_words(right: str) -> str:
+def describe_right(right: str) -> str:
     return "read and change" if right == Right.WRITE else "read"

@@ -8,7 +8,7 @@ from chyme.doors.cli.vault_options import printable
 from chyme.model import Digest
 
 
-def told(failed: Iterable[Digest]) -> list[str]:
+def format_failures(failed: Iterable[Digest]) -> list[str]:
     """The first failure of each file, and how many digests of it failed besides."""
     by_file: dict[int, list[Digest]] = {}
     for digest in failed:

@@ -14,20 +14,20 @@ from chyme.doors.cli.vault_options import vault_options
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GroupOptions:
     """Which vault is meant, and whether the answer is for a program."""
 
     vault: Path | None
     as_json: bool
 
 
-def asked_options(command: Callable[..., None]) -> Callable[..., None]:
+def group_options(command: Callable[..., None]) -> Callable[..., None]:
     """--vault and --json for a command of a group whose `ctx.obj` is an Asked; it gets both places in one, first."""
 
     @vault_options
     @click.pass_obj
     @functools.wraps(command)
-    def joined(before: Asked, /, vault: Path | None, as_json: bool, **others: Any) -> None:
-        command(Asked(vault or before.vault, as_json or before.as_json), **others)
+    def joined(before: GroupOptions, /, vault: Path | None, as_json: bool, **others: Any) -> None:
+        command(GroupOptions(vault or before.vault, as_json or before.as_json), **others)
 
     return joined

@@ -15,19 +15,27 @@ FIELDS = (
     *("vault", "path", "digester", "outcome", "category", "attempt", "run", "job", "seconds", "error"),
     *("method", "route", "status", "ms", "visitor"),
 )
-QUIET = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "anthropic", "google_genai")  # they tell of every call
+QUIET_LOGGERS = (
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "openai",
+    "anthropic",
+    "google_genai",
+)  # they tell of every call
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-class Lines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """For people. What comes from names of files can neither begin a line of its own nor speak to the terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         return _CONTROL.sub(_shown, super().format(record)).replace("\n", "\n    ")
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """For programs: every record is one line, and everything in it is escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -53,9 +61,9 @@ def set_up(form: str, verbose: bool, quiet: bool = False) -> None:
         raise UsageError(f"setting log_format must be one of {', '.join(FORMATS)}, not {form!r}")
     programs = form == "json"
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if programs else Lines("%(levelname)s %(message)s"))
+    handler.setFormatter(JsonFormatter() if programs else TextFormatter("%(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose or programs else logging.WARNING, handlers=[handler], force=True)
-    for name in QUIET:
+    for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     hushed = quiet and not (verbose or programs)
     logging.getLogger("chyme.core.pipeline.progress.attempt_results").setLevel(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """1 file, 2,000 files."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

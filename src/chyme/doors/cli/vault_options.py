@@ -15,7 +15,7 @@ from chyme.application.app import App, open_app
 from chyme.core.files.vault_folder import STATE
 from chyme.text.control_characters import printable
 
-__all__ = ["chosen", "opened", "printable", "tell", "vault_options"]
+__all__ = ["find_vault", "open_vault", "print_json", "printable", "vault_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ def vault_options(command: F) -> F:
     )(command)
 
 
-def chosen(vault: Path | None) -> Path:
+def find_vault(vault: Path | None) -> Path:
     """The folder given, else CHYME_VAULT, else the nearest parent with a .chyme, else the current folder."""
     if vault is not None:
         return vault
@@ -39,12 +39,12 @@ def chosen(vault: Path | None) -> Path:
 
 
 @contextlib.contextmanager
-def opened(vault: Path | None, *, create: bool = False) -> Iterator[App]:
+def open_vault(vault: Path | None, *, create: bool = False) -> Iterator[App]:
     """The vault a command means."""
-    with open_app(chosen(vault), create=create) as app:
+    with open_app(find_vault(vault), create=create) as app:
         yield app
 
 
-def tell(value: object) -> None:
+def print_json(value: object) -> None:
     """JSON on standard output, safe for any name."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace"))

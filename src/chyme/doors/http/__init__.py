@@ -1,5 +1,5 @@
 """HTTP: the same functions as the command line, answered as JSON."""
 
-from chyme.doors.http.path_convertor import take_any_path
+from chyme.doors.http.path_convertor import register_any_path
 
-take_any_path()  # before any route is made
+register_any_path()  # before any route is made

@@ -13,11 +13,19 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chyme.accounts.login_throttle import whereabouts
+from chyme.accounts.login_throttle import network_key
 from chyme.accounts.permissions import Right, Visitor
-from chyme.application.server_vaults import House
-from chyme.doors.http.problem_details import broken, problem, status_of
-from chyme.doors.http.request_origin import Network, client_of, loopback, meant_for_us, own_page, trusts, vouched_for
+from chyme.application.server_vaults import ServerVaults
+from chyme.doors.http.problem_details import internal_error, problem_response, status_of
+from chyme.doors.http.request_origin import (
+    Network,
+    client_of,
+    is_allowed_origin,
+    is_loopback,
+    is_own_host,
+    is_proven_same_origin,
+    is_trusted_proxy,
+)
 from chyme.errors import ChymeError
 
 log = logging.getLogger(__name__)
@@ -38,7 +46,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-OPEN = ("/healthz", "/login")
+PUBLIC_PATHS = ("/healthz", "/login")
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -56,13 +64,13 @@ class Addresses:
     @property
     def beyond_loopback(self) -> bool:
         """Whether others than this machine's users are meant to come: by address, or through a proxy."""
-        return not loopback(self.bound) or bool(self.names or self.proxies)
+        return not is_loopback(self.bound) or bool(self.names or self.proxies)
 
 
-class Door:
+class AccessMiddleware:
     """Around the whole house. A pure ASGI wrapper: streams pass as they are."""
 
-    def __init__(self, inside: ASGIApp, house: House, addresses: Addresses) -> None:
+    def __init__(self, inside: ASGIApp, house: ServerVaults, addresses: Addresses) -> None:
         self._inside = inside
         self._house = house
         self._addresses = addresses
@@ -98,11 +106,11 @@ class Door:
             await (refusal or self._inside)(scope, receive, sent)
         except ChymeError as error:
             if not begun:
-                await problem(status_of(error), str(error))(scope, receive, sent)
+                await problem_response(status_of(error), str(error))(scope, receive, sent)
         except Exception:
             log.exception("request %s failed: %s", number, scope["method"])
             if not begun:
-                await broken(number)(scope, receive, sent)
+                await internal_error(number)(scope, receive, sent)
 
     def _judge(self, scope: Scope) -> Response | None:
         """None for who may come in; else what they are told."""
@@ -110,14 +118,14 @@ class Door:
         peer = (scope.get("client") or ("", 0))[0]
         arrived_at = (scope.get("server") or ("", 0))[0]
         host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get("sec-fetch-site")
-        if trusts(peer, self._addresses.proxies) and headers.get("x-forwarded-proto") in ("http", "https"):
+        if is_trusted_proxy(peer, self._addresses.proxies) and headers.get("x-forwarded-proto") in ("http", "https"):
             scope["scheme"] = headers["x-forwarded-proto"]
-        if len(headers.getlist("host")) != 1 or not meant_for_us(host, arrived_at, self._known):
-            return problem(
+        if len(headers.getlist("host")) != 1 or not is_own_host(host, arrived_at, self._known):
+            return problem_response(
                 403, "this server does not go by that name; a request must name it as the setting hosts does"
             )
-        if not own_page(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
-            return problem(403, "another site's page sent this; open chyme itself and do it there")
+        if not is_allowed_origin(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
+            return problem_response(403, "another site's page sent this; open chyme itself and do it there")
         forwarded = [one for line in headers.getlist("x-forwarded-for") for one in line.split(",")]
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
@@ -127,13 +135,17 @@ class Door:
             visitor, refusal = self._visitor(headers, scope, client)
             if refusal is not None:
                 return refusal
-            if visitor is not None and visitor.session_id is not None and not vouched_for(method, origin, site):
-                return problem(403, "a browser must say which page sent this; this request does not")
+            if (
+                visitor is not None
+                and visitor.session_id is not None
+                and not is_proven_same_origin(method, origin, site)
+            ):
+                return problem_response(403, "a browser must say which page sent this; this request does not")
             state.update(visitor=visitor, may_write=False)
             if visitor is None and not _open_to_all(scope["path"]):
                 return _asked_to_sign_in(scope)
         elif any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers):
-            return problem(403, "a proxy passed this on, and without accounts chyme is for this machine alone")
+            return problem_response(403, "a proxy passed this on, and without accounts chyme is for this machine alone")
         state["vaults"] = tuple(name for name in self._house.vaults if self._readable(state, name))
         return None
 
@@ -150,10 +162,12 @@ class Door:
             visitor = doors.by_token(secret.strip())
             if visitor is not None:  # whoever else guesses there: nobody guesses this one
                 return visitor, None
-            wait = doors.wrong_tokens.begin([whereabouts(client)])
+            wait = doors.wrong_tokens.begin([network_key(client)])
             if wait > 0:
-                return None, problem(429, "too many wrong tokens came from there; wait a while", retry_after(wait))
-            return None, problem(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
+                return None, problem_response(
+                    429, "too many wrong tokens came from there; wait a while", retry_after(wait)
+                )
+            return None, problem_response(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
         cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope["scheme"]))
         return (doors.by_session(cookie) if cookie else None), None
 
@@ -168,7 +182,7 @@ def retry_after(seconds: float) -> dict[str, str]:
 
 
 def _open_to_all(path: str) -> bool:
-    return path in OPEN or path.startswith("/static/")
+    return path in PUBLIC_PATHS or path.startswith("/static/")
 
 
 def _asked_to_sign_in(scope: Scope) -> Response:
@@ -179,4 +193,4 @@ def _asked_to_sign_in(scope: Scope) -> Response:
     sign_in = f"/login?next={quote(here, safe='')}"
     if scope["method"] in ("GET", "HEAD") and not inside.startswith(FOR_PROGRAMS):
         return RedirectResponse(sign_in, 303)
-    return problem(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})
+    return problem_response(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

@@ -14,13 +14,13 @@ LARGEST_IN_ALL = 8 * LARGEST  # of all requests that are under way
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
 
 
-def told_too_large(scope: Scope) -> bool:
+def declares_too_large(scope: Scope) -> bool:
     """Whether the request itself says that too much is coming."""
     told = Headers(scope=scope).get("content-length", "")
     return told.isascii() and told.isdigit() and (len(told) > 18 or int(told) > LARGEST)
 
 
-class HeldBodies:
+class BodyMemory:
     """Counts the bytes of all bodies that are in memory at the same time. Belongs to the event loop."""
 
     def __init__(self, most: int = LARGEST_IN_ALL) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from chyme.accounts.login_throttle import whereabouts
+from chyme.accounts.login_throttle import network_key
 from chyme.doors.http.connection_limits import ConnectionLimits
-from chyme.doors.http.request_origin import Network, trusts
+from chyme.doors.http.request_origin import Network, is_trusted_proxy
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Reason(StrEnum):
     NOT_ACCEPTED = "not_accepted"
 
 
-WORDS = {
+REASON_TEXTS = {
     Reason.MAKE_ROOM: "closed to make room for newer ones",
     Reason.REFUSED: "refused",
     Reason.NOT_HTTP: "closed because they sent something that is not HTTP",
@@ -131,7 +131,7 @@ class Connections:
     def note(self, reason: Reason, address: str) -> None:
         """Count why a connection was closed; what a person should know of is logged, once a minute."""
         self.closed[reason] += 1
-        if reason in WORDS:
+        if reason in REASON_TEXTS:
             self._unreported[reason] += 1
             if len(self._culprits) < self.limits.total or address in self._culprits:
                 self._culprits[address] += 1
@@ -157,7 +157,9 @@ class Connections:
         self._report(now)
 
     def _most_of(self, address: str) -> int:
-        trusted = trusts(address.removeprefix("from "), self._proxies)  # many clients share the address of a proxy
+        trusted = is_trusted_proxy(
+            address.removeprefix("from "), self._proxies
+        )  # many clients share the address of a proxy
         return self.limits.total if trusted else self.limits.per_address
 
     def _make_room(self, waiting: OrderedDict[Connection, None] | None, stalled: deque[Connection] | None) -> bool:
@@ -184,7 +186,7 @@ class Connections:
     def _report(self, now: float) -> None:
         if not self._unreported or now - self._reported_at < LOG_SECONDS:
             return
-        counts = ", ".join(f"{count} {WORDS[reason]}" for reason, count in self._unreported.items())
+        counts = ", ".join(f"{count} {REASON_TEXTS[reason]}" for reason, count in self._unreported.items())
         address, _ = self._culprits.most_common(1)[0]
         log.warning(
             "connections: %s; most %s; limits: connections=%d, connections_per_address=%d",
@@ -197,4 +199,4 @@ class Connections:
 
 def address_key(client: tuple[str, int] | None) -> str:
     """One key for all connections of a client; a /64 network of IPv6 counts as one."""
-    return whereabouts(client[0] if client is not None else "")
+    return network_key(client[0] if client is not None else "")

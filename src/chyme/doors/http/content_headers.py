@@ -12,14 +12,14 @@ POLICY = "default-src 'none'; sandbox"  # nothing in it runs, loads or sends, wh
 OPAQUE = "application/octet-stream"
 PLAIN = "text/plain; charset=utf-8"
 # Browsers show these themselves and run nothing in them. Whatever else there is, now or later, is only saved.
-SHOWN = frozenset({
+INLINE_TYPES = frozenset({
     "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
     "audio/mpeg", "audio/mp4", "audio/ogg", "audio/wav", "audio/flac", "audio/aac", "audio/webm",
     "video/mp4", "video/webm", "video/ogg", "video/quicktime", "video/x-matroska",
 })  # fmt: skip
 # Saved under its own type. Chromium runs the scripts of a PDF, and their dialogs, whatever the policy says: a sandbox
 # does not reach its viewer. The page shows pages that a child has drawn instead.
-SAVED = frozenset({"application/pdf"})
+ATTACHMENT_TYPES = frozenset({"application/pdf"})
 _MARKUP = re.compile(r"html|xml|svg", re.IGNORECASE)
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,20})-([0-9]{0,20})[ \t]*")
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
@@ -28,22 +28,22 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ContentType:
     """A media type from our own list, and whether a browser may show it."""
 
     media_type: str
     shown: bool
 
 
-def served_as(kind: Kind, mime: str) -> Served:
+def content_type(kind: Kind, mime: str) -> ContentType:
     """By what chyme found the content to be, never by the name alone."""
-    if mime in SHOWN:
-        return Served(mime, True)
-    if mime in SAVED:
-        return Served(mime, False)
+    if mime in INLINE_TYPES:
+        return ContentType(mime, True)
+    if mime in ATTACHMENT_TYPES:
+        return ContentType(mime, False)
     if kind is Kind.TEXT and not _MARKUP.search(mime):
-        return Served(PLAIN, True)
-    return Served(OPAQUE, False)
+        return ContentType(PLAIN, True)
+    return ContentType(OPAQUE, False)
 
 
 def disposition(name: str, shown: bool) -> str:
@@ -66,7 +66,7 @@ class NoSuchPart(Exception):
     """The file does not reach that far."""
 
 
-def asked_part(header: str | None, size: int) -> Part | None:
+def parse_range(header: str | None, size: int) -> Part | None:
     """The part a Range header asks for; None when it asks for all, for several parts, or in a way nobody knows."""
     found = _RANGE.fullmatch(header.strip()) if header and len(header) < 100 else None
     if found is None or found[0].endswith("=-"):
@@ -86,14 +86,14 @@ def asked_part(header: str | None, size: int) -> Part | None:
     return Part(int(first), min(int(last) if last else size - 1, size - 1) - int(first) + 1)
 
 
-def is_known(header: str | None, tag: str) -> bool:
+def matches_etag(header: str | None, tag: str) -> bool:
     """Whether an If-None-Match header names what we have."""
     if not header:
         return False
     return header.strip() == "*" or _opaque(tag) in map(_opaque, _TAGS.findall(header))
 
 
-def is_same(header: str | None, tag: str, modified: str) -> bool:
+def matches_if_range(header: str | None, tag: str, modified: str) -> bool:
     """Whether an If-Range header, where there is one, names exactly what we have: only then is a part of any use."""
     if header is None:
         return True

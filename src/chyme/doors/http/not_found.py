@@ -10,7 +10,7 @@ class NotFound(UsageError):
     """There is no such file."""
 
 
-def known(app: App, path: str) -> None:
+def require_file(app: App, path: str) -> None:
     """NotFound when there is no such file; one that was just put there is taken in first."""
     if not app.knows(path):
         raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

@@ -19,6 +19,6 @@ class AnyPath(Convertor[str]):
         return value
 
 
-def take_any_path() -> None:
+def register_any_path() -> None:
     """From now on `{name:path}` in a route means this."""
     register_url_convertor("path", AnyPath())

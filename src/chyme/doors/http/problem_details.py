@@ -29,16 +29,16 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """An answer that says what went wrong."""
     shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
     told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
     return JSONResponse(told, status, headers, MEDIA_TYPE)
 
 
-def broken(request_id: str) -> JSONResponse:
+def internal_error(request_id: str) -> JSONResponse:
     """What is told of a fault of ours: nothing of the inside, but where the log tells more."""
-    return problem(500, f"something went wrong inside; the log tells more under request {request_id}")
+    return problem_response(500, f"something went wrong inside; the log tells more under request {request_id}")
 
 
 def status_of(error: ChymeError) -> int:
@@ -46,7 +46,7 @@ def status_of(error: ChymeError) -> int:
     return 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400
 
 
-def wrong_form(error: RequestValidationError) -> str:
+def describe_validation_error(error: RequestValidationError) -> str:
     """The first thing that is wrong with a request, and where."""
     first = error.errors()[0]
     inside = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")

@@ -12,13 +12,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 
 
-def loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     """Whether only this machine can reach what listens there."""
     found = _address(address)
     return address == "localhost" if found is None else found.is_loopback
 
 
-def meant_for_us(host: str, arrived_at: str, names: Collection[str]) -> bool:
+def is_own_host(host: str, arrived_at: str, names: Collection[str]) -> bool:
     """Whether a Host header names this server; a page elsewhere could make its own name lead here.
 
     `arrived_at` is our end of the connection: no name can be made to look like an address.
@@ -29,13 +29,15 @@ def meant_for_us(host: str, arrived_at: str, names: Collection[str]) -> bool:
         return False
     if name in names:
         return True
-    if loopback(arrived_at):
-        return loopback(name)
+    if is_loopback(arrived_at):
+        return is_loopback(name)
     asked = _address(name)
     return asked is not None and asked == _address(arrived_at)
 
 
-def own_page(method: str, scheme: str, host: str, origin: str | None, site: str | None, mode: str | None) -> bool:
+def is_allowed_origin(
+    method: str, scheme: str, host: str, origin: str | None, site: str | None, mode: str | None
+) -> bool:
     """Whether no other site's page had a browser send this. Links that lead here may be followed."""
     if origin is not None and method not in SAFE_METHODS and origin.lower() != f"{scheme}://{host}".lower():
         return False
@@ -44,7 +46,7 @@ def own_page(method: str, scheme: str, host: str, origin: str | None, site: str 
     return method in ("GET", "HEAD") and mode == "navigate"
 
 
-def vouched_for(method: str, origin: str | None, site: str | None) -> bool:
+def is_proven_same_origin(method: str, origin: str | None, site: str | None) -> bool:
     """Whether the browser itself says that one of our pages sent it; without, a cookie proves nothing."""
     return method in SAFE_METHODS or origin is not None or site in ("same-origin", "none")
 
@@ -60,18 +62,18 @@ def client_of(peer: str, forwarded: Sequence[str], trusted: Sequence[Network]) -
     return client
 
 
-def trusts(peer: str, trusted: Sequence[Network]) -> bool:
+def is_trusted_proxy(peer: str, trusted: Sequence[Network]) -> bool:
     """Whether the peer is a proxy of ours."""
     found = _address(peer)
     return found is not None and any(found in network for network in trusted)
 
 
-def networks(text: str) -> tuple[Network, ...]:
+def parse_networks(text: str) -> tuple[Network, ...]:
     """`10.0.0.1, 192.168.0.0/24` as networks; ValueError for what is none."""
     return tuple(ipaddress.ip_network(one.strip(), strict=False) for one in text.split(",") if one.strip())
 
 
-def local_path(address: str | None) -> str:
+def safe_redirect_path(address: str | None) -> str:
     """Where to go on after signing in: an address of ours, whatever was asked for."""
     if not address or len(address) > 2000 or not address.startswith("/") or address[1:2] in ("/", "\\"):
         return "/"

@@ -12,19 +12,19 @@ from typing import Any
 import click
 import uvicorn
 
-from chyme.application.server_vaults import House
+from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 from chyme.doors.http.connection_limits import ConnectionLimits, limit_connections
 from chyme.doors.http.connections import ACCEPTS_AT_ONCE, Connections
 from chyme.doors.http.protocol import NOT_HTTP, bounded_protocol
-from chyme.doors.http.server_api import addresses_of, create_house
+from chyme.doors.http.server_api import addresses_of, create_server_app
 from chyme.errors import UsageError
 
 BACKLOG = 2048
 TICKS_PER_CHECK = 10  # uvicorn ticks ten times a second
 
 
-def run(house: House, host: str, port: int, as_json: bool = False) -> None:
+def run(house: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
     """Serve until interrupted. The scan runs in the background, so the first answer does not wait for it."""
     addresses = addresses_of(house.settings, host)
     if addresses.beyond_loopback and not house.doors.closed:
@@ -32,9 +32,9 @@ def run(house: House, host: str, port: int, as_json: bool = False) -> None:
             f"without accounts or tokens chyme is on loopback, for this machine alone, and {host} with these settings "
             "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"
         )
-    answers = create_house(house, host)
+    answers = create_server_app(house, host)
     connections = Connections(_limits(house.settings, len(house.vaults)), addresses.proxies)
-    listener = listener_at(host, port)
+    listener = open_listener(host, port)
     try:
         address = f"http://{_written(host)}:{listener.getsockname()[1]}"
         house.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
@@ -61,7 +61,7 @@ def run(house: House, host: str, port: int, as_json: bool = False) -> None:
 class _Server(uvicorn.Server):
     """Checks its connections every second. Ends streams of events first: nobody else would, and it waits for them."""
 
-    def __init__(self, config: uvicorn.Config, house: House, connections: Connections) -> None:
+    def __init__(self, config: uvicorn.Config, house: ServerVaults, connections: Connections) -> None:
         super().__init__(config)
         self._house = house
         self._connections = connections
@@ -117,7 +117,7 @@ def _worth_logging(record: logging.LogRecord) -> bool:
     return not cancelled and record.msg != NOT_HTTP
 
 
-def listener_at(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Where visitors knock; from now on they are heard."""
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
@@ -138,7 +138,7 @@ def _written(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
-def _tell(house: House, address: str, as_json: bool) -> None:
+def _tell(house: ServerVaults, address: str, as_json: bool) -> None:
     roots = [str(app.vault.root) for app in house.vaults.values()]
     if as_json:
         vaults = [

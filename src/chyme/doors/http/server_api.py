@@ -12,42 +12,42 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from chyme.application.server_vaults import House
+from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
-from chyme.doors.http.access_middleware import Addresses, Door
-from chyme.doors.http.body_limits import HeldBodies
-from chyme.doors.http.problem_details import RESPONSES, status_of, wrong_form
+from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
+from chyme.doors.http.body_limits import BodyMemory
+from chyme.doors.http.problem_details import RESPONSES, describe_validation_error, status_of
 from chyme.doors.http.request_log import RequestLog
-from chyme.doors.http.request_origin import networks
+from chyme.doors.http.request_origin import parse_networks
 from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
-from chyme.doors.http.vault_api import create
-from chyme.doors.http.vault_router import Vaults
+from chyme.doors.http.vault_api import create_vault_api
+from chyme.doors.http.vault_router import VaultRouter
 from chyme.doors.page import account, login
-from chyme.doors.page.error_pages import fault, refused_outside
+from chyme.doors.page.error_pages import internal_error_response, server_error_response
 from chyme.errors import ChymeError, UsageError
 
 Lifespan = Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]
 
 
-def create_house(house: House, bound: str = "127.0.0.1") -> ASGIApp:
+def create_server_app(house: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
     """What the server answers with, behind its door. `bound` is the address it listens on."""
-    return RequestLog(Door(house_api(house), house, addresses_of(house.settings, bound)))
+    return RequestLog(AccessMiddleware(create_server_api(house), house, addresses_of(house.settings, bound)))
 
 
 def addresses_of(settings: Settings, bound: str) -> Addresses:
     """What the server is called, and whom it believes."""
     names = frozenset(name.strip().lower().strip("[]") for name in settings.hosts.split(",") if name.strip())
     try:
-        proxies = networks(settings.trusted_proxies)
+        proxies = parse_networks(settings.trusted_proxies)
     except ValueError as error:
         raise UsageError(f"setting trusted_proxies must be addresses or networks: {error}") from error
     return Addresses(bound, names, proxies)
 
 
-def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
+def create_server_api(house: ServerVaults, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
     """The same without the door. `prepare` is given the face of every vault."""
-    faces = {name: create(app) for name, app in house.vaults.items()}
+    faces = {name: create_vault_api(app) for name, app in house.vaults.items()}
     for face in faces.values():
         if prepare is not None:
             prepare(face)
@@ -57,7 +57,7 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
 
     @api.exception_handler(ChymeError)
     def sentence(request: Request, error: ChymeError) -> Response:
-        return refused_outside(request, status_of(error), str(error))
+        return server_error_response(request, status_of(error), str(error))
 
     @api.exception_handler(sqlite3.DatabaseError)
     def damaged(_request: Request, error: sqlite3.DatabaseError) -> Response:
@@ -66,15 +66,15 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
 
     @api.exception_handler(RequestValidationError)
     def misshapen(request: Request, error: RequestValidationError) -> Response:
-        return refused_outside(request, 422, wrong_form(error))
+        return server_error_response(request, 422, describe_validation_error(error))
 
     @api.exception_handler(HTTPException)
     def plain(request: Request, error: HTTPException) -> Response:
-        return refused_outside(request, error.status_code, str(error.detail), dict(error.headers or {}))
+        return server_error_response(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
     @api.exception_handler(Exception)
     def broken(request: Request, _error: Exception) -> Response:
-        return fault(request, request.state.request_id)
+        return internal_error_response(request, request.state.request_id)
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
@@ -83,14 +83,14 @@ def house_api(house: House, prepare: Callable[[FastAPI], None] | None = None) ->
         return {"status": "paused" if gone else "ok"}
 
     add_metrics(api, house)
-    hashing = login.Hashing()
+    hashing = login.PasswordHasher()
     login.add_routes(api, house, hashing)
     account.add_routes(api, house, hashing)
     api.mount("/static", Static())
-    bodies = HeldBodies()
-    api.mount("/v", Vaults(house, faces, bodies))
+    bodies = BodyMemory()
+    api.mount("/v", VaultRouter(house, faces, bodies))
     if len(faces) == 1:
-        api.mount("", Vaults(house, faces, bodies, only=next(iter(faces))))
+        api.mount("", VaultRouter(house, faces, bodies, only=next(iter(faces))))
     return api
 
 

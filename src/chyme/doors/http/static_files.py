@@ -19,7 +19,7 @@ TYPES = {  # what the system's tables say differs from one machine to the next
     ".woff2": "font/woff2",
     ".png": "image/png",
 }
-FOR_GOOD = "public, max-age=31536000, immutable"
+CACHE_FOREVER = "public, max-age=31536000, immutable"
 
 
 class Static(StaticFiles):
@@ -38,7 +38,7 @@ class Static(StaticFiles):
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
         answer = super().file_response(full_path, stat_result, scope, status_code)
-        answer.headers["Cache-Control"] = FOR_GOOD if scope.get("query_string") else "no-cache"
+        answer.headers["Cache-Control"] = CACHE_FOREVER if scope.get("query_string") else "no-cache"
         kind = TYPES.get(Path(full_path).suffix)
         if kind is not None and answer.status_code == 200:
             answer.headers["Content-Type"] = kind

@@ -13,7 +13,7 @@ from starlette.routing import Match, Route
 
 from chyme import __version__
 from chyme.application.app import App
-from chyme.doors.http.problem_details import RESPONSES, status_of, wrong_form
+from chyme.doors.http.problem_details import RESPONSES, describe_validation_error, status_of
 from chyme.doors.http.routes import (
     bulk_jobs,
     content,
@@ -36,7 +36,7 @@ from chyme.doors.http.routes import (
     vanished_files,
 )
 from chyme.doors.page.all_pages import PAGES
-from chyme.doors.page.error_pages import fault, refused
+from chyme.doors.page.error_pages import error_response, internal_error_response
 from chyme.errors import ChymeError
 
 API = (
@@ -62,7 +62,7 @@ API = (
 )
 
 
-def create(app: App) -> FastAPI:
+def create_vault_api(app: App) -> FastAPI:
     """The HTTP face of an opened vault."""
 
     async def for_pages(request: Request) -> None:
@@ -81,29 +81,29 @@ def create(app: App) -> FastAPI:
 
     @api.exception_handler(ChymeError)
     def sentence(request: Request, error: ChymeError) -> Response:
-        return refused(request, status_of(error), str(error))
+        return error_response(request, status_of(error), str(error))
 
     @api.exception_handler(sqlite3.DatabaseError)
     def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
         told = app.database.explain(error)
         if not isinstance(told, ChymeError):
             raise error
-        return refused(request, status_of(told), str(told))
+        return error_response(request, status_of(told), str(told))
 
     @api.exception_handler(RequestValidationError)
     def misshapen(request: Request, error: RequestValidationError) -> Response:
-        return refused(request, 422, wrong_form(error))
+        return error_response(request, 422, describe_validation_error(error))
 
     @api.exception_handler(HTTPException)
     def plain(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(sorted(_allowed(api, request)))
-        return refused(request, error.status_code, str(error.detail), headers)
+        return error_response(request, error.status_code, str(error.detail), headers)
 
     @api.exception_handler(Exception)
     def broken(request: Request, _error: Exception) -> Response:
-        return fault(request, getattr(request.state, "request_id", "-"))
+        return internal_error_response(request, getattr(request.state, "request_id", "-"))
 
     for part in API:
         part.add_routes(api, app)

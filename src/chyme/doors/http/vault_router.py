@@ -12,19 +12,21 @@ from starlette.responses import RedirectResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from chyme.accounts.permissions import Right, Visitor
-from chyme.application.server_vaults import House
-from chyme.doors.http.body_limits import TOO_LARGE, HeldBodies, told_too_large
-from chyme.doors.http.problem_details import problem
+from chyme.application.server_vaults import ServerVaults
+from chyme.doors.http.body_limits import TOO_LARGE, BodyMemory, declares_too_large
+from chyme.doors.http.problem_details import problem_response
 from chyme.doors.http.request_origin import SAFE_METHODS
-from chyme.doors.page.error_pages import refused_outside
+from chyme.doors.page.error_pages import server_error_response
 
 UPLOAD = "/api/upload"  # written to the disk as it comes, and bounded there
 
 
-class Vaults:
+class VaultRouter:
     """`/v/{name}/…`, or the whole of the server for the only vault. What may not be read is not there."""
 
-    def __init__(self, house: House, faces: Mapping[str, FastAPI], bodies: HeldBodies, only: str | None = None) -> None:
+    def __init__(
+        self, house: ServerVaults, faces: Mapping[str, FastAPI], bodies: BodyMemory, only: str | None = None
+    ) -> None:
         self._house = house
         self._bodies = bodies
         self._faces = faces
@@ -42,7 +44,7 @@ class Vaults:
                 return
             if name in self._house.closed and self._sees_closed(scope["state"]):
                 sentence = self._house.closed[name]
-                await refused_outside(Request(scope), 503, sentence)(scope, receive, send)
+                await server_error_response(Request(scope), 503, sentence)(scope, receive, send)
                 return
             raise HTTPException(404)
         await self._enter(name, scope, receive, send)
@@ -56,12 +58,12 @@ class Vaults:
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, though it is spoken to by POST
         if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
-            await problem(403, "you may read this vault, but not change it")(scope, receive, send)
+            await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route == UPLOAD:
             await self._answer(name, scope, receive, send)
-        elif told_too_large(scope):
-            await problem(413, TOO_LARGE)(scope, receive, send)
+        elif declares_too_large(scope):
+            await problem_response(413, TOO_LARGE)(scope, receive, send)
         else:
             with self._bodies.count(receive) as counted:
                 await self._answer(name, scope, counted, send)

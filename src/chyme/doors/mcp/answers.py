@@ -9,7 +9,7 @@ from typing import Literal
 from chyme.application.app import App
 from chyme.application.file_texts import Text, read_file
 from chyme.core.clock import now
-from chyme.doors.mcp.citations import Citation, cite, in_few_words, link
+from chyme.doors.mcp.citations import Citation, cite, describe_place, link
 from chyme.doors.mcp.schemas import Hit, Hits, Listed, Listing, Piece, Reading
 from chyme.errors import UsageError
 from chyme.model import iso
@@ -136,7 +136,7 @@ def _parts(text: Text) -> list[Text]:
 def _cited(base: str, path: str, text: Text) -> Citation:
     return Citation(
         path=path,
-        where=in_few_words(text.page, text.seconds, text.speaker, text.box, text.heading),
+        where=describe_place(text.page, text.seconds, text.speaker, text.box, text.heading),
         link=link(base, path, text.page, text.seconds, text.box),
         page=text.page,
         heading=text.heading,
@@ -147,7 +147,7 @@ def _cited(base: str, path: str, text: Text) -> Citation:
     )
 
 
-def listed(
+def list_files(
     app: App,
     base: str,
     *,
@@ -167,7 +167,7 @@ def listed(
     return _listing(base, shelf.cards, shelf.total, shelf.total_is_exact, shelf.next)
 
 
-def recent(app: App, base: str, days: float, limit: int) -> Listing:
+def list_recent(app: App, base: str, days: float, limit: int) -> Listing:
     """What came into the vault lately, newest first."""
     since = iso(now() - timedelta(days=days))
     hidden = app.private if app.private.any else None

@@ -6,10 +6,10 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, Field
 
-from chyme.application.file_texts import clock
-from chyme.core.bounding_boxes import region
+from chyme.application.file_texts import format_time
+from chyme.core.bounding_boxes import describe_region
 from chyme.model import Box, Place
-from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.json_format import format_speaker_label
 
 
 class Citation(BaseModel):
@@ -32,10 +32,10 @@ def cite(base: str, path: str, place: Place | None, speaker: str | None = None) 
     """The citation of a place; `speaker` is the name of whoever is heard there."""
     if place is None:
         return Citation(path=path, where="", link=link(base, path))
-    who = speaker or (in_words(place.speaker) if place.speaker else None)
+    who = speaker or (format_speaker_label(place.speaker) if place.speaker else None)
     return Citation(
         path=path,
-        where=in_few_words(place.page, place.seconds, who, place.box, place.heading),
+        where=describe_place(place.page, place.seconds, who, place.box, place.heading),
         link=link(base, path, place.page, place.seconds, place.box),
         page=place.page,
         heading=place.heading,
@@ -46,17 +46,17 @@ def cite(base: str, path: str, place: Place | None, speaker: str | None = None) 
     )
 
 
-def in_few_words(
+def describe_place(
     page: int | None, seconds: float | None, speaker: str | None, box: Box | None = None, heading: str | None = None
 ) -> str:
     """A place as one would say it."""
     parts = [f"page {page}"] if page is not None else []
     if seconds is not None:
-        parts.append(f"at {clock(seconds)}")
+        parts.append(f"at {format_time(seconds)}")
     if speaker:
         parts.append(f"{speaker} speaking")
     if box is not None:
-        parts.append(f"in the picture: {region(box)}")
+        parts.append(f"in the picture: {describe_region(box)}")
     if heading:
         parts.append(f"under “{heading}”")
     return ", ".join(parts)

@@ -71,7 +71,9 @@ def create_server(app: App) -> MCPServer[Any]:
 
         Each hit has a snippet and a citation: path, page, second and speaker of a recording, or part of a picture.
         """
-        return _told(lambda: answers.search(app, _base(ctx), query, limit, mode, kind, tag, folder), text_answers.hits)
+        return _told(
+            lambda: answers.search(app, _base(ctx), query, limit, mode, kind, tag, folder), text_answers.format_hits
+        )
 
     @server.tool(title="Read a file", annotations=READ_ONLY)
     def read(
@@ -85,7 +87,7 @@ def create_server(app: App) -> MCPServer[Any]:
 
         It comes in pieces with page, second and speaker, to cite from. Long files go on at `next_offset`.
         """
-        return _told(lambda: answers.read(app, _base(ctx), path, page, offset, limit), text_answers.reading)
+        return _told(lambda: answers.read(app, _base(ctx), path, page, offset, limit), text_answers.format_reading)
 
     @server.tool(name="list", title="List files", annotations=READ_ONLY)
     def list_(
@@ -102,7 +104,7 @@ def create_server(app: App) -> MCPServer[Any]:
     ) -> Annotated[CallToolResult, Listing]:
         """List the files of the vault, or of a folder, kind, tag or state, with title, date, summary and tags."""
         return _told(
-            lambda: answers.listed(
+            lambda: answers.list_files(
                 *(app, _base(ctx)),
                 folder=folder,
                 kind=kind,
@@ -112,7 +114,7 @@ def create_server(app: App) -> MCPServer[Any]:
                 cursor=cursor,
                 limit=limit,
             ),
-            text_answers.listing,
+            text_answers.format_listing,
         )
 
     @server.tool(title="What is new", annotations=READ_ONLY)
@@ -122,7 +124,7 @@ def create_server(app: App) -> MCPServer[Any]:
         limit: Annotated[int, Field(ge=1, le=MOST_FILES, description="How many files.")] = 20,
     ) -> Annotated[CallToolResult, Listing]:
         """List what came into the vault lately, newest first."""
-        return _told(lambda: answers.recent(app, _base(ctx), days, limit), text_answers.listing)
+        return _told(lambda: answers.list_recent(app, _base(ctx), days, limit), text_answers.format_listing)
 
     @server.resource(
         "chyme://file/{+path}",
@@ -133,7 +135,7 @@ def create_server(app: App) -> MCPServer[Any]:
     )
     def file(path: str) -> str:
         try:
-            return text_answers.reading(answers.read(app, "", path, None, 0, MOST_CHARACTERS))
+            return text_answers.format_reading(answers.read(app, "", path, None, 0, MOST_CHARACTERS))
         except ChymeError as error:
             raise ResourceNotFoundError(str(error)) from error
 

@@ -11,13 +11,13 @@ from fastapi import FastAPI, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
 from chyme.accounts.api_tokens import NewToken
-from chyme.accounts.login_throttle import whereabouts
+from chyme.accounts.login_throttle import network_key
 from chyme.accounts.permissions import Right, Visitor
-from chyme.application.server_vaults import House
+from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import retry_after
 from chyme.doors.http.forms import form_of
 from chyme.doors.http.not_found import NotFound
-from chyme.doors.page.login import Hashing, vaults_of
+from chyme.doors.page.login import PasswordHasher, vaults_of
 from chyme.doors.page.rendering import page
 from chyme.errors import UsageError
 
@@ -26,7 +26,7 @@ KEPT_SECONDS = 60.0  # of a secret that its maker's browser does not come for
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
 
-class Fresh:
+class NewTokens:
     """Tokens that were made and not shown yet: each once, to the session that asked for it, and soon."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,10 +43,10 @@ class Fresh:
         return made if self._clock() - at < KEPT_SECONDS else None
 
 
-def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
+def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> None:
     """Add these pages to the server."""
     doors = house.doors
-    fresh = Fresh()
+    fresh = NewTokens()
 
     def shown(request: Request, who: Visitor, status: int = 200, **told: str | None) -> Response:
         return page(
@@ -80,7 +80,7 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
     @api.post("/account/password", include_in_schema=False)
     async def change_password(request: Request) -> Response:
         who, form = _person(request), await form_of(request)
-        keys = [whereabouts(request.state.client), f"password of {who.user_id}"]
+        keys = [network_key(request.state.client), f"password of {who.user_id}"]
         wait = doors.wrong_passwords.begin(keys)
         if wait > 0:
             answer = shown(request, who, 429, problem="Too many wrong passwords. Wait a while, then try again.")
@@ -141,7 +141,7 @@ def _user_id(who: Visitor) -> int:
     return who.user_id
 
 
-def _vault(house: House, request: Request, name: str) -> tuple[str, str] | None:
+def _vault(house: ServerVaults, request: Request, name: str) -> tuple[str, str] | None:
     if not name:
         return None
     if name not in request.state.vaults:

@@ -9,11 +9,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.recent_events import in_words
+from chyme.application.recent_events import describe_events
 from chyme.core.clock import now
 from chyme.core.store import events
-from chyme.doors.page.cost_chart import HEIGHT, WIDTH, bars
-from chyme.doors.page.labels import STATES, counted, dollars, labels_of, left, long
+from chyme.doors.page.cost_chart import HEIGHT, WIDTH, cost_bars
+from chyme.doors.page.labels import STATES, format_count, format_dollars, format_duration, format_time_left, labels_of
 from chyme.doors.page.rendering import page
 
 DAYS = 30
@@ -32,7 +32,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         "outdated": lambda: {"outdated": app.outdated([], [])},
         "vanished": lambda: _vanished(app),
         "models": lambda: _models(app),
-        "lately": lambda: {"lately": in_words(events.latest(app.database.read(), LOOKED_AT), SHOWN)},
+        "lately": lambda: {"lately": describe_events(events.latest(app.database.read(), LOOKED_AT), SHOWN)},
     }
 
     @api.get("/activity")
@@ -51,7 +51,13 @@ def add_routes(api: FastAPI, app: App) -> None:
 
 
 def _words(app: App) -> dict[str, Any]:
-    return {"counted": counted, "long": long, "left": left, "dollars": dollars, "labels": labels_of(app)}
+    return {
+        "counted": format_count,
+        "long": format_duration,
+        "left": format_time_left,
+        "dollars": format_dollars,
+        "labels": labels_of(app),
+    }
 
 
 def _vanished(app: App) -> dict[str, Any]:
@@ -61,7 +67,7 @@ def _vanished(app: App) -> dict[str, Any]:
 def _models(app: App) -> dict[str, Any]:
     return {
         "standings": app.spending.standings(),
-        "chart": bars(app.spending.accounts("day", DAYS), now().date(), DAYS),
+        "chart": cost_bars(app.spending.accounts("day", DAYS), now().date(), DAYS),
         "by_digester": app.spending.accounts("digester", DAYS),
         "by_model": app.spending.accounts("model", DAYS),
         "private_patterns": app.private.patterns,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from chyme.core.store.models.calls import Account
+from chyme.core.store.models.calls import CallTotals
 
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
 LEAST = 2.0  # a bar of something is never invisible
@@ -17,7 +17,7 @@ class Bar:
     """One day. x, y, width and height are within WIDTH × HEIGHT."""
 
     day: str
-    account: Account | None
+    account: CallTotals | None
     x: float
     y: float
     width: float
@@ -33,7 +33,7 @@ class Bars:
     bars: tuple[Bar, ...]
 
 
-def bars(accounts: Sequence[Account], today: date, days: int) -> Bars:
+def cost_bars(accounts: Sequence[CallTotals], today: date, days: int) -> Bars:
     """The last days, those without a call too."""
     by_day = {one.name: one for one in accounts}
     priced = any(one.cost for one in accounts)

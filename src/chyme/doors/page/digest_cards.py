@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from chyme.application.app import App
 from chyme.core.pipeline.document_state import is_not_applicable
-from chyme.core.pipeline.failure_causes import WAYS_OUT, cause_of
+from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
 from chyme.doors.page.labels import labels_of
-from chyme.doors.page.markdown_html import rendered
-from chyme.doors.page.rendering import clock
+from chyme.doors.page.markdown_html import render_markdown
+from chyme.doors.page.rendering import format_time
 from chyme.errors import Category
-from chyme.speech.transcripts.json_format import from_json, in_words
+from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 SHOWN = 20_000  # characters of what a digest holds; all of it can be downloaded
 MARKDOWN = ("doc-to-markdown", "url-crawl-content", "url-crawl-summary", "speech-recognition-summary")
@@ -28,7 +28,7 @@ BADGES = {
     "skipped": ("grey", "skipped"),
     "failed": ("red", "failed"),
 }
-IN_WORDS: dict[str, str] = {
+CATEGORY_TEXTS: dict[str, str] = {
     Category.AI_CONTENT_BLOCKED: "The model refused it",
     Category.AI_QUOTA: "The provider's quota is used up",
     Category.RATE_LIMIT: "Asked too often",
@@ -99,13 +99,13 @@ def _card(row: Mapping[str, Any], path: str, label: str, description: str, recip
         row["status"],
         colour,
         word,
-        took(row["duration_ms"]) if row["status"] in ("completed", "failed") else None,
+        format_duration(row["duration_ms"]) if row["status"] in ("completed", "failed") else None,
         row["updated_at"],
         row["attempts"],
         outdated,
-        IN_WORDS.get(category) if failed else None,
+        CATEGORY_TEXTS.get(category) if failed else None,
         cause.told if cause else None,
-        (cause.way_out if cause and failed else None) or (WAYS_OUT.get(category) if failed else None),
+        (cause.way_out if cause and failed else None) or (REMEDIES.get(category) if failed else None),
         row["retry_at"] if failed and not row["settled"] else None,
         bool(row["content"]),
         tuple((name, f"{folder}/{name}") for name in row["artifacts"]) if folder else (),
@@ -113,18 +113,18 @@ def _card(row: Mapping[str, Any], path: str, label: str, description: str, recip
     )
 
 
-def took(milliseconds: int | None) -> str | None:
+def format_duration(milliseconds: int | None) -> str | None:
     """How long something took."""
     if milliseconds is None:
         return None
     if milliseconds < 1000:
         return f"{milliseconds} ms"
     seconds = milliseconds / 1000
-    return f"{seconds:.1f} s" if seconds < 60 else f"{clock(seconds)} min"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{format_time(seconds)} min"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DigestContent:
     """What a digest holds, in the form that suits it."""
 
     form: str  # markdown, text, json, tags, objects, facts, transcript
@@ -134,10 +134,10 @@ class Held:
     cut: bool = False
 
 
-def held(name: str, content: str, names: Mapping[str, str]) -> Held:
+def digest_content(name: str, content: str, names: Mapping[str, str]) -> DigestContent:
     """The content of one digest. What is not in its promised shape is shown as it is."""
     if name in MARKDOWN:
-        return Held("markdown", html=Markup(rendered(content[:SHOWN])), cut=len(content) > SHOWN)
+        return DigestContent("markdown", html=Markup(render_markdown(content[:SHOWN])), cut=len(content) > SHOWN)
     try:
         told = json.loads(content)
         if name in TRANSCRIPTS:
@@ -146,32 +146,32 @@ def held(name: str, content: str, names: Mapping[str, str]) -> Held:
             return _object(name, told)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
-    return Held("text", text=content[:SHOWN], cut=len(content) > SHOWN)
+    return DigestContent("text", text=content[:SHOWN], cut=len(content) > SHOWN)
 
 
-def _transcript(content: str, names: Mapping[str, str]) -> Held:
+def _transcript(content: str, names: Mapping[str, str]) -> DigestContent:
     lines = []
     room = SHOWN
     for segment in from_json(content).segments:
-        who = names.get(segment.speaker) or in_words(segment.speaker) if segment.speaker else ""
-        lines.append((f"{clock(segment.start)} {who}".strip(), segment.text))
+        who = names.get(segment.speaker) or format_speaker_label(segment.speaker) if segment.speaker else ""
+        lines.append((f"{format_time(segment.start)} {who}".strip(), segment.text))
         room -= len(segment.text)
         if room < 0:
             break
-    return Held("transcript", items=tuple(lines), cut=room < 0)
+    return DigestContent("transcript", items=tuple(lines), cut=room < 0)
 
 
-def _object(name: str, told: dict[str, Any]) -> Held:
+def _object(name: str, told: dict[str, Any]) -> DigestContent:
     if name == "tags":
-        return Held("tags", items=tuple((str(tag), "") for tag in told["tags"]))
+        return DigestContent("tags", items=tuple((str(tag), "") for tag in told["tags"]))
     if name == "image-objects":
-        return Held("objects", items=tuple(_thing(one) for one in told["objects"]))
+        return DigestContent("objects", items=tuple(_thing(one) for one in told["objects"]))
     if name == "image-captioning":
-        return Held("text", text=str(told["text"]))
+        return DigestContent("text", text=str(told["text"]))
     if name == "media-preview":
         told = {key: value for key, value in told.items() if key != "peaks"}  # the player shows them
     text = json.dumps(told, ensure_ascii=False, indent=2)
-    return Held("json", text=text[:SHOWN], cut=len(text) > SHOWN)
+    return DigestContent("json", text=text[:SHOWN], cut=len(text) > SHOWN)
 
 
 def _thing(one: Mapping[str, Any]) -> tuple[str, str]:

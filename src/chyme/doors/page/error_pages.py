@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from fastapi.responses import Response
 
-from chyme.doors.http.problem_details import broken, problem
+from chyme.doors.http.problem_details import internal_error, problem_response
 from chyme.doors.page.rendering import page
 
 FOR_PROGRAMS = ("/api", "/ui", "/mcp", "/metrics", "/openapi.json", "/static")  # or for the scripts of our pages
@@ -14,24 +14,26 @@ UNKNOWN = "No page of chyme has this address"
 FAULT = "What you asked for broke something inside chyme"
 
 
-def refused(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+def error_response(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     """An answer that says what went wrong, with the way back to the vault it happened in."""
     if not _for_people(request):
-        return problem(status, detail, headers)
+        return problem_response(status, detail, headers)
     return _page(request, "lost.html", status, detail, headers)
 
 
-def refused_outside(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+def server_error_response(
+    request: Request, status: int, detail: str, headers: dict[str, str] | None = None
+) -> Response:
     """The same where no vault is entered."""
     if not _for_people(request):
-        return problem(status, detail, headers)
+        return problem_response(status, detail, headers)
     return _page(request, "lost_outside.html", status, detail, headers)
 
 
-def fault(request: Request, request_id: str) -> Response:
+def internal_error_response(request: Request, request_id: str) -> Response:
     """What is told of a fault of ours."""
     if not _for_people(request):
-        return broken(request_id)
+        return internal_error(request_id)
     return _page(request, "lost_outside.html", 500, f"{FAULT}; the log tells more under request {request_id}")
 
 

@@ -7,13 +7,13 @@ from collections import OrderedDict
 
 from chyme.application.app import App
 from chyme.core.store.search.facets import Facets
-from chyme.doors.page.view_parameters import Asked
+from chyme.doors.page.view_parameters import ViewParameters
 
 FEW = 10_000  # files that are counted while somebody waits
 REMEMBERED = 64
 
 
-class Counting:
+class FacetCounter:
     """Counts, and remembers what it counted last for each set of filters."""
 
     def __init__(self, app: App, few: int = FEW) -> None:
@@ -27,11 +27,11 @@ class Counting:
         """Whether counting takes no time to speak of."""
         return self._app.library.shelf(limit=1).total <= self._few
 
-    def at_hand(self, want: Asked) -> Facets | None:
+    def at_hand(self, want: ViewParameters) -> Facets | None:
         """How the files divide that pass the filters, as far as that can be told without delay."""
         return self.counted(want) if self.at_once else self._lately.get(want.chosen_in_words)
 
-    def counted(self, want: Asked) -> Facets:
+    def counted(self, want: ViewParameters) -> Facets:
         """The same, however long it takes."""
         asked = want.chosen_in_words
         narrowed = self._app.search.search(asked, limit=1, facets=True, mode="words").facets if asked else None

@@ -13,16 +13,16 @@ from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
 from chyme.core.pipeline.document_state import CLASSIFIERS
-from chyme.core.pipeline.failure_causes import WAYS_OUT, cause_of
+from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
 from chyme.core.store import files
-from chyme.doors.http.not_found import NotFound, known
-from chyme.doors.page.digest_cards import cards, held
-from chyme.doors.page.file_viewer import stage, transcript, versions, viewer
-from chyme.doors.page.place_parameters import asked
+from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.page.digest_cards import cards, digest_content
+from chyme.doors.page.file_viewer import choose_viewer, transcript, versions, viewer_context
+from chyme.doors.page.place_parameters import parse_place
 from chyme.doors.page.rendering import page
 from chyme.errors import ChymeError
 from chyme.understanding.edit_rules import FIELDS
-from chyme.vault.rename_proposals import Renaming
+from chyme.vault.rename_proposals import FileRenamer
 
 ALIKE = 6
 COPIES = 20
@@ -41,7 +41,11 @@ def add_routes(api: FastAPI, app: App) -> None:
         except NotFound:
             name = path.rpartition("/")[2]
             return page(request, "file_gone.html", status=404, active="vault", name=name)
-        values = {**_parts(app, told), **stage(app, told, asked(request)), "transcript": transcript(app, told)}
+        values = {
+            **_parts(app, told),
+            **viewer_context(app, told, parse_place(request)),
+            "transcript": transcript(app, told),
+        }
         return page(request, "file.html", active="vault", **values)
 
     @api.get("/ui/file/parts", include_in_schema=False)
@@ -60,7 +64,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     def shown(request: Request, path: Path) -> HTMLResponse:
         """The file itself, and what is said in it."""
         told = _told(app, path)
-        values = {**_facts(app, told), **stage(app, told, asked(request)), "transcript": transcript(app, told)}
+        values = {
+            **_facts(app, told),
+            **viewer_context(app, told, parse_place(request)),
+            "transcript": transcript(app, told),
+        }
         return page(request, "file_stage.html", versions=versions(told), **values)
 
     @api.get("/ui/file/content", include_in_schema=False)
@@ -71,7 +79,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         if row is None:
             raise NotFound(f"{path}: has no digest {digester[:100]}")
         names = {label: one["name"] for label, one in told["people"].items() if one["name"]}
-        return page(request, "file_content.html", held=held(digester, row["content"] or "", names))
+        return page(request, "file_content.html", held=digest_content(digester, row["content"] or "", names))
 
     @api.get("/ui/file/similar", include_in_schema=False)
     def similar(request: Request, path: Path) -> HTMLResponse:
@@ -86,7 +94,7 @@ def _told(app: App, path: str) -> dict[str, Any]:
     """Everything about a file that is there."""
     if "\0" in path or not path:
         raise NotFound("no file has such a name")
-    known(app, path)
+    require_file(app, path)
     told = app.documents.show(path)
     if told["file"]["vanished_at"] is not None:
         raise NotFound(f"{path}: is not there any more")
@@ -100,7 +108,7 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
     digests, apart = cards(app, told)
     proposal = None
     with contextlib.suppress(ChymeError):
-        proposal = next(iter(Renaming(app).proposals([path])), None)
+        proposal = next(iter(FileRenamer(app).proposals([path])), None)
     return {
         **_facts(app, told),
         "shown": shown,
@@ -126,7 +134,7 @@ def _facts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
         "folders": [(name, "/".join(folders[: at + 1])) for at, name in enumerate(folders)],
         "copies": _copies(app, told),
         "modified": datetime.fromtimestamp(told["file"]["mtime_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M"),
-        "viewer": viewer(told),
+        "viewer": choose_viewer(told),
     }
 
 
@@ -157,7 +165,7 @@ def _why(told: Mapping[str, Any]) -> tuple[str, str] | None:
     row = next((row for row in told["digests"] if row["error"] == document["reason"]), None)
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
-    return cause.told, cause.way_out if "; " in document["reason"] or category in WAYS_OUT else ""
+    return cause.told, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
 
 
 def _said(told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

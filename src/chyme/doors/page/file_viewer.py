@@ -10,15 +10,15 @@ from typing import Any
 
 from chyme.application.app import App
 from chyme.core.store import files
-from chyme.doors.page.place_parameters import Asked
+from chyme.doors.page.place_parameters import PlaceParameters
 from chyme.doors.page.text_view import MARKDOWN, TABLES, text_part
-from chyme.files.link_files import LINK_BYTES, link_note_in, without_secret
+from chyme.files.link_files import LINK_BYTES, link_note_in, remove_credentials
 from chyme.files.link_notes import LinkNote
 from chyme.model import File, Kind
-from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.word_timestamps import timed_words
 from chyme.text.decoding import decode
-from chyme.text.digest_text import writable
+from chyme.text.digest_text import replace_unwritable
 from chyme.vault.intake.text_links import links_of
 
 MOST_BOXES = 600
@@ -30,10 +30,10 @@ _SHOWN_BY = {
     "media": ("media-preview",),
     "url": ("url-crawl-content", "url-crawl-screenshot", "url-crawl-html", "url-metadata"),
 }
-Told = Mapping[str, Any]
+FileRecord = Mapping[str, Any]
 
 
-def viewer(told: Told) -> str:
+def choose_viewer(told: FileRecord) -> str:
     """Which of the ways to show a file is right for this one."""
     kind = told["file"]["kind"]
     if kind in (Kind.AUDIO, Kind.VIDEO):
@@ -43,7 +43,7 @@ def viewer(told: Told) -> str:
     return str(kind) if kind in (Kind.IMAGE, Kind.URL, Kind.TEXT) else "other"
 
 
-def versions(told: Told) -> dict[str, str]:
+def versions(told: FileRecord) -> dict[str, str]:
     """What the stage and the transcript were made of: equal as long as they need not be shown anew."""
     rows = {row["digester"]: row for row in told["digests"]}
 
@@ -51,22 +51,25 @@ def versions(told: Told) -> dict[str, str]:
         return ";".join(f"{rows[name]['status']}:{rows[name]['content_hash']}" for name in names if name in rows)
 
     heard = version(_PLAYED) + str(sorted((who["name"] or "") for who in told["people"].values()))
-    return {"stage": f"{told['file']['hash'][:16]};{version(_SHOWN_BY.get(viewer(told), ()))}", "transcript": heard}
+    return {
+        "stage": f"{told['file']['hash'][:16]};{version(_SHOWN_BY.get(choose_viewer(told), ()))}",
+        "transcript": heard,
+    }
 
 
-def stage(app: App, told: Told, place: Asked) -> dict[str, Any]:
+def viewer_context(app: App, told: FileRecord, place: PlaceParameters) -> dict[str, Any]:
     """What the template of this viewer needs."""
-    how = viewer(told)
+    how = choose_viewer(told)
     rows = {row["digester"]: row for row in told["digests"] if _is_served(row)}
     return {"viewer": how, "place": place, **_MADE[how](app, told, rows, place)}
 
 
-def _is_served(row: Told) -> bool:
+def _is_served(row: FileRecord) -> bool:
     """Whether a digest has something to show: its content, or the content before while another is being made."""
     return row["status"] == "completed" or (not row["settled"] and row["content"] is not None)
 
 
-def transcript(app: App, told: Told) -> list[dict[str, Any]]:
+def transcript(app: App, told: FileRecord) -> list[dict[str, Any]]:
     """What is said, by whom and when, word by word."""
     found = app.documents.transcript(told["file"]["path"])
     if found is None:
@@ -96,7 +99,7 @@ def transcript(app: App, told: Told) -> list[dict[str, Any]]:
 def _called(label: str, who: Mapping[str, Any] | None) -> str:
     if who and who["name"]:
         return str(who["name"])
-    return f"Person {who['person_id']}" if who else in_words(label)
+    return f"Person {who['person_id']}" if who else format_speaker_label(label)
 
 
 def _file_text(app: App, path: str) -> str:
@@ -104,7 +107,7 @@ def _file_text(app: App, path: str) -> str:
     file = files.by_path(app.database.read(), path)
     if file is None:
         return ""
-    return writable(decode(_read(app, file, app.settings.index_text_mb * 1_000_000)).text)
+    return replace_unwritable(decode(_read(app, file, app.settings.index_text_mb * 1_000_000)).text)
 
 
 def _read(app: App, file: File, limit: int) -> bytes:
@@ -115,7 +118,7 @@ def _read(app: App, file: File, limit: int) -> bytes:
         return b""
 
 
-def _json(rows: Mapping[str, Told], name: str) -> dict[str, Any]:
+def _json(rows: Mapping[str, FileRecord], name: str) -> dict[str, Any]:
     """What a digest holds, when it is an object."""
     try:
         told = json.loads(rows[name]["content"] or "{}") if name in rows else {}
@@ -124,7 +127,7 @@ def _json(rows: Mapping[str, Told], name: str) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _artifact(rows: Mapping[str, Told], name: str, filename: str) -> str | None:
+def _artifact(rows: Mapping[str, FileRecord], name: str, filename: str) -> str | None:
     row = rows.get(name)
     if row is None or filename not in row["artifacts"] or not row["sqlar_name"]:
         return None
@@ -137,7 +140,7 @@ def _size(told: Mapping[str, Any], width: int = 1000, height: int = 1414) -> tup
     return (wide, high) if type(wide) is int and type(high) is int and wide > 0 and high > 0 else (width, height)
 
 
-def _pages(_app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> dict[str, Any]:
+def _pages(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
     drawn = _json(rows, "doc-to-screenshot")
     pages = told["document"]["pages"] if told["document"] else None
     return {
@@ -148,7 +151,7 @@ def _pages(_app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> dic
     }
 
 
-def _document(_app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> dict[str, Any]:
+def _document(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
     row = rows.get("doc-to-markdown")
     content = row["content"] if row else None
     return {
@@ -159,7 +162,7 @@ def _document(_app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> 
     }
 
 
-def _image(_app: App, _told: Told, rows: Mapping[str, Told], _place: Asked) -> dict[str, Any]:
+def _image(_app: App, _told: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
     seen = _json(rows, "image-objects").get("objects")
     objects = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
     read = rows.get("image-ocr")
@@ -191,7 +194,7 @@ def _is_box(box: object) -> bool:
     return isinstance(box, list) and len(box) == 4 and all(isinstance(edge, int | float) for edge in box)
 
 
-def _media(_app: App, told: Told, rows: Mapping[str, Told], _place: Asked) -> dict[str, Any]:
+def _media(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
     preview = _json(rows, "media-preview")
     peaks = preview.get("peaks")
     video = preview.get("video")
@@ -215,7 +218,7 @@ def _wave(peaks: Sequence[object]) -> dict[str, object] | None:
     return {"path": "".join(bars), "width": len(heights) * 3}
 
 
-def _url(app: App, told: Told, rows: Mapping[str, Told], place: Asked) -> dict[str, Any]:
+def _url(app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
     row = rows.get("url-crawl-content")
     content = row["content"] if row else None
     facts = _json(rows, "url-metadata")
@@ -251,10 +254,10 @@ def _link_note(app: App, path: str) -> LinkNote | None:
     """The address in a link file, with what somebody wrote beside it."""
     file = files.by_path(app.database.read(), path)
     note = link_note_in(file.name, _read(app, file, LINK_BYTES)) if file else None
-    return replace(note, url=without_secret(note.url)) if note else None
+    return replace(note, url=remove_credentials(note.url)) if note else None
 
 
-def _text(app: App, told: Told, _rows: Mapping[str, Told], place: Asked) -> dict[str, Any]:
+def _text(app: App, told: FileRecord, _rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
     name = told["file"]["name"].lower()
     suffix = name[name.rfind(".") :] if "." in name else ""
     form = "markdown" if suffix in MARKDOWN else TABLES.get(suffix, "plain")
@@ -263,7 +266,7 @@ def _text(app: App, told: Told, _rows: Mapping[str, Told], place: Asked) -> dict
     return {"text": text_part(text, form, place, place.source == "file") if text else None, "new_links": new}
 
 
-def _other(_app: App, _told: Told, _rows: Mapping[str, Told], _place: Asked) -> dict[str, Any]:
+def _other(_app: App, _told: FileRecord, _rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
     return {}
 
 

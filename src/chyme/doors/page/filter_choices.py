@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chyme.core.store.search.facets import Facets
 from chyme.doors.page.labels import STATES
-from chyme.doors.page.view_parameters import Asked
+from chyme.doors.page.view_parameters import ViewParameters
 from chyme.search.file_list import KINDS, Folder
 
 KIND_NAMES = {
@@ -15,7 +15,7 @@ KIND_NAMES = {
     "text": "Texts", "other": "Other",
 }  # fmt: skip
 
-ONE_OF_A_KIND = {
+KIND_SINGULARS = {
     "url": "Link", "document": "Document", "image": "Picture", "audio": "Recording", "video": "Video", "text": "Text",
     "other": "Other",
 }  # fmt: skip
@@ -40,7 +40,7 @@ class Facet:
     choices: tuple[Choice, ...]
 
 
-def kinds(want: Asked, everything: Facets | None, shown: Facets | None) -> tuple[Choice, ...]:
+def kinds(want: ViewParameters, everything: Facets | None, shown: Facets | None) -> tuple[Choice, ...]:
     """Every kind there is, in its usual order, and how many of what is shown are of it where that is known."""
     there = dict(everything.kind) if everything else KIND_NAMES
     counts = dict(shown.kind) if shown else {}
@@ -51,7 +51,7 @@ def kinds(want: Asked, everything: Facets | None, shown: Facets | None) -> tuple
     )
 
 
-def facets(want: Asked, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
+def facets(want: ViewParameters, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
     """What else one can choose; sorts without values are left out."""
     # Of what words find, only the uppermost folders are counted.
     below = [(one.path, None if want.searching else one.files) for one in folders]
@@ -71,7 +71,7 @@ def facets(want: Asked, folders: Sequence[Folder], shown: Facets | None) -> tupl
     return tuple(facet for facet in found if facet.choices)
 
 
-def chosen(want: Asked) -> tuple[Choice, ...]:
+def chosen_filters(want: ViewParameters) -> tuple[Choice, ...]:
     """What the view is narrowed by, each with the address without it."""
     tags = [Choice("tag", tag, want.with_tag(tag)) for tag in want.tags]
     folder = [("folder", want.folder)] if want.searching else []  # else the crumbs tell it
@@ -83,14 +83,14 @@ def _last(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _values(want: Asked, field: str, counts: Sequence[tuple[str, int]]) -> tuple[Choice, ...]:
+def _values(want: ViewParameters, field: str, counts: Sequence[tuple[str, int]]) -> tuple[Choice, ...]:
     return tuple(
         Choice("", _label(field, value), _one(want, field, value), count, value == getattr(want, field))
         for value, count in counts
     )
 
 
-def _one(want: Asked, field: str, value: str) -> str:
+def _one(want: ViewParameters, field: str, value: str) -> str:
     """The address with this value, or without it when it is the chosen one."""
     return want.address(**{field: "" if value == getattr(want, field) else value})
 

@@ -10,13 +10,13 @@ from chyme.search.results import Hit
 TEXTS = ("file", "doc-to-markdown", "url-crawl-content")  # whose characters the page of a file can point at
 
 
-def to_place(hit: Hit, question: str = "") -> str:
+def hit_query(hit: Hit, question: str = "") -> str:
     """What stands behind the address of the hit's file; empty when there is nothing to point at."""
     source = next((piece.source for piece in hit.passages if piece.place == hit.place), None)
-    return query(hit.place, source, question) if hit.place else query(None, None, question)
+    return place_query(hit.place, source, question) if hit.place else place_query(None, None, question)
 
 
-def query(place: Place | None, source: str | None, question: str = "") -> str:
+def place_query(place: Place | None, source: str | None, question: str = "") -> str:
     """The same for one passage."""
     asked: dict[str, object] = {}
     if place is not None:

@@ -27,12 +27,12 @@ def _label(digester: Digester, output: str) -> str:
     return f"{digester.label}: {output.removeprefix(digester.name).strip('-') or output}"
 
 
-def counted(count: int, what: str, more: str | None = None) -> str:
+def format_count(count: int, what: str, more: str | None = None) -> str:
     """1 file, 2,000 files."""
     return f"{count:,} {what if count == 1 else more or what + 's'}"
 
 
-def long(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """How long something takes, roughly."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
@@ -41,7 +41,7 @@ def long(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 36000 else f"{round(seconds / 3600):,} h"
 
 
-def left(seconds: float) -> str:
+def format_time_left(seconds: float) -> str:
     """The same as somebody would say it who waits; the script of the page says it alike."""
     if seconds < 50:
         return "under a minute"
@@ -50,7 +50,7 @@ def left(seconds: float) -> str:
     return f"about {round(seconds / 3600)} h" if seconds < 36 * 3600 else f"about {round(seconds / 86400)} days"
 
 
-def dollars(cost: float | None) -> str:
+def format_dollars(cost: float | None) -> str:
     """A price; small ones with more digits, so that nothing looks free that is not."""
     if cost is None:
         return "price unknown"

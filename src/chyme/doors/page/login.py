@@ -10,16 +10,16 @@ from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
-from chyme.accounts.login_throttle import whereabouts
+from chyme.accounts.login_throttle import network_key
 from chyme.accounts.passwords import fingerprint
 from chyme.accounts.permissions import Right, Visitor
-from chyme.accounts.user_agents import browser_named
-from chyme.accounts.users import SignedIn, folded
-from chyme.application.server_vaults import House
+from chyme.accounts.user_agents import browser_name
+from chyme.accounts.users import NewSession, fold_name
+from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import cookie_name, retry_after
 from chyme.doors.http.forms import form_of
-from chyme.doors.http.problem_details import problem
-from chyme.doors.http.request_origin import local_path
+from chyme.doors.http.problem_details import problem_response
+from chyme.doors.http.request_origin import safe_redirect_path
 from chyme.doors.page.rendering import page
 
 AT_ONCE = 2  # passwords hashed at the same time: each takes a core and 64 MB
@@ -41,13 +41,13 @@ class ListedVaults(BaseModel):
     vaults: list[ListedVault]
 
 
-class Hashing:
+class PasswordHasher:
     """Where passwords are compared: few at once, beside the server's other work."""
 
     def __init__(self) -> None:
         self._limiter: CapacityLimiter | None = None
 
-    async def run(self, work: partial[SignedIn | None] | partial[bool] | partial[None]) -> SignedIn | bool | None:
+    async def run(self, work: partial[NewSession | None] | partial[bool] | partial[None]) -> NewSession | bool | None:
         if self._limiter is None:
             self._limiter = CapacityLimiter(AT_ONCE)  # belongs to the running loop
         return await to_thread.run_sync(work, limiter=self._limiter)
@@ -57,36 +57,36 @@ class Hashing:
         return self._limiter is not None and self._limiter.statistics().tasks_waiting >= QUEUE
 
 
-def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
+def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> None:
     """Add these pages to the server."""
     doors = house.doors
 
     @api.get("/login", include_in_schema=False)
     def asked(request: Request, next: str | None = None) -> Response:
         if request.state.visitor is not None or not request.state.closed:
-            return RedirectResponse(local_path(next), 303)
-        return page(request, "login.html", next=local_path(next), name="", problem=None)
+            return RedirectResponse(safe_redirect_path(next), 303)
+        return page(request, "login.html", next=safe_redirect_path(next), name="", problem=None)
 
     @api.post("/login", include_in_schema=False)
     async def sign_in(request: Request) -> Response:
         form = await form_of(request)
-        name, onward = form.get("name", ""), local_path(form.get("next"))
+        name, onward = form.get("name", ""), safe_redirect_path(form.get("next"))
         if not request.state.closed:
             return RedirectResponse(onward, 303)
-        there, named = whereabouts(request.state.client), f"named {fingerprint(folded(name))}"
+        there, named = network_key(request.state.client), f"named {fingerprint(fold_name(name))}"
         keys = [there, f"{named} {there}"]
         if hashing.crowded:
-            return problem(503, "too many people sign in at once; try again in a moment", retry_after(5))
+            return problem_response(503, "too many people sign in at once; try again in a moment", retry_after(5))
         wait = doors.wrong_passwords.begin(keys, brief=[named])
         if wait > 0:
             told = f"Too many wrong passwords. Try again in {_in_words(wait)}."
             answer = page(request, "login.html", 429, next=onward, name=name, problem=told)
             answer.headers.update(retry_after(wait))
             return answer
-        hint = browser_named(request.headers.get("user-agent", ""))
+        hint = browser_name(request.headers.get("user-agent", ""))
         work = partial(doors.accounts.sign_in, name, form.get("password", ""), house.settings.session_days, hint)
         signed_in = await hashing.run(work)
-        if not isinstance(signed_in, SignedIn):
+        if not isinstance(signed_in, NewSession):
             told = "This name and this password do not belong together."
             return page(request, "login.html", 401, next=onward, name=name, problem=told)
         doors.wrong_passwords.right([*keys, named])
@@ -117,7 +117,7 @@ def add_routes(api: FastAPI, house: House, hashing: Hashing) -> None:
             return page(request, "vaults.html", listed=vaults)
 
 
-def vaults_of(house: House, request: Request) -> list[ListedVault]:
+def vaults_of(house: ServerVaults, request: Request) -> list[ListedVault]:
     """What the visitor may read, and how much there is."""
     visitor: Visitor | None = request.state.visitor
     found = []
@@ -128,7 +128,7 @@ def vaults_of(house: House, request: Request) -> list[ListedVault]:
     return found
 
 
-def _end_session(house: House, visitor: Visitor | None) -> None:
+def _end_session(house: ServerVaults, visitor: Visitor | None) -> None:
     if visitor is not None and visitor.session_id is not None and visitor.user_id is not None:
         house.doors.accounts.end_session(visitor.session_id, visitor.user_id)
 

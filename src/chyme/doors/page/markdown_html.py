@@ -20,7 +20,7 @@ _FOUND = frozenset({"paragraph_open", "heading_open", "fence", "code_block", "tr
 _ALIGNED = {"text-align:right": "right", "text-align:center": "centre"}
 
 
-def rendered(markdown: str, start: int | None = None, end: int | None = None) -> str:
+def render_markdown(markdown: str, start: int | None = None, end: int | None = None) -> str:
     """The HTML. Blocks in which characters `start` to `end` stand have the class `found`, the first one as its id."""
     lines = None
     if start is not None and end is not None:

@@ -15,7 +15,7 @@ _FAR = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlaceParameters:
     """A place, as far as the address tells it; what makes no sense in it is passed over."""
 
     question: str = ""
@@ -28,14 +28,14 @@ class Asked:
     whole: bool = False  # not only the beginning of a long text
 
 
-def asked(request: Request) -> Asked:
+def parse_place(request: Request) -> PlaceParameters:
     """What the address asks for."""
     told = request.query_params
     start, end = _number(told.get("start")), _number(told.get("end"))
     if start is None or end is None or end <= start:
         start = end = None
     seconds = _fraction(told.get("t", ""))
-    return Asked(
+    return PlaceParameters(
         told.get("q", "")[:LONGEST],
         max(_number(told.get("page")) or 1, 1),
         max(seconds, 0.0) if seconds is not None else None,

@@ -42,7 +42,7 @@ def base_of(request: Request) -> str:
     return str(request.scope.get("root_path", ""))
 
 
-def at(path: str) -> str:
+def encode_path(path: str) -> str:
     """A file's path as part of an address."""
     return quote(path, safe="/")
 
@@ -56,14 +56,14 @@ def size(number: float) -> str:
     raise AssertionError
 
 
-def clock(seconds: float | None) -> str:
+def format_time(seconds: float | None) -> str:
     """Seconds as on a player: 1:02:03."""
     whole = int(seconds or 0)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
-def ago(moment: str | None) -> str:
+def format_age(moment: str | None) -> str:
     """How long ago a moment of the database was."""
     if not moment:
         return ""
@@ -75,7 +75,7 @@ def ago(moment: str | None) -> str:
     return "just now"
 
 
-def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
+def mark_matches(text: str, marks: Sequence[Sequence[int]]) -> Markup:
     """A snippet with its matching words in <mark>, everything escaped."""
     pieces, here = [], 0
     for start, end in marks:
@@ -99,5 +99,5 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(at=at, size=size, clock=clock, ago=ago, printable=printable)
-_templates.globals.update(marked=marked, version=_fingerprint(), release=__version__)
+_templates.filters.update(at=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
+_templates.globals.update(marked=mark_matches, version=_fingerprint(), release=__version__)

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chyme.doors.page import hit_address
-from chyme.doors.page.rendering import at, clock
+from chyme.doors.page.rendering import encode_path, format_time
 from chyme.model import Kind, Place
 from chyme.search.file_list import Card
-from chyme.search.query.parser import with_word
+from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
 from chyme.text.control_characters import printable
 
-WHY = {
+MATCH_REASONS = {
     "words": ("words", "Your words stand in it"),
     "meaning": ("meaning", "It means something near to what you asked"),
     "name": ("name", "Its name matches"),
@@ -38,7 +38,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class ResultFile:
     """A file that answers."""
 
     hit: Hit
@@ -49,10 +49,10 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResultPage:
     """One page of what was found, and what there is to say about all of it."""
 
-    files: tuple[FoundFile, ...]
+    files: tuple[ResultFile, ...]
     total: int
     exact: bool
     ms: float
@@ -67,15 +67,17 @@ def only_by_meaning(result: SearchResult) -> bool:
     return all(hit.why == ("meaning",) for hit in result.hits)
 
 
-def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]) -> Found:
+def result_page(
+    result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]
+) -> ResultPage:
     """The result for people. `words` are carried along as they were searched, so that a file's page can mark them."""
     for typed, instead in result.corrected.items():
-        words = with_word(words, typed, instead)
+        words = replace_word(words, typed, instead)
     by_path = {card.path: card for card in cards}
     files = tuple(_file(hit, by_path.get(hit.path), words, labels) for hit in result.hits)
     behind = offset + len(result.hits)
     more = bool(result.hits) and behind < result.total
-    return Found(
+    return ResultPage(
         files,
         result.total,
         result.total_is_exact,
@@ -87,19 +89,19 @@ def found_of(result: SearchResult, cards: Sequence[Card], words: str, offset: in
     )
 
 
-def _file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) -> FoundFile:
-    address = f"/file/{at(hit.path)}"
+def _file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) -> ResultFile:
+    address = f"/file/{encode_path(hit.path)}"
     passages = [_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        named = _told(address + hit_address.to_place(hit, words), (), hit.snippet, _is_markdown(hit, ""))
+        named = _told(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, ""))
         passages = [replace(named, parts=tuple((printable(bit), marked) for bit, marked in named.parts))]
-    why = tuple(WHY[reason] for reason in hit.why if reason in WHY)
-    return FoundFile(hit, card, address + hit_address.to_place(hit, words), why, tuple(passages))
+    why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
+    return ResultFile(hit, card, address + hit_address.hit_query(hit, words), why, tuple(passages))
 
 
 def _passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
-    to = address + hit_address.query(piece.place, piece.source, words)
-    where = where_in_words(piece.place, piece.source, hit, piece.person)
+    to = address + hit_address.place_query(piece.place, piece.source, words)
+    where = describe_place(piece.place, piece.source, hit, piece.person)
     source = labels.get(piece.source) if not where and piece.source not in MARKDOWN else None
     return _told(to, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.source))
 
@@ -119,13 +121,13 @@ def _without_signs(words: str, begins: bool) -> str:
     return _SIGNS.sub("", words) if begins else _SIGNS.sub("", f"x{words}")[1:]
 
 
-def where_in_words(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:
+def describe_place(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:
     """Page 3; 12:04 and who speaks; in the picture; under which heading."""
     told: list[str] = []
     if place.page is not None:
         told.append(f"page {place.page}")
     if place.seconds is not None:
-        told.append(clock(place.seconds))
+        told.append(format_time(place.seconds))
     if (place.box is not None and hit.kind is Kind.IMAGE) or source in FROM_THE_PICTURE:
         told.append("in the picture")
     if person or place.speaker:

@@ -10,10 +10,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.disk_usage import vault_facts
-from chyme.application.settings_view import ShownSetting
-from chyme.doors.http.routes.settings import examined, only_who_may_write, settings_of
-from chyme.doors.page.labels import counted
+from chyme.application.disk_usage import measure_disk_usage
+from chyme.application.settings_view import SettingView
+from chyme.doors.http.routes.settings import require_write_access, run_doctor, settings_of
+from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 
 _COMMAND = re.compile(
@@ -29,24 +29,24 @@ def add_routes(api: FastAPI, app: App) -> None:
         """The page; who may only read sees how it looks and what is in the trash, and nothing of this machine."""
         known = settings_of(app) if getattr(request.state, "may_write", True) else None
         topics = _by_topic(known.settings) if known else []
-        return page(request, "settings.html", active="settings", known=known, topics=topics, counted=counted)
+        return page(request, "settings.html", active="settings", known=known, topics=topics, counted=format_count)
 
     @api.get("/ui/settings/vault")
     def vault(request: Request) -> HTMLResponse:
         """The vault on disk."""
-        only_who_may_write(request)
-        return page(request, "settings_vault.html", facts=vault_facts(app), counted=counted)
+        require_write_access(request)
+        return page(request, "settings_vault.html", facts=measure_disk_usage(app), counted=format_count)
 
     @api.get("/ui/settings/doctor")
     def doctor(request: Request) -> HTMLResponse:
         """What is installed, what is missing, and how to get it."""
-        only_who_may_write(request)
-        found = sorted(examined(app), key=lambda engine: (engine.ok, not engine.how))  # what can be done comes first
+        require_write_access(request)
+        found = sorted(run_doctor(app), key=lambda engine: (engine.ok, not engine.how))  # what can be done comes first
         engines = [(engine, _COMMAND.findall(engine.how)) for engine in found]
-        return page(request, "settings_doctor.html", engines=engines, counted=counted)
+        return page(request, "settings_doctor.html", engines=engines, counted=format_count)
 
 
-def _by_topic(settings: Sequence[ShownSetting]) -> list[tuple[str, list[ShownSetting]]]:
+def _by_topic(settings: Sequence[SettingView]) -> list[tuple[str, list[SettingView]]]:
     """First, once more, those that are other than they were made."""
     changed = [one for one in settings if one.given or one.after_restart is not None]
     topics = [(topic, list(some)) for topic, some in groupby(settings, lambda one: one.topic)]

@@ -8,9 +8,9 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.doors.page.labels import counted
+from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
-from chyme.understanding.tags.vault_tags import chosen
+from chyme.understanding.tags.vault_tags import filter_tags
 
 SHOWN = 120  # tags at once; more come as somebody scrolls
 LAST = 1_000_000
@@ -25,7 +25,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     def shown(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
         listing = app.tags.listed()
-        fitting = chosen(listing.tags, contains=q, by_name=sort == "name")
+        fitting = filter_tags(listing.tags, contains=q, by_name=sort == "name")
         following = offset + SHOWN
         return page(
             request,
@@ -40,7 +40,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             sort=sort,
             offset=offset,
             next=following if following < len(fitting) else None,
-            counted=counted,
+            counted=format_count,
         )
 
     @api.get("/tags")
@@ -61,4 +61,4 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/ui/tags/similar")
     def similar(request: Request) -> HTMLResponse:
         """Tags that may be one; comparing thousands takes a moment."""
-        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], counted=counted)
+        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], counted=format_count)

@@ -10,8 +10,8 @@ from itertools import islice
 
 from markupsafe import Markup
 
-from chyme.doors.page.markdown_html import rendered
-from chyme.doors.page.place_parameters import Asked
+from chyme.doors.page.markdown_html import render_markdown
+from chyme.doors.page.place_parameters import PlaceParameters
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
 TABLES = {".csv": ",", ".tsv": "\t"}
@@ -25,7 +25,7 @@ ROWS_BEFORE = 100  # rows shown before the one that was found, when that is far 
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextView:
     """A part of a text, as it is shown."""
 
     form: str  # markdown, plain or table
@@ -39,7 +39,7 @@ class Text:
     cut: bool = False
 
 
-def text_part(text: str, form: str, place: Asked, mine: bool) -> Text:
+def text_part(text: str, form: str, place: PlaceParameters, mine: bool) -> TextView:
     """The part of a text that is shown: its beginning, or the neighbourhood of what was found."""
     start, end = (place.start, place.end) if mine and place.start is not None else (None, None)
     room = WHOLE if place.whole else PART
@@ -51,9 +51,9 @@ def text_part(text: str, form: str, place: Asked, mine: bool) -> Text:
     first, last = (start - begin, min(end - begin, len(shown))) if start is not None and end is not None else (0, 0)
     if last <= first or first >= len(shown):
         first = last = 0
-    told = Text("plain", begins_at=begin, length=len(text), cut=cut)
+    told = TextView("plain", begins_at=begin, length=len(text), cut=cut)
     if form == "markdown" and not place.whole and _prose(shown):
-        html = rendered(shown, first, last) if last else rendered(shown)
+        html = render_markdown(shown, first, last) if last else render_markdown(shown)
         return replace(told, form=form, html=Markup(html))
     if form in TABLES.values():
         return _table(replace(told, form="table"), text[:PART], shown, form, (first, last), place.whole)
@@ -64,7 +64,7 @@ def _prose(text: str) -> bool:
     return len(max(text.split("\n"), key=len)) <= LONGEST_LINE
 
 
-def _table(told: Text, head: str, shown: str, delimiter: str, found: tuple[int, int], whole: bool) -> Text:
+def _table(told: TextView, head: str, shown: str, delimiter: str, found: tuple[int, int], whole: bool) -> TextView:
     """As many rows as a page holds, the first ones or those around what was `found`, below the first row of all."""
     first, last = found
     marked = [n for n, (begin, end, _) in enumerate(_rows(shown, delimiter)) if begin < last and first < end]

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.doors.page.labels import counted
+from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 
 
@@ -16,9 +16,9 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/trash")
     def trash(request: Request) -> HTMLResponse:
         """What is in the trash, newest first."""
-        return page(request, "trash.html", active="trash", trashed=app.trash.listed(), counted=counted)
+        return page(request, "trash.html", active="trash", trashed=app.trash.listed(), counted=format_count)
 
     @api.get("/ui/trash/list")
     def some(request: Request) -> HTMLResponse:
         """The list by itself."""
-        return page(request, "trash_list.html", trashed=app.trash.listed(), counted=counted)
+        return page(request, "trash_list.html", trashed=app.trash.listed(), counted=format_count)

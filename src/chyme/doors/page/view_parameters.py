@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 
 from chyme.search.file_list import KINDS, SORTS, STATES, Filters
-from chyme.search.query.parser import LONGEST_QUESTION, as_typed, with_word
+from chyme.search.query.parser import LONGEST_QUESTION, protect_words, replace_word
 
 GRID, TABLE = "grid", "table"
 DOWN_FIRST = ("added", "date", "size")  # where the newest or largest is what people want to see first
@@ -19,7 +19,7 @@ _LONGEST = 1000  # characters of one value
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ViewParameters:
     """Words, filters, order and looks. What makes no sense in an address is passed over."""
 
     q: str = ""
@@ -76,11 +76,11 @@ class Asked:
 
     def as_typed(self, words: Iterable[str]) -> str:
         """The address of the same question, in which these words are not corrected."""
-        return self.address(q=as_typed(self.q, words))
+        return self.address(q=protect_words(self.q, words))
 
     def with_word(self, typed: str, other: str) -> str:
         """The address of the same question with another word in place of a typed one."""
-        return self.address(q=with_word(self.q, typed, other))
+        return self.address(q=replace_word(self.q, typed, other))
 
     def sorted_by(self, sort: str) -> str:
         """The address in that order; turned round when it is in that order already."""
@@ -97,13 +97,13 @@ class Asked:
         return self.address(kind="", tags=(), folder="", year="", state="", person="")
 
 
-def asked(request: Request) -> Asked:
+def parse_view(request: Request) -> ViewParameters:
     """What the address asks for; the looks are those chosen last where it does not say."""
     told = request.query_params
     view = told.get("view") or request.cookies.get("chyme-view")
     sort = _among(told.get("sort"), SORTS) or "added"
     year = told.get("year", "")
-    return Asked(
+    return ViewParameters(
         q=told.get("q", "").strip()[:LONGEST_QUESTION],
         similar=told.get("similar", "")[: 4 * _LONGEST],
         kind=_among(told.get("kind"), KINDS),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PROFILE_BYTES = 4 << 20  # real ones have some kilobytes, print profiles a few megabytes
 
 
-def srgb(image: Image.Image, profile: object) -> Image.Image:
+def convert_to_srgb(image: Image.Image, profile: object) -> Image.Image:
     """The image as RGB in sRGB. A profile that is broken, or not for such an image, is left aside."""
     if isinstance(profile, bytes) and 128 <= len(profile) <= PROFILE_BYTES and image.mode in ("RGB", "CMYK"):
         image = _converted(image, profile)

@@ -16,12 +16,12 @@ SMALL = "file is damaged: this is the small picture it carries beside the main o
 RAW = "camera raw: this is the preview the camera put inside"
 
 
-class NotRead(ValueError):
+class UnsupportedEncoding(ValueError):
     """A sound file in a way of writing that this decoder does not know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DecodeRequest:
     """What to decode and how far to go."""
 
     stream: BinaryIO
@@ -32,7 +32,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedImage:
     """A picture as one decoder gave it, opaque, small enough, not yet upright."""
 
     image: Image.Image

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from chyme.imaging.decoding.decoder_interface import ENDS_EARLY, RAW, Decoded, NotRead, Request
+from chyme.imaging.decoding.decoder_interface import ENDS_EARLY, RAW, DecodedImage, DecodeRequest, UnsupportedEncoding
 from chyme.imaging.decoding.headers import ends_early, jxl_size
 from chyme.imaging.decoding.metadata import exif_in, exif_of, facts_of, orientation_of
-from chyme.imaging.decoding.pillow import guarded, header, upright_size
-from chyme.imaging.decoding.resizing import fitting, shrunk
+from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
+from chyme.imaging.decoding.resizing import fit_size, shrink
 
 if TYPE_CHECKING:
     from PIL import ImageFile
 
-COUNTED = ("GIF", "WEBP", "PNG", "AVIF", "TIFF")  # of others, frames are layers, sizes or depth maps
+MULTI_FRAME_FORMATS = ("GIF", "WEBP", "PNG", "AVIF", "TIFF")  # of others, frames are layers, sizes or depth maps
 
 
-def by_pillow(request: Request) -> Decoded:
-    with guarded(None):
-        image = header(request.stream)
+def decode_with_pillow(request: DecodeRequest) -> DecodedImage:
+    with pillow_limits(None):
+        image = open_header(request.stream)
         request.check(image.size)
         count = frame_count(image)
-    with image, guarded(request.most_pixels):
-        return from_pillow(image, request.longest, count)
+    with image, pillow_limits(request.most_pixels):
+        return decode_pillow_frame(image, request.longest, count)
 
 
-def from_pillow(image: ImageFile.ImageFile, longest: int | None, count: int = 1) -> Decoded:
+def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: int = 1) -> DecodedImage:
     """The frame at which the image stands."""
     size, kind, mime = image.size, image.format, image.get_format_mimetype()
     if longest is not None and kind in ("JPEG", "MPO"):
-        image.draft(None, fitting(size, longest))
+        image.draft(None, fit_size(size, longest))
     tiff = kind == "TIFF"  # Pillow turns those upright itself, and forgets how they lay
     exif, orientation = (exif_of(image), orientation_of(exif_of(image))) if tiff else ({}, 1)
     facts = facts_of(exif, _info(image)) if tiff else {}
@@ -41,10 +41,12 @@ def from_pillow(image: ImageFile.ImageFile, longest: int | None, count: int = 1)
     turn = 1 if tiff else orientation
     profile = image.info.get("icc_profile")
     mime = "image/jpeg" if kind == "MPO" else mime
-    return Decoded(*(shrunk(image, longest), upright_size(size, turn), orientation, turn, count, mime, facts, profile))
+    return DecodedImage(
+        *(shrink(image, longest), upright_size(size, turn), orientation, turn, count, mime, facts, profile)
+    )
 
 
-def by_libheif(request: Request) -> Decoded:
+def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
     from chyme.imaging.decoding.heif import heif_header
 
     heif = heif_header(request.stream)
@@ -54,7 +56,7 @@ def by_libheif(request: Request) -> Decoded:
     exif = exif_in(info.get("exif"))
     note = ENDS_EARLY if ends_early(request.stream, request.size) else None
     # libheif has turned it already; what EXIF says about it is for information only.
-    return Decoded(
+    return DecodedImage(
         image,
         heif.size,
         orientation_of(exif),
@@ -65,7 +67,7 @@ def by_libheif(request: Request) -> Decoded:
     )
 
 
-def by_libjxl(request: Request) -> Decoded:
+def decode_with_libjxl(request: DecodeRequest) -> DecodedImage:
     from pillow_jxl import JpegXLImagePlugin
 
     size = jxl_size(request.stream, request.size)
@@ -74,58 +76,58 @@ def by_libjxl(request: Request) -> Decoded:
     request.check(size)  # opening decodes it at once
     JpegXLImagePlugin.DECODE_THREADS = 0
     request.stream.seek(0)
-    with guarded(request.most_pixels), JpegXLImagePlugin.JXLImageFile(request.stream) as image:
-        found = from_pillow(image, request.longest)
+    with pillow_limits(request.most_pixels), JpegXLImagePlugin.JXLImageFile(request.stream) as image:
+        found = decode_pillow_frame(image, request.longest)
         if image.jpeg:  # a JPEG packed losslessly lies as it was; everything else comes out upright
             return found
-        return Decoded(
+        return DecodedImage(
             found.image, image.size, found.orientation, mime=found.mime, facts=found.facts, profile=found.profile
         )
 
 
-def by_resvg(request: Request) -> Decoded:
-    from chyme.imaging.decoding.svg import SVG_BYTES, drawing
+def decode_with_resvg(request: DecodeRequest) -> DecodedImage:
+    from chyme.imaging.decoding.svg import SVG_BYTES, parse_svg
 
     request.stream.seek(0)
     data = request.stream.read(SVG_BYTES + 1)
     if len(data) > SVG_BYTES:
         raise ValueError(f"it has more than {SVG_BYTES >> 20} MB of markup")
-    found = drawing(data)
-    return Decoded(found.image(request.longest), (found.width, found.height), note=found.note)
+    found = parse_svg(data)
+    return DecodedImage(found.image(request.longest), (found.width, found.height), note=found.note)
 
 
-def by_raw_preview(request: Request) -> Decoded:
+def decode_raw_preview(request: DecodeRequest) -> DecodedImage:
     from chyme.imaging.decoding.camera_raw import previews
 
     for preview in previews(request.stream):
         try:
-            with guarded(None), header(preview) as image:
+            with pillow_limits(None), open_header(preview) as image:
                 request.check(image.size)
-                found = from_pillow(image, request.longest)
+                found = decode_pillow_frame(image, request.longest)
         except (OSError, SyntaxError, ValueError):
             continue
         return _with_facts_of_raw(found, request.stream)
-    raise NotRead("no preview inside this camera raw file")
+    raise UnsupportedEncoding("no preview inside this camera raw file")
 
 
-def _with_facts_of_raw(found: Decoded, stream: BinaryIO) -> Decoded:
+def _with_facts_of_raw(found: DecodedImage, stream: BinaryIO) -> DecodedImage:
     exif: Mapping[int, Any] = {}
     try:
-        with guarded(None):
-            exif = exif_of(header(stream))
+        with pillow_limits(None):
+            exif = exif_of(open_header(stream))
     except (OSError, SyntaxError, ValueError):
         pass  # not every camera writes a TIFF that Pillow reads
     orientation = orientation_of(exif) if found.turn == 1 else found.turn
     size = found.size if found.turn != 1 else upright_size(found.size, orientation)
     facts = facts_of(exif, {}) or found.facts
-    return Decoded(
+    return DecodedImage(
         *(found.image, size, orientation, orientation, 1, None, facts, found.profile, RAW),
     )
 
 
 def frame_count(image: ImageFile.ImageFile) -> int:
     """How many pages or frames there are; 1 when that cannot be told. Call before the image is loaded."""
-    if image.format not in COUNTED:
+    if image.format not in MULTI_FRAME_FORMATS:
         return 1
     try:
         return max(1, int(getattr(image, "n_frames", 1)))
@@ -145,14 +147,14 @@ def _info(image: ImageFile.ImageFile) -> dict[Any, Any]:
     return info
 
 
-DECODERS: dict[str, Callable[[Request], Decoded]] = {
-    "image/heic": by_libheif,
-    "image/heif": by_libheif,
-    "image/jxl": by_libjxl,
-    "image/svg+xml": by_resvg,
-    "image/x-adobe-dng": by_raw_preview,
-    "image/x-nikon-nef": by_raw_preview,
-    "image/x-canon-cr2": by_raw_preview,
-    "image/x-canon-cr3": by_raw_preview,
-    "image/x-sony-arw": by_raw_preview,
+DECODERS: dict[str, Callable[[DecodeRequest], DecodedImage]] = {
+    "image/heic": decode_with_libheif,
+    "image/heif": decode_with_libheif,
+    "image/jxl": decode_with_libjxl,
+    "image/svg+xml": decode_with_resvg,
+    "image/x-adobe-dng": decode_raw_preview,
+    "image/x-nikon-nef": decode_raw_preview,
+    "image/x-canon-cr2": decode_raw_preview,
+    "image/x-canon-cr3": decode_raw_preview,
+    "image/x-sony-arw": decode_raw_preview,
 }

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from chyme.imaging.decoding.decoder_interface import CUT, DAMAGED, ENDS_EARLY, SMALL, Decoded, Request
-from chyme.imaging.decoding.decoders import by_raw_preview, from_pillow
+from chyme.imaging.decoding.decoder_interface import CUT, DAMAGED, ENDS_EARLY, SMALL, DecodedImage, DecodeRequest
+from chyme.imaging.decoding.decoders import decode_pillow_frame, decode_raw_preview
 from chyme.imaging.decoding.headers import ends_early
-from chyme.imaging.decoding.pillow import guarded, header, upright_size
-from chyme.imaging.decoding.resizing import levelled, shrunk
+from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
+from chyme.imaging.decoding.resizing import scale_to_grey, shrink
 from chyme.imaging.decoding.tiff import tiff_size
 
 if TYPE_CHECKING:
     from PIL import Image
 
-Way = Callable[[Request], Decoded]
+Decoder = Callable[[DecodeRequest], DecodedImage]
 
 # Named, so that a file cannot pass for a playlist and have others opened.
 _DEMUXERS = {
@@ -36,7 +36,7 @@ _DEMUXERS = {
 _NOT_FOR_PILLOW = frozenset({"image/heic", "image/jxl", "image/svg+xml", "image/x-canon-cr3"})
 
 
-def ways(mime: str) -> Iterator[Way]:
+def fallback_decoders(mime: str) -> Iterator[Decoder]:
     """What is worth trying, best first."""
     if mime not in _NOT_FOR_PILLOW:
         yield _forgiving_pillow
@@ -47,35 +47,35 @@ def ways(mime: str) -> Iterator[Way]:
     if mime in _DEMUXERS:
         yield lambda request: _by_ffmpeg(request, _DEMUXERS[mime])
     if mime == "image/tiff":
-        yield by_raw_preview  # camera raw under another name
+        yield decode_raw_preview  # camera raw under another name
 
 
-def told(found: Decoded, request: Request) -> Decoded:
+def note_missing_part(found: DecodedImage, request: DecodeRequest) -> DecodedImage:
     """What was saved, saying what is missing."""
     if found.note in (None, DAMAGED) and ends_early(request.stream, request.size):
         return replace(found, note=CUT)
     return found
 
 
-def blank(image: Image.Image) -> bool:
+def is_blank(image: Image.Image) -> bool:
     """Whether every pixel is the same: a decoder that found nothing leaves that."""
     extrema = image.getextrema()
     pairs = extrema if isinstance(extrema[0], tuple) else (extrema,)
     return all(low == high for low, high in pairs)
 
 
-def _forgiving_pillow(request: Request) -> Decoded:
-    with guarded(None, forgiving=True):
-        image = header(request.stream)
+def _forgiving_pillow(request: DecodeRequest) -> DecodedImage:
+    with pillow_limits(None, forgiving=True):
+        image = open_header(request.stream)
         request.check(image.size)
-    with image, guarded(request.most_pixels, forgiving=True):
-        found = from_pillow(image, request.longest)
-    if blank(found.image):
+    with image, pillow_limits(request.most_pixels, forgiving=True):
+        found = decode_pillow_frame(image, request.longest)
+    if is_blank(found.image):
         raise ValueError("nothing of the picture is left")
     return replace(found, note=DAMAGED)
 
 
-def _small_heif(request: Request) -> Decoded:
+def _small_heif(request: DecodeRequest) -> DecodedImage:
     from chyme.imaging.decoding.heif import heif_header
 
     heif = heif_header(request.stream)
@@ -83,10 +83,10 @@ def _small_heif(request: Request) -> Decoded:
     small = heif.thumbnail()
     if small is None:
         raise ValueError("it carries no smaller picture")
-    return Decoded(shrunk(small, request.longest), heif.size, note=SMALL)
+    return DecodedImage(shrink(small, request.longest), heif.size, note=SMALL)
 
 
-def _by_ffmpeg(request: Request, demuxer: str) -> Decoded:
+def _by_ffmpeg(request: DecodeRequest, demuxer: str) -> DecodedImage:
     import av
 
     request.stream.seek(0)
@@ -103,11 +103,11 @@ def _by_ffmpeg(request: Request, demuxer: str) -> Decoded:
             image: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
             size, turn = image.size, {90: 8, 180: 3, 270: 6}.get(round(getattr(frame, "rotation", 0)) % 360, 1)
             note = ENDS_EARLY if demuxer == "mov" and ends_early(request.stream, request.size) else None
-            return Decoded(shrunk(image, request.longest), upright_size(size, turn), turn=turn, note=note)
+            return DecodedImage(shrink(image, request.longest), upright_size(size, turn), turn=turn, note=note)
     raise ValueError("no picture came out")
 
 
-def _by_opencv(request: Request) -> Decoded:
+def _by_opencv(request: DecodeRequest) -> DecodedImage:
     """TIFFs in layouts that only scientists use: floating colours, odd depths, signs."""
     import cv2
     import numpy
@@ -124,5 +124,5 @@ def _by_opencv(request: Request) -> Decoded:
     del data
     if pixels is None:
         raise ValueError("no picture came out")
-    image = levelled(pixels if pixels.ndim == 2 else pixels[:, :, 2::-1])  # blue comes first, and alpha last
-    return Decoded(shrunk(image, request.longest), image.size)
+    image = scale_to_grey(pixels if pixels.ndim == 2 else pixels[:, :, 2::-1])  # blue comes first, and alpha last
+    return DecodedImage(shrink(image, request.longest), image.size)

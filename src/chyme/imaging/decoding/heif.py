@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from chyme.imaging.decoding.decoder_interface import NotRead
-from chyme.imaging.decoding.resizing import BAND, reduction, shrunk
+from chyme.imaging.decoding.decoder_interface import UnsupportedEncoding
+from chyme.imaging.decoding.resizing import BAND, reduction, shrink
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -40,11 +40,11 @@ class Heif:
         try:
             data, stride = self.file.data, self.file.stride
         except RuntimeError as error:
-            raise (NotRead(UNKNOWN_CODING) if "not been built in" in str(error) else error) from None
+            raise (UnsupportedEncoding(UNKNOWN_CODING) if "not been built in" in str(error) else error) from None
         mode, (width, height) = self.file.mode, self.file.size
         factor = reduction((width, height), longest)
         if factor == 1 or mode not in ("RGB", "RGBA", "L"):
-            return shrunk(_pixels(mode, (width, height), data, stride), longest)
+            return shrink(_pixels(mode, (width, height), data, stride), longest)
         return _in_bands(mode, (width, height), data, stride, factor, longest)
 
     def thumbnail(self) -> Image.Image | None:
@@ -68,7 +68,7 @@ def heif_header(stream: BinaryIO) -> Heif:
     reader: Any = pillow_heif.HeifFile
     file = reader(stream, convert_hdr_to_8bit=True, hdr_to_16bit=True, remove_stride=False)
     if not len(file):
-        raise NotRead(UNKNOWN_CODING)
+        raise UnsupportedEncoding(UNKNOWN_CODING)
     return Heif(file)
 
 
@@ -93,4 +93,4 @@ def _in_bands(
             paper = Image.new(mode, (band.width, -(-height // factor)))
         paper.paste(band, (0, top // factor))
     assert paper is not None
-    return shrunk(paper, longest)
+    return shrink(paper, longest)

@@ -19,7 +19,7 @@ FORMATS = (
 
 
 @contextmanager
-def guarded(most_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
+def pillow_limits(most_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
     """Pillow with our pixel limit, or none while only headers are read, and without its warnings.
 
     Its limit and its mercy on cut files are switches for the whole process; they are as before when this ends.
@@ -37,7 +37,7 @@ def guarded(most_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
             Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = before
 
 
-def header(stream: BinaryIO) -> ImageFile.ImageFile:
+def open_header(stream: BinaryIO) -> ImageFile.ImageFile:
     """The picture, known by its header and not decoded yet."""
     from PIL import Image
 
@@ -53,7 +53,7 @@ def too_large(error: BaseException) -> bool:
     return isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning)
 
 
-def turned(image: Image.Image, orientation: int) -> Image.Image:
+def rotate_upright(image: Image.Image, orientation: int) -> Image.Image:
     """The image upright, when it was stored with this EXIF orientation."""
     from PIL import Image
 

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.errors import DigestError, EngineUnavailable, LimitReached, UnreadableFile, UnsupportedFile
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.imaging.decoding.colour_profiles import srgb
-from chyme.imaging.decoding.decoder_interface import Decoded, NotRead, Request
-from chyme.imaging.decoding.decoders import DECODERS, by_pillow, from_pillow
-from chyme.imaging.decoding.fallback_decoders import told, ways
+from chyme.imaging.decoding.colour_profiles import convert_to_srgb
+from chyme.imaging.decoding.decoder_interface import DecodedImage, DecodeRequest, UnsupportedEncoding
+from chyme.imaging.decoding.decoders import DECODERS, decode_pillow_frame, decode_with_pillow
+from chyme.imaging.decoding.fallback_decoders import fallback_decoders, note_missing_part
 from chyme.imaging.decoding.headers import ends_early
 from chyme.imaging.decoding.limits import MB, PictureLimits
-from chyme.imaging.decoding.pillow import guarded, header, too_large, turned
+from chyme.imaging.decoding.pillow import open_header, pillow_limits, rotate_upright, too_large
 
 if TYPE_CHECKING:
     from PIL import Image
 
-WAY_OUT = "open it in the program it came from and save it as JPEG or PNG"
+SAVE_AS_HINT = "open it in the program it came from and save it as JPEG or PNG"
 EARLY_END = "the file ends early"
 NO_PICTURE = "nothing in it looks like a picture"
 FAILURE_LENGTH = 160
@@ -92,14 +92,14 @@ class Picture:
         return self.frames > 1 and self.mime in ("image/gif", "image/webp", "image/png", "image/avif")
 
 
-def opened(name: str, stream: BinaryIO, limits: PictureLimits, longest: int | None = None) -> Picture:
+def open_picture(name: str, stream: BinaryIO, limits: PictureLimits, longest: int | None = None) -> Picture:
     """The main picture of the file, its longest side at most `longest` pixels, or at full resolution."""
     size = _size(name, stream, limits)
     mime = _mime(name, stream, size)
-    request = Request(stream, size, longest, limits.image_pixels, _check(name, limits))
+    request = DecodeRequest(stream, size, longest, limits.image_pixels, _check(name, limits))
     found = _decoded(name, mime, request, limits)
     mime = mime if mime in DECODERS else _SAME.get(found.mime or mime, found.mime or mime)
-    image = turned(srgb(found.image, found.profile), found.turn)
+    image = rotate_upright(convert_to_srgb(found.image, found.profile), found.turn)
     kind = _FORMATS.get(mime) or mime.rpartition("/")[2].removeprefix("x-").upper()
     return Picture(image, *found.size, kind, mime, found.frames, found.orientation, found.facts, found.note)
 
@@ -110,7 +110,7 @@ def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterat
     Pages count from 1. One that cannot be decoded is left out, unless it is the first.
     """
     file = io.BytesIO(stream) if isinstance(stream, bytes) else stream
-    first = opened(name, file, limits)
+    first = open_picture(name, file, limits)
     count = first.frames if first.mime == "image/tiff" else 1
     yield 1, first.image
     del first
@@ -122,19 +122,19 @@ def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterat
 
 def _page(name: str, stream: BinaryIO, number: int, limits: PictureLimits) -> Image.Image | None:
     try:
-        with guarded(None):
-            image = header(stream)
+        with pillow_limits(None):
+            image = open_header(stream)
             image.seek(number)
             _check(name, limits)(image.size)
-        with guarded(limits.image_pixels):
-            found = from_pillow(image, None)
+        with pillow_limits(limits.image_pixels):
+            found = decode_pillow_frame(image, None)
     except (DigestError, MemoryError):
         raise
     except Exception as error:
         if too_large(error):
             raise _too_many_pixels(name, None, limits) from None
         return None
-    return turned(srgb(found.image, found.profile), found.turn)
+    return rotate_upright(convert_to_srgb(found.image, found.profile), found.turn)
 
 
 def _size(name: str, stream: BinaryIO, limits: PictureLimits) -> int:
@@ -174,25 +174,25 @@ def _too_many_pixels(name: str, size: tuple[int, int] | None, limits: PictureLim
     return LimitReached(f"{name}: {what}, the limit is {most}; raise image_pixels to read it, or save it smaller")
 
 
-def _decoded(name: str, mime: str, request: Request, limits: PictureLimits) -> Decoded:
-    first = _tried(name, DECODERS.get(mime, by_pillow), request, limits)
-    if isinstance(first, Decoded):
+def _decoded(name: str, mime: str, request: DecodeRequest, limits: PictureLimits) -> DecodedImage:
+    first = _tried(name, DECODERS.get(mime, decode_with_pillow), request, limits)
+    if isinstance(first, DecodedImage):
         return first
     others: list[BaseException] = []
-    for way in ways(mime):
+    for way in fallback_decoders(mime):
         try:
             found = _tried(name, way, request, limits)
         except MemoryError as error:  # a broken file promised anything; the first decoder's answer stands
             found = error
-        if isinstance(found, Decoded):
-            return told(found, request)
+        if isinstance(found, DecodedImage):
+            return note_missing_part(found, request)
         others.append(found)
     raise _unreadable(name, mime, request, first, others) from first
 
 
 def _tried(
-    name: str, decode: Callable[[Request], Decoded], request: Request, limits: PictureLimits
-) -> Decoded | BaseException:
+    name: str, decode: Callable[[DecodeRequest], DecodedImage], request: DecodeRequest, limits: PictureLimits
+) -> DecodedImage | BaseException:
     """The picture, or why there is none. Decoders fail with every class there is; some of Rust's are no Exceptions."""
     try:
         return decode(request)
@@ -205,19 +205,19 @@ def _tried(
 
 
 def _unreadable(
-    name: str, mime: str, request: Request, first: BaseException, others: list[BaseException]
+    name: str, mime: str, request: DecodeRequest, first: BaseException, others: list[BaseException]
 ) -> DigestError:
     kind = _FORMATS.get(mime)
     if isinstance(first, ImportError):
         package = _PACKAGES.get(first.name or "", first.name)
         return EngineUnavailable(f"{name}: reading it needs {package}; run 'pip install {package}' where chyme lives")
     if kind is None:
-        return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {WAY_OUT}")
+        return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {SAVE_AS_HINT}")
     why = EARLY_END if ends_early(request.stream, request.size) else _plain(first)
     second = [words for words in dict.fromkeys(_plain(error) for error in others) if words not in (why, NO_PICTURE)]
     tried = f" (other decoders: {', '.join(second)})" if second else ""  # after "; " comes only the way out
-    error = UnsupportedFile if isinstance(first, NotRead) else UnreadableFile
-    return error(f"{name}: cannot be read as {kind}: {why}{tried}; {WAY_OUT}")
+    error = UnsupportedFile if isinstance(first, UnsupportedEncoding) else UnreadableFile
+    return error(f"{name}: cannot be read as {kind}: {why}{tried}; {SAVE_AS_HINT}")
 
 
 def _plain(error: BaseException) -> str:

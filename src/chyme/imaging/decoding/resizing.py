@@ -13,30 +13,30 @@ DIRECT = ("RGB", "L", "CMYK", "YCbCr", "LAB", "HSV")  # reduced as they are
 NUMBERS = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")
 
 
-def shrunk(image: Image.Image, longest: int | None) -> Image.Image:
+def shrink(image: Image.Image, longest: int | None) -> Image.Image:
     """The image with its longest side at most `longest`, opaque, in one of the DIRECT modes."""
     if image.mode in NUMBERS:
         import numpy
 
-        image = levelled(numpy.asarray(image))
+        image = scale_to_grey(numpy.asarray(image))
     factor = reduction(image.size, longest)
     if not _direct(image):
-        image = _reduced_in_bands(image, factor) if factor > 1 else opaque(image)
+        image = _reduced_in_bands(image, factor) if factor > 1 else make_opaque(image)
     elif factor > 1:
         image = image.reduce(factor)
-    return within(image, longest)
+    return fit_within(image, longest)
 
 
-def within(image: Image.Image, longest: int | None) -> Image.Image:
+def fit_within(image: Image.Image, longest: int | None) -> Image.Image:
     from PIL import Image
 
     width, height = image.size
     if longest is None or max(width, height) <= longest:
         return image
-    return image.resize(fitting((width, height), longest), Image.Resampling.LANCZOS)
+    return image.resize(fit_size((width, height), longest), Image.Resampling.LANCZOS)
 
 
-def fitting(size: tuple[int, int], longest: int) -> tuple[int, int]:
+def fit_size(size: tuple[int, int], longest: int) -> tuple[int, int]:
     """The size, made smaller in proportion if need be."""
     scale = min(1.0, longest / max(size))
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
@@ -47,7 +47,7 @@ def reduction(size: tuple[int, int], longest: int | None) -> int:
     return 1 if longest is None else max(1, int(max(size) / (longest * SPARE)))
 
 
-def opaque(image: Image.Image) -> Image.Image:
+def make_opaque(image: Image.Image) -> Image.Image:
     """Palette and black-and-white as RGB or grey, transparency on white."""
     from PIL import Image
 
@@ -72,7 +72,7 @@ def _reduced_in_bands(image: Image.Image, factor: int) -> Image.Image:
     rows = max(1, BAND // width // factor) * factor
     paper: Image.Image | None = None
     for top in range(0, height, rows):
-        band = opaque(image.crop((0, top, width, min(height, top + rows)))).reduce(factor)
+        band = make_opaque(image.crop((0, top, width, min(height, top + rows)))).reduce(factor)
         if paper is None:
             paper = Image.new(band.mode, (band.width, -(-height // factor)))
         paper.paste(band, (0, top // factor))
@@ -80,7 +80,7 @@ def _reduced_in_bands(image: Image.Image, factor: int) -> Image.Image:
     return paper
 
 
-def levelled(values: Any) -> Image.Image:
+def scale_to_grey(values: Any) -> Image.Image:
     """Numbers as greys: 8, 12 and 16 bits and 0..1 by their scale, anything else from its least to its greatest."""
     import numpy
     from PIL import Image

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chyme.imaging.decoding.pillow import guarded, header
+from chyme.imaging.decoding.pillow import open_header, pillow_limits
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -30,7 +30,7 @@ NOTE = "pictures that the drawing takes from elsewhere, or that are too large, a
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class SvgDrawing:
     """A drawing made harmless, with the size it asks for."""
 
     markup: str
@@ -57,7 +57,7 @@ class Drawing:
             return image.convert("RGB")
 
 
-def drawing(data: bytes) -> Drawing:
+def parse_svg(data: bytes) -> SvgDrawing:
     """The drawing without anything that reaches outside. ValueError when it is none."""
     from lxml import etree  # type: ignore[import-untyped]
 
@@ -75,7 +75,9 @@ def drawing(data: bytes) -> Drawing:
     width, height = _asked_size(root)
     root.set("width", str(width))
     root.set("height", str(height))
-    return Drawing(etree.tostring(root, encoding="unicode", with_tail=False), width, height, NOTE if left_out else None)
+    return SvgDrawing(
+        etree.tostring(root, encoding="unicode", with_tail=False), width, height, NOTE if left_out else None
+    )
 
 
 def _made_harmless(root: Any) -> bool:
@@ -109,7 +111,7 @@ def _pixels_inside(target: str) -> int:
         return 0
     try:
         data = base64.b64decode(target[start.end() :], validate=False)
-        with guarded(None), header(io.BytesIO(data)) as image:
+        with pillow_limits(None), open_header(io.BytesIO(data)) as image:
             return image.width * image.height
     except (OSError, ValueError, SyntaxError, binascii.Error):
         return INSIDE_PIXELS + 1

@@ -49,11 +49,11 @@ class Line:
 
     @property
     def box(self) -> Box:
-        return around(self.quad)
+        return bounding_box(self.quad)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OcrResult:
     """All lines of a picture, in no particular order, and how many regions look like writing but were not read."""
 
     lines: tuple[Line, ...] = ()
@@ -70,17 +70,17 @@ class OcrEngine(Protocol):
     def letters(self) -> str:
         """Which letters it knows, for people."""
 
-    def read(self, image: Image.Image) -> Reading: ...
+    def read(self, image: Image.Image) -> OcrResult: ...
 
 
-def around(points: Sequence[Point]) -> Box:
+def bounding_box(points: Sequence[Point]) -> Box:
     """The smallest upright box around the corners, cut to the picture."""
     across = [min(1.0, max(0.0, x)) for x, _ in points]
     down = [min(1.0, max(0.0, y)) for _, y in points]
     return round(min(across), 4), round(min(down), 4), round(max(across), 4), round(max(down), 4)
 
 
-def stretch(quad: Quad, start: float, end: float) -> Quad:
+def cut_quad(quad: Quad, start: float, end: float) -> Quad:
     """The part of a line between two positions along it, each from 0 to 1."""
     (top_left, top_right, bottom_right, bottom_left) = quad
     return (
@@ -95,11 +95,11 @@ def _between(one: Point, other: Point, at: float) -> Point:
     return one[0] + (other[0] - one[0]) * at, one[1] + (other[1] - one[1]) * at
 
 
-def moved(line: Line, left: float, top: float, width: float, height: float) -> Line:
+def move_line(line: Line, left: float, top: float, width: float, height: float) -> Line:
     """A line of a part of the picture, told in the whole picture. The part's edges are given in 0..1 of the whole."""
     corners = [(left + x * width, top + y * height) for x, y in line.quad]
     words = tuple(
-        replace(word, box=around([(left + x * width, top + y * height) for x, y in _corners(word.box)]))
+        replace(word, box=bounding_box([(left + x * width, top + y * height) for x, y in _corners(word.box)]))
         for word in line.words
     )
     return replace(line, quad=(corners[0], corners[1], corners[2], corners[3]), words=words)

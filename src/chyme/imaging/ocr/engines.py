@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
 from chyme.imaging.ocr.engine_interface import OcrEngine, OcrSettings
 
 ENGINES = ("rapidocr", "tesseract")
 
 
-def reader(settings: OcrSettings) -> OcrEngine:
+def load_engine(settings: OcrSettings) -> OcrEngine:
     """The reader these settings ask for, or EngineUnavailable."""
     if settings.ocr_engine == "tesseract":
         return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
@@ -24,7 +24,7 @@ def fingerprint(settings: OcrSettings) -> str:
     """What changes the words that come out, without loading anything."""
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
-    parts = versions("rapidocr", "onnxruntime")
+    parts = describe_versions("rapidocr", "onnxruntime")
     return f"{settings.ocr_engine} {parts} {settings.ocr_side} {settings.ocr_doubt}"
 
 

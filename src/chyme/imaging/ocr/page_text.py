@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from chyme.imaging.ocr.reading_order import Quad, arranged, direction, gap
+from chyme.imaging.ocr.reading_order import Quad, direction, gap, order_lines
 from chyme.model import Box
 
 CELL = " | "  # between things that stand beside each other but apart, as in a table; no word for the search
@@ -20,14 +20,14 @@ _MARKUP = re.compile(r"#{1,6}(?:\s|$)|>|```|~~~")
 _GOES_ON = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 
-class ReadWord(Protocol):
+class RecognisedWord(Protocol):
     @property
     def text(self) -> str: ...
     @property
     def confidence(self) -> float: ...
 
 
-class ReadLine(Protocol):
+class RecognisedLine(Protocol):
     @property
     def text(self) -> str: ...
     @property
@@ -35,7 +35,7 @@ class ReadLine(Protocol):
     @property
     def box(self) -> Box: ...
     @property
-    def words(self) -> Sequence[ReadWord]: ...
+    def words(self) -> Sequence[RecognisedWord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class PageText:
     angle: float = 0.0  # the direction in which the writing runs, in degrees
 
 
-def page_text(lines: Sequence[ReadLine], aspect: float, doubt: float, markdown: bool = False) -> PageText:
+def page_text(lines: Sequence[RecognisedLine], aspect: float, doubt: float, markdown: bool = False) -> PageText:
     """The lines in reading order. Words below `doubt` carry a mark, words broken at the end of a line are mended.
 
     For markdown, a row that happens to begin like a heading, a quotation or code is kept from becoming one.
     """
     quads = [line.quad for line in lines]
-    told = [marked(line, doubt) for line in lines]
+    told = [mark_doubtful_words(line, doubt) for line in lines]
     out: list[str] = []
     spans: list[Span] = []
     length = 0
@@ -72,7 +72,7 @@ def page_text(lines: Sequence[ReadLine], aspect: float, doubt: float, markdown: 
         out.append(text)
         length += len(text)
 
-    for paragraph in arranged(quads, aspect):
+    for paragraph in order_lines(quads, aspect):
         _mend(told, paragraph)
         if out:
             write("\n\n")
@@ -93,7 +93,7 @@ def page_text(lines: Sequence[ReadLine], aspect: float, doubt: float, markdown: 
     return PageText("".join(out), tuple(spans), round(direction(quads, aspect), 1))
 
 
-def marked(line: ReadLine, doubt: float) -> str:
+def mark_doubtful_words(line: RecognisedLine, doubt: float) -> str:
     """The line's text; words that were read with little confidence are followed by a mark."""
     in_doubt = [word.confidence < doubt and _LETTER.search(word.text) is not None for word in line.words]
     if not any(in_doubt):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.imaging.ocr.engine_interface import Line, Quad, Reading, Word, around, stretch
+from chyme.imaging.ocr.engine_interface import Line, OcrResult, Quad, Word, bounding_box, cut_quad
 
 if TYPE_CHECKING:
     import numpy
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Corners = numpy.ndarray[Any, Any]  # four points in pixels, clockwise from the top left of the region
 
 NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "Insufficient memory")
-HOW = "install it with: pip install rapidocr onnxruntime"
+INSTALL_HINT = "install it with: pip install rapidocr onnxruntime"
 LETTERS = "Latin, Greek, Chinese and Japanese letters"
 MARGIN = 16  # pixels of paper around the picture: writing that touches the edge is found, too
 SMALL = 736  # a picture whose shorter side is less is enlarged before writing is looked for
@@ -62,7 +62,7 @@ class RapidOcr:
             import cv2
             import rapidocr
         except ImportError as error:
-            raise EngineUnavailable(f"the reader of pictures, rapidocr, is not installed; {HOW}") from error
+            raise EngineUnavailable(f"the reader of pictures, rapidocr, is not installed; {INSTALL_HINT}") from error
         models = Path(rapidocr.__file__).parent / "models"
         cv2.setNumThreads(threads)
         self._side = side
@@ -82,7 +82,7 @@ class RapidOcr:
             }
         )
 
-    def read(self, image: Image.Image) -> Reading:
+    def read(self, image: Image.Image) -> OcrResult:
         try:
             return self._read(image)
         except Exception as error:
@@ -92,13 +92,13 @@ class RapidOcr:
         finally:
             _give_back()
 
-    def _read(self, image: Image.Image) -> Reading:
+    def _read(self, image: Image.Image) -> OcrResult:
         import numpy
 
         pixels = numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])
         regions = self._regions(pixels) if int(pixels.max()) - int(pixels.min()) >= CONTRAST else []
         if not regions:
-            return Reading()
+            return OcrResult()
         known: dict[tuple[int, int], _Text] = {}
         turn = self._turn(pixels, regions, known)
         lines: list[Line] = []
@@ -112,7 +112,7 @@ class RapidOcr:
                 len(seen.columns) > SHORT or seen.confidence >= SURE_OF_SHORT
             ):
                 lines.append(_line(seen, corners, pixels.shape[1], pixels.shape[0]))
-        return Reading(tuple(lines), unread)
+        return OcrResult(tuple(lines), unread)
 
     def _regions(self, pixels: Pixels) -> list[Corners]:
         """Where writing seems to be."""
@@ -199,7 +199,7 @@ def _give_back() -> None:
 def _model(folder: Path, task: str) -> str:
     found = sorted(folder.glob(f"*_{task}_*.onnx"))
     if not found:
-        raise EngineUnavailable(f"rapidocr came without its models; {HOW} (3.10 or newer)")
+        raise EngineUnavailable(f"rapidocr came without its models; {INSTALL_HINT} (3.10 or newer)")
     return str(found[0])
 
 
@@ -258,7 +258,7 @@ def _line(seen: _Text, region: Corners, width: int, height: int) -> Line:
         start = max(0.0, (first + 0.5 - 0.6 * step) / seen.width)
         end = min(1.0, (last + 0.5 + 0.6 * step) / seen.width)
         confidence = sum(seen.confidences[letter : letter + len(text)]) / len(text)
-        words.append(Word(text, round(confidence, 3), around(stretch(quad, start, end))))
+        words.append(Word(text, round(confidence, 3), bounding_box(cut_quad(quad, start, end))))
         letter += len(text)
         at += len(text)
     return Line(" ".join(seen.text.split()), round(seen.confidence, 3), quad, tuple(words))

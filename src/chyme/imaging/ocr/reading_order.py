@@ -80,7 +80,7 @@ def direction(quads: Sequence[Quad], aspect: float = 1.0) -> float:
     return float(main)
 
 
-def arranged(quads: Sequence[Quad], aspect: float = 1.0) -> list[Paragraph]:
+def order_lines(quads: Sequence[Quad], aspect: float = 1.0) -> list[Paragraph]:
     """Paragraphs of rows of line numbers, in reading order. Every line comes once. `aspect` is width/height."""
     if not quads:
         return []

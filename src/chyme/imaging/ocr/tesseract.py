@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chyme.errors import EngineUnavailable, TimedOut, UnreadableFile
-from chyme.imaging.ocr.engine_interface import Line, Quad, Reading, Word, around
+from chyme.imaging.ocr.engine_interface import Line, OcrResult, Quad, Word, bounding_box
 
 if TYPE_CHECKING:
     from PIL import Image
 
-HOW = "install it with: apt install tesseract-ocr, or set ocr_engine to rapidocr"
+INSTALL_HINT = "install it with: apt install tesseract-ocr, or set ocr_engine to rapidocr"
 PR_SET_PDEATHSIG = 1
 WORTHLESS = 0.3
 SURE_OF_TURN = 2.0  # tesseract's own figure; below it guesses
@@ -33,7 +33,7 @@ class Tesseract:
     def __init__(self, languages: str = "eng", seconds: float = 120.0, threads: int = 1) -> None:
         found = shutil.which("tesseract")
         if found is None:
-            raise EngineUnavailable(f"the program tesseract is not installed; {HOW}")
+            raise EngineUnavailable(f"the program tesseract is not installed; {INSTALL_HINT}")
         self._program = found
         self._seconds = seconds
         self._environment = {**os.environ, "OMP_THREAD_LIMIT": str(threads)}
@@ -53,7 +53,7 @@ class Tesseract:
     def letters(self) -> str:
         return f"the languages {self._languages}"
 
-    def read(self, image: Image.Image) -> Reading:
+    def read(self, image: Image.Image) -> OcrResult:
         grey = image.convert("L")
         turn = self._turn(grey)
         upright = grey.rotate(-turn, expand=True) if turn else grey
@@ -85,7 +85,7 @@ class Tesseract:
         except subprocess.TimeoutExpired as error:
             raise TimedOut(f"tesseract took more than {self._seconds:g} s; raise ocr_seconds") from error
         except OSError as error:
-            raise EngineUnavailable(f"tesseract cannot be started ({error.strerror}); {HOW}") from error
+            raise EngineUnavailable(f"tesseract cannot be started ({error.strerror}); {INSTALL_HINT}") from error
         if ended.returncode != 0:
             last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             raise UnreadableFile(f"tesseract gave up ({' '.join(last)[:200]}); set ocr_engine to rapidocr")
@@ -110,7 +110,7 @@ def _encoded(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def _reading(table: str, width: int, height: int, quarters: int) -> Reading:
+def _reading(table: str, width: int, height: int, quarters: int) -> OcrResult:
     """Lines from tesseract's table: level, page, block, paragraph, line, word, box, confidence, text."""
     rows: dict[tuple[str, ...], list[tuple[str, float, tuple[float, ...]]]] = {}
     for told in table.splitlines()[1:]:
@@ -132,10 +132,13 @@ def _reading(table: str, width: int, height: int, quarters: int) -> Reading:
                 " ".join(text for text, _, _ in words),
                 round(confidence, 3),
                 _back((min(lefts), min(tops), max(rights), max(bottoms)), quarters),
-                tuple(Word(text, round(max(0.0, sure), 3), around(_back(box, quarters))) for text, sure, box in words),
+                tuple(
+                    Word(text, round(max(0.0, sure), 3), bounding_box(_back(box, quarters)))
+                    for text, sure, box in words
+                ),
             )
         )
-    return Reading(tuple(lines), unread)
+    return OcrResult(tuple(lines), unread)
 
 
 def _back(box: tuple[float, ...], quarters: int) -> Quad:

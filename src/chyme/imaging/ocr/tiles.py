@@ -25,7 +25,7 @@ class Tile:
     core: Pixels
 
 
-def worth_a_closer_look(original: tuple[int, int], preview: tuple[int, int], line_heights: Sequence[float]) -> bool:
+def needs_tiles(original: tuple[int, int], preview: tuple[int, int], line_heights: Sequence[float]) -> bool:
     """Whether the original shows more than the preview did. Sizes in pixels, line heights in pixels of the preview."""
     if max(original) < LARGER * max(preview):
         return False

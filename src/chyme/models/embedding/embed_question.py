@@ -13,7 +13,7 @@ from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Output
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 
-ENTRY = "chyme.models.embedding.embed_question:in_child"
+ENTRY = "chyme.models.embedding.embed_question:load_digesters"
 NAME, QUESTION, MODEL, VECTOR = "embed-question", "question", "model", "vector"
 
 
@@ -48,6 +48,6 @@ def _told(source: Source, name: str) -> str:
     return upstream.content or "" if upstream else ""
 
 
-def in_child(config: dict[str, Any]) -> dict[str, Digester]:
+def load_digesters(config: dict[str, Any]) -> dict[str, Digester]:
     """What the child loads: `embedders` are the settings of each, by the name of its model."""
     return {NAME: EmbedQuestion({model: PassageEmbedding(**told) for model, told in config["embedders"].items()})}

@@ -17,8 +17,8 @@ from chyme.errors import (
 )
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import Misfit
-from chyme.models.providers.retry_after import asked_for
+from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.retry_after import parse_retry_after
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,7 +29,7 @@ _BUSY = frozenset({"overloaded", "overloaded_error", "slow_down"})
 _TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|too (large|long)|input length|maximum.{0,20}tokens")
 
 
-def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError | None:
+def translate_error(error: Exception, name: str, endpoint: Endpoint) -> DigestError | None:
     """Our error for one on the way there or back; None when it is nobody's out there."""
     import httpx2
 
@@ -44,14 +44,14 @@ def translated(error: Exception, name: str, endpoint: Endpoint) -> DigestError |
         case httpx2.TransportError():
             return NetworkFailed(f"{name}: {_who(endpoint)} cannot be reached or broke off its answer")
         case httpx2.HTTPError() | httpx2.InvalidURL():
-            return stranger(name, endpoint)
+            return wrong_service_error(name, endpoint)
     return None
 
 
-def refused(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestError:
+def response_error(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestError:
     """Our error for an answer that is no success, without a word of theirs: they may quote the key."""
     who, prefix, status = _who(endpoint), endpoint.prefix, answer.status_code
-    codes, wait = _codes(answer), asked_for(answer.headers)
+    codes, wait = _codes(answer), parse_retry_after(answer.headers)
     if codes & _BLOCKED:
         return ContentBlocked(f"{name}: {who} refused this text")
     if status == 402 or (status in (400, 403, 429) and codes & _SPENT):
@@ -75,14 +75,14 @@ def refused(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestErr
     if status >= 500:
         return NetworkFailed(f"{name}: {who} failed (HTTP {status})", retry_after=wait)
     if status < 400:
-        return stranger(name, endpoint, f" (HTTP {status})")
+        return wrong_service_error(name, endpoint, f" (HTTP {status})")
     return EngineUnavailable(
         f"{name}: {who} rejects the request (HTTP {status}); {prefix}_model must be a model that embeds texts, "
         f"and {prefix}_dimension, where it is set, one that it can give"
     )
 
 
-def stranger(name: str, endpoint: Endpoint, status: str = "") -> EngineUnavailable:
+def wrong_service_error(name: str, endpoint: Endpoint, status: str = "") -> EngineUnavailable:
     """Something answers at that address, but it does not embed texts."""
     return EngineUnavailable(
         f"{name}: {_who(endpoint)} answers otherwise than it should{status}; "
@@ -90,9 +90,9 @@ def stranger(name: str, endpoint: Endpoint, status: str = "") -> EngineUnavailab
     )
 
 
-def misfit(name: str, endpoint: Endpoint, what: str) -> Misfit:
+def invalid_answer_error(name: str, endpoint: Endpoint, what: str) -> InvalidAnswer:
     """It answers, but not what was asked."""
-    return Misfit(f"{name}: {_who(endpoint)} {what}; another {endpoint.prefix}_model may do better")
+    return InvalidAnswer(f"{name}: {_who(endpoint)} {what}; another {endpoint.prefix}_model may do better")
 
 
 def _who(endpoint: Endpoint) -> str:

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from chyme.models.embedding.minilm_network import TEXTS, network
+from chyme.models.embedding.minilm_network import TEXTS, build_network
 from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
 from chyme.models.embedding.minilm_tokenizer import Tokens
-from chyme.models.embedding.model_loader import loaded
+from chyme.models.embedding.model_loader import load_model
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.onnx_session import open_session
-from chyme.models.weights.safetensors import tensors
+from chyme.models.weights.safetensors import read_tensors
 
 if TYPE_CHECKING:
     import numpy
@@ -54,9 +54,9 @@ class MiniLm:
         self.model = EXACT if exact else MODEL
         self._tokens = Tokens(vocabulary)
         self._threads = threads
-        known = tensors(numbers)
+        known = read_tensors(numbers)
         try:
-            made, self._mean = network(known, exact)
+            made, self._mean = build_network(known, exact)
             self._words = known["embeddings.word_embeddings.weight"]
             self._places = (
                 known["embeddings.position_embeddings.weight"] + (known["embeddings.token_type_embeddings.weight"][0])
@@ -124,9 +124,9 @@ def _portions(places: list[int], size: int) -> list[list[int]]:
 
 
 @functools.cache
-def load(settings: EmbeddingSettings) -> MiniLm:
+def load_minilm(settings: EmbeddingSettings) -> MiniLm:
     """The embedder, loaded once in a process, or EngineUnavailable with the way to get it."""
-    return loaded(
+    return load_model(
         EMBEDDING,
         settings.weights_dir,
         lambda folder: MiniLm(folder / NUMBERS, (folder / VOCABULARY).read_bytes(), settings.workers),

@@ -33,7 +33,7 @@ _LOUD = {99: 8.0, 63: 4.0, 127: 4.0, 223: 4.0, 157: 2.0, 267: 2.0, 303: 2.0, 319
 _REACH = 4.0  # how far the normalised flow reaches, loud channels brought down; the little beyond is cut to it
 
 
-def network(tensors: Tensors, exact: bool = False) -> tuple[bytes, str]:
+def build_network(tensors: Tensors, exact: bool = False) -> tuple[bytes, str]:
     """An ONNX file and the name of what it gives, the mean over a text's tokens; KeyError for other tensors.
 
     `exact` leaves the matrices as they are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.models.embedding.minilm_network import VERSION
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
@@ -36,4 +36,6 @@ class EmbeddingSettings:
         """What changes the vectors that come out, and whether they can: a digest wakes when weights appear."""
         there = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
         identity = EMBEDDING.members[0].sha256[:16]
-        return f"{MODEL} {identity} {there} weights, network {VERSION}, {versions('onnxruntime', 'tokenizers')}"
+        return (
+            f"{MODEL} {identity} {there} weights, network {VERSION}, {describe_versions('onnxruntime', 'tokenizers')}"
+        )

@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import Weights
-from chyme.models.weights.folder import checked
+from chyme.models.weights.folder import verified_folder
 
 Made = TypeVar("Made")
 
 
-def loaded(weights: Weights, weights_dir: str, make: Callable[[Path], Made]) -> Made:
+def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Made]) -> Made:
     """What is made of the folder with these weights, or EngineUnavailable with the way out."""
     with ThreadPoolExecutor(1) as pool:
-        checking = pool.submit(checked, weights, weights_dir)
+        checking = pool.submit(verified_folder, weights, weights_dir)
         missing = _libraries()
         folder = checking.result()
     if missing:

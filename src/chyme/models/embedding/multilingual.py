@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.models.embedding import multilingual_weights
-from chyme.models.embedding.multilingual_network import TEXT, WIDTH, network
+from chyme.models.embedding.multilingual_network import TEXT, WIDTH, build_network
 from chyme.models.weights.catalog import MULTILINGUAL
 from chyme.models.weights.onnx_session import open_session
 
@@ -46,7 +46,7 @@ class Multilingual:
         self._threads = threads
         self._tokenizer = _tokenizer(encoder.pieces)
         try:
-            made, self._vector = network(encoder.tensors)
+            made, self._vector = build_network(encoder.tensors)
             names = [_TABLE.format(number + 1) for number in range(_TABLES)]
             self._words = [encoder.tensors[f"{name}_quantized"] for name in names]
             self._steps = [

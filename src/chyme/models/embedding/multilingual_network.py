@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from chyme.models.embedding.quantization import without_saturation
+from chyme.models.embedding.quantization import prevent_saturation
 from chyme.models.weights.onnx_writer import OnnxFile
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _TO_THE_END = 1 << 62
 _ALL = "StatefulPartitionedCall/EncoderDNN/"
 
 
-def network(tensors: Mapping[str, Array]) -> tuple[bytes, str]:
+def build_network(tensors: Mapping[str, Array]) -> tuple[bytes, str]:
     """An ONNX file and the name of what it gives, a vector for the text; KeyError for other tensors."""
     made = _Layers(tensors)
     found = [TEXT, *(_windows(made, size) for size in WINDOWS)]
@@ -73,7 +73,7 @@ class _Layers:
 
         small, step, zero = self.file.add_several("DynamicQuantizeLinear", [flow], 3)
         stored = self._tensors[f"{_ALL}{matrix}:0_quantized"]
-        rounded, own_steps = without_saturation(stored.reshape(-1, stored.shape[-1]).T)
+        rounded, own_steps = prevent_saturation(stored.reshape(-1, stored.shape[-1]).T)
         weights = self.file.constant(numpy.ascontiguousarray(rounded.T))
         steps = self.file.constant(numpy.asarray(own_steps * self._tensors[f"{_ALL}{matrix}:0_scale"], numpy.float32))
         product = self.file.add("Cast", self.file.add("MatMulInteger", small, weights, zero), to=_REAL)

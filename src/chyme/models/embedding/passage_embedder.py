@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding import multilingual
-from chyme.models.embedding.minilm import MiniLm, load
+from chyme.models.embedding.minilm import MiniLm, load_minilm
 from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
-from chyme.models.embedding.model_loader import loaded
+from chyme.models.embedding.model_loader import load_model
 from chyme.models.embedding.multilingual_network import VERSION
 from chyme.models.weights.catalog import MULTILINGUAL
 from chyme.models.weights.folder import path_of
@@ -84,7 +84,7 @@ class PassageEmbedding:
         elif self.engine == "multilingual":
             there = "with" if path_of(MULTILINGUAL, self.weights_dir) else "without"
             identity = MULTILINGUAL.members[0].sha256[:16]
-            libraries = versions("onnxruntime", "tokenizers")
+            libraries = describe_versions("onnxruntime", "tokenizers")
             made_by = f"{self.model_name} {identity} {there} weights, network {VERSION}, {libraries}"
         else:
             made_by = f"{self.model_name} at {self.url}"
@@ -115,9 +115,9 @@ class _MiniLmPassages:
 def load_passage_embedder(settings: PassageEmbedding) -> PassageEmbedder:
     """The embedder that runs here, loaded once in a process, or EngineUnavailable with the way to get it."""
     if settings.engine == "minilm":
-        return _MiniLmPassages(load(EmbeddingSettings(settings.weights_dir, settings.threads)))
+        return _MiniLmPassages(load_minilm(EmbeddingSettings(settings.weights_dir, settings.threads)))
     if settings.engine == "multilingual":
-        return loaded(
+        return load_model(
             MULTILINGUAL,
             settings.weights_dir,
             lambda folder: multilingual.Multilingual(folder / multilingual.NUMBERS, settings.workers),

@@ -33,7 +33,7 @@ def round_to_bytes(weights: Floats) -> tuple[Bytes, Floats]:
     return weights.astype(numpy.int8), step
 
 
-def without_saturation(rounded: Bytes) -> tuple[Bytes, Floats]:
+def prevent_saturation(rounded: Bytes) -> tuple[Bytes, Floats]:
     """The same for weights that are whole numbers already: rows that cannot saturate stay as they are, with step 1."""
     import numpy
 

@@ -10,15 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Calls
-from chyme.models.embedding.error_translation import misfit, refused, stranger, translated
-from chyme.models.providers.cancellation import Stopped, alone
+from chyme.models.embedding.error_translation import (
+    invalid_answer_error,
+    response_error,
+    translate_error,
+    wrong_service_error,
+)
+from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.health_reports import report
-from chyme.models.providers.structured_request import check
+from chyme.models.providers.health_reports import report_health
+from chyme.models.providers.structured_request import check_endpoint
 
 if TYPE_CHECKING:
     from chyme.models.embedding.passage_embedder import PassageEmbedding
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.metered_transport import MeteredTransport
 
     Row = array[float]
 
@@ -52,26 +57,26 @@ def embed_remotely(
     Blocks the calling thread, which must not run an event loop. `name` is the file's, for messages; the service is not
     told it. The same texts go into the same requests: what was answered before is not asked again.
     """
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.metered_transport import MeteredTransport
 
     endpoint = endpoint_of(settings, seconds)
-    check(endpoint, name)
+    check_endpoint(endpoint, name)
     batches = _batches(texts)
-    toll = Toll(endpoint, calls)
+    toll = MeteredTransport(endpoint, calls)
     try:
-        rows = alone(_conversation(endpoint, settings.dimension, batches, toll, name, progress))
-    except Stopped:
+        rows = run_in_own_loop(_conversation(endpoint, settings.dimension, batches, toll, name, progress))
+    except CallStopped:
         raise
     except Exception as error:
         if toll.stopped is None:
-            ours = translated(error, name, endpoint)
+            ours = translate_error(error, name, endpoint)
             if ours is None:
                 raise
-            report(calls, endpoint, ours, toll.ended)
+            report_health(calls, endpoint, ours, toll.ended)
             raise ours from None  # what they say may quote the key
     if toll.stopped is not None:
         raise toll.stopped
-    report(calls, endpoint, None, toll.ended)
+    report_health(calls, endpoint, None, toll.ended)
     return b"".join(_little_endian(row) for row in rows)
 
 
@@ -91,7 +96,7 @@ async def _conversation(
     endpoint: Endpoint,
     dimension: int,
     batches: Sequence[Sequence[str]],
-    toll: Toll,
+    toll: MeteredTransport,
     name: str,
     progress: Callable[[float], None],
 ) -> list[Row]:
@@ -106,15 +111,15 @@ async def _conversation(
             async with toll.within(endpoint.seconds):
                 answer = await client.post(f"{endpoint.url.rstrip('/')}/embeddings", json={**wanted, "input": batch})
             if not answer.is_success:
-                raise refused(answer, name, endpoint)
+                raise response_error(answer, name, endpoint)
             told = _told(answer.content)
             if told is None:
-                raise stranger(name, endpoint)
+                raise wrong_service_error(name, endpoint)
             size = dimension or (len(rows[0]) if rows else 0)
             try:
                 rows += _rows(told, len(batch), size)
             except ValueError as error:
-                raise misfit(name, endpoint, str(error)) from None
+                raise invalid_answer_error(name, endpoint, str(error)) from None
             progress(number / len(batches))
     return rows
 

@@ -12,7 +12,7 @@ from chyme.errors import ChymeError
 CLOSED = "chyme is shutting down; no model is asked any more"
 
 
-class Turns:
+class FairLock:
     """A lock that is fair, that its holder may take again, and that can be closed for good."""
 
     def __init__(self) -> None:

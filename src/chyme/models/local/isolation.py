@@ -18,12 +18,12 @@ from chyme.core.children.isolation import (
     PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,
     RULES,
-    as_before,
-    become,
-    bound,
-    call,
-    volunteer,
-    without_shortcuts,
+    drop_capabilities,
+    forbid_fast_open,
+    prefer_oom_kill,
+    set_resource_limit,
+    switch_user,
+    system_call,
 )
 
 BIND, BIND_AND_CONNECT = 1, 3
@@ -36,34 +36,34 @@ def confine(run_as: tuple[int, int], parent: int) -> bool:
     It cannot leave the network, because its parent asks it there; where Landlock is, it can only listen. Says whether.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    volunteer()
+    prefer_oom_kill()
     # Every change of user forgets the parent's death, so that comes after it.
     if os.geteuid() == 0:
-        become(libc, *run_as)
+        switch_user(libc, *run_as)
     else:
-        as_before(libc)
+        drop_capabilities(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     only_listens = _only_listen(libc)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    bound(resource.RLIMIT_NOFILE, OPEN_FILES)
-    bound(resource.RLIMIT_FSIZE, 0)
+    set_resource_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    set_resource_limit(resource.RLIMIT_FSIZE, 0)
     return only_listens
 
 
 def _only_listen(libc: ctypes.CDLL) -> bool:
     """Forbid connections to anybody, where this kernel can; its weights are known by hash, so it is a second wall."""
-    if call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
+    if system_call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
         return False
-    rules = call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
+    rules = system_call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
     if rules < 0:
         return False
     try:
-        added = call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, RULES.pack(BIND, ANY_FREE_PORT), 0)
-        if added < 0 or call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
+        added = system_call(libc, LANDLOCK_ADD, rules, LANDLOCK_PORT_RULE, RULES.pack(BIND, ANY_FREE_PORT), 0)
+        if added < 0 or system_call(libc, LANDLOCK_RESTRICT, rules, 0) < 0:
             return False
     finally:
         os.close(rules)
-    return not without_shortcuts(libc)
+    return not forbid_fast_open(libc)

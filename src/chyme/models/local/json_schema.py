@@ -9,7 +9,7 @@ LONGEST_TEXT = 600  # characters, where a shape says nothing of its own
 MOST_ITEMS = 60
 
 
-class Bounded(JsonSchemaTransformer):
+class BoundedSchema(JsonSchemaTransformer):
     """What llama.cpp makes a grammar of: a small model that has nothing more to say goes on until it must stop."""
 
     def transform(self, schema: dict[str, object]) -> dict[str, object]:
@@ -26,7 +26,7 @@ class Bounded(JsonSchemaTransformer):
 def profile() -> OpenAIModelProfile:
     """What to know about the local model when it is asked."""
     return OpenAIModelProfile(
-        json_schema_transformer=Bounded,
+        json_schema_transformer=BoundedSchema,
         supports_json_schema_output=True,
         native_output_requires_schema_in_instructions=True,  # else it sees names only: a grammar tells it nothing
     )

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from chyme.errors import ChymeError, DigestError, EngineUnavailable
-from chyme.models.local.fair_lock import CLOSED, Turns
+from chyme.models.local.fair_lock import CLOSED, FairLock
 from chyme.models.local.server_process import ServerProcess
 from chyme.models.local.settings import LocalSettings
 from chyme.models.providers.endpoints import OPENAI, Endpoint
@@ -20,7 +20,7 @@ from chyme.models.providers.endpoints import OPENAI, Endpoint
 AGAIN_SECONDS = 60.0  # a start that failed is not tried again before
 CLOSE_SECONDS = 10.0
 
-__all__ = ["LocalModel", "LocalSettings", "close_all", "shared", "turn_at"]
+__all__ = ["LocalModel", "LocalSettings", "close_all", "get_shared_model", "take_turn"]
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class LocalModel:
 
     def __init__(self, settings: LocalSettings) -> None:
         self._settings = settings
-        self._turns = Turns()
+        self._turns = FairLock()
         self._wishes: queue.SimpleQueue[Future[ServerProcess] | None] = queue.SimpleQueue()
         self._server: ServerProcess | None = None  # belongs to whoever's turn it is
         self._used_at = 0.0
@@ -157,7 +157,7 @@ _shared: dict[LocalSettings, LocalModel] = {}
 _sharing = threading.Lock()
 
 
-def shared(settings: LocalSettings) -> LocalModel:
+def get_shared_model(settings: LocalSettings) -> LocalModel:
     """The one model of this process that is run so."""
     with _sharing:
         return _shared.setdefault(settings, LocalModel(settings))
@@ -173,10 +173,10 @@ def close_all() -> None:
 
 
 @contextlib.contextmanager
-def turn_at(endpoint: Endpoint, name: str) -> Iterator[Endpoint]:
+def take_turn(endpoint: Endpoint, name: str) -> Iterator[Endpoint]:
     """The endpoint as it can be asked: our own model's once it is our turn, others as they are."""
     if endpoint.local is None:
         yield endpoint
         return
-    with shared(endpoint.local).turn(name) as there:
+    with get_shared_model(endpoint.local).turn(name) as there:
         yield replace(endpoint, url=there.url, model=there.model, key=there.key, provider=OPENAI, own=True, local=None)

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from chyme.core.children.main import Line
+from chyme.core.children.main import ParentConnection
 from chyme.errors import EngineUnavailable
 from chyme.models.local.isolation import confine
-from chyme.models.weights.catalog import KNOWN
-from chyme.models.weights.folder import checked
+from chyme.models.weights.catalog import CATALOG
+from chyme.models.weights.folder import verified_folder
 
 BATCH = 128  # tokens computed at once; between two batches it notices that somebody left. More are no quicker
 MOST_THREADS = 16
@@ -24,7 +24,7 @@ ERRORS_ONLY = 1
 def main() -> None:
     sock = socket.socket(fileno=int(sys.argv[1]))
     sock.set_inheritable(False)
-    line = Line(sock)
+    line = ParentConnection(sock)
     received = line.receive()
     if received is None:
         return
@@ -50,8 +50,8 @@ def _serving(told: dict[str, Any]) -> Any:
     os.chdir("/")
     # Threads that wait for each other by spinning make everything four times slower where the cores are shared.
     os.environ.update(OMP_WAIT_POLICY="PASSIVE", GOMP_SPINCOUNT="0")
-    weights = KNOWN[told["capability"]]
-    model = checked(weights, told["weights_dir"]) / weights.members[0].filename
+    weights = CATALOG[told["capability"]]
+    model = verified_folder(weights, told["weights_dir"]) / weights.members[0].filename
     llama = importlib.import_module("xllamacpp")
     _bound(told["memory_bytes"] + model.stat().st_size)
     return llama.Server(_parameters(llama.CommonParams(), model, weights.engine, told))

@@ -10,7 +10,7 @@ import time
 
 from chyme.core.children.frames import BadFrame, pack
 from chyme.core.children.process import Process
-from chyme.core.children.task_errors import ending
+from chyme.core.children.task_errors import describe_exit
 from chyme.errors import ChildCrashed, EngineUnavailable
 
 OK = 200
@@ -41,7 +41,7 @@ class ServerProcess(Process):
         except (ConnectionError, BadFrame):
             frame = None
         if frame is None:
-            ended = ending(self.end())
+            ended = describe_exit(self.end())
             log.warning("the local model's server ended while it was starting (%s):\n%s", ended, self.last_words())
             raise ChildCrashed(
                 f"the local model's server ended while it was starting ({ended}); "

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
-from chyme.models.weights.catalog import KNOWN, LLM, Weights
+from chyme.models.weights.catalog import CATALOG, LLM, Weights
 from chyme.models.weights.folder import path_of
 
 PACKAGE = "xllamacpp"
-WAY_OUT = "run 'make llm'"
+REMEDY = "run 'make llm'"
 NOBODY = (65534, 65534)
 
 
@@ -30,7 +30,7 @@ class LocalSettings:
 
     @property
     def weights(self) -> Weights:
-        return KNOWN[self.capability]
+        return CATALOG[self.capability]
 
     @property
     def fingerprint(self) -> str:
@@ -41,7 +41,7 @@ class LocalSettings:
     def missing(self) -> str:
         """What there is to do before it can run; nothing when it can."""
         if importlib.util.find_spec(PACKAGE) is None:
-            return f"its program, {PACKAGE}, is not installed; {WAY_OUT}"
+            return f"its program, {PACKAGE}, is not installed; {REMEDY}"
         if path_of(self.weights, self.weights_dir) is None:
-            return f"its weights are not there; {WAY_OUT}"
+            return f"its weights are not there; {REMEDY}"
         return ""

@@ -52,7 +52,7 @@ RESTS: dict[Category, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rests:
+class RestPeriods:
     """How long a provider is left alone after its first failure; each further one doubles it."""
 
     seconds: dict[Category, float] = field(default_factory=lambda: dict(RESTS))
@@ -67,11 +67,11 @@ def after_failure(
     outage: bool,
     file_id: int,
     now: datetime,
-    rests: Rests,
+    rests: RestPeriods,
 ) -> Provider:
     """How a provider stands that failed. Calls that were under way when it was left alone change nothing more."""
     asked = iso(now + timedelta(seconds=retry_after)) if retry_after is not None else ""
-    if resting(provider, now) is not None and provider.file_id != file_id:
+    if rest_seconds(provider, now) is not None and provider.file_id != file_id:
         return replace(provider, until=max(provider.until or "", asked))
     others = provider.file_id is not None and provider.file_id != file_id
     counted = replace(
@@ -95,21 +95,21 @@ def after_answer(provider: Provider) -> Provider:
     return Provider(provider.name, paused_at=provider.paused_at, next_at=provider.next_at)
 
 
-def resting(provider: Provider, now: datetime) -> float | None:
+def rest_seconds(provider: Provider, now: datetime) -> float | None:
     """Seconds for which it is still left alone; None when it may be called."""
     if not provider.open or provider.until is None or provider.until <= iso(now):
         return None
     return (datetime.fromisoformat(provider.until) - now).total_seconds()
 
 
-def probed(provider: Provider, file_id: int, now: datetime) -> Provider:
+def start_probe(provider: Provider, file_id: int, now: datetime) -> Provider:
     """One question goes through to a provider that is left alone; the others wait for what comes of it."""
     if not provider.open:
         return provider
     return replace(provider, until=iso(now + timedelta(seconds=PROBE)), file_id=file_id)
 
 
-def paced(provider: Provider, per_second: float, now: datetime) -> tuple[Provider, float]:
+def schedule_call(provider: Provider, per_second: float, now: datetime) -> tuple[Provider, float]:
     """When the next call may be made, as seconds from now, and the provider after it."""
     if per_second <= 0:
         return provider, 0.0
@@ -118,14 +118,14 @@ def paced(provider: Provider, per_second: float, now: datetime) -> tuple[Provide
     return replace(provider, next_at=following), (at - now).total_seconds()
 
 
-def day_of(now: datetime) -> tuple[datetime, datetime]:
+def budget_day(now: datetime) -> tuple[datetime, datetime]:
     """When the day that budgets are counted by began, and when the next one does: days as people here have them."""
     here = now.astimezone().date()
     began, ends = (datetime(day.year, day.month, day.day).astimezone() for day in (here, here + timedelta(days=1)))
     return began, ends
 
 
-def spent_up(allowance: Allowance, calls: int, tokens: int, cost: float) -> str | None:
+def find_spent_budget(allowance: Allowance, calls: int, tokens: int, cost: float) -> str | None:
     """Which budget is spent, in words; None while there is something left."""
     if allowance.calls and calls >= allowance.calls:
         return f"{allowance.calls:,} calls"

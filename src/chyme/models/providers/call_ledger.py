@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from chyme.core.store import digest_queue, vault_properties
 from chyme.core.store.models import calls, fallbacks, providers
-from chyme.core.store.models.calls import Account, Spent
+from chyme.core.store.models.calls import CallTotals, Spending
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
 from chyme.model import CallEnd, File, Kind, Lane, Question, Reply, Stamp, Ticket, iso
@@ -19,14 +19,14 @@ from chyme.models.providers.availability import (
     LONGEST_WAIT,
     Allowance,
     Provider,
-    Rests,
+    RestPeriods,
     after_answer,
     after_failure,
-    day_of,
-    paced,
-    probed,
-    resting,
-    spent_up,
+    budget_day,
+    find_spent_budget,
+    rest_seconds,
+    schedule_call,
+    start_probe,
 )
 
 log = logging.getLogger(__name__)
@@ -40,14 +40,14 @@ PERSON = File(0, ASKED, ASKED, Kind.OTHER, "", Stamp("", "", 0, 0), "", 0)  # st
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProviderStatus:
     """How one provider stands, for people."""
 
     name: str
     state: str  # ready, paused, resting, spent
     reason: str | None
     until: str | None
-    spent: Spent
+    spent: Spending
     allowance: Allowance
     renews: str
     in_flight: int
@@ -55,7 +55,7 @@ class Standing:
     for_person: int = 0  # of these, how many are made again only when a person asks for it
 
 
-class Ledger:
+class CallLedger:
     """What calls cost and whether they may be made. All of it is in the database: every process sees the same."""
 
     def __init__(
@@ -64,14 +64,14 @@ class Ledger:
         clock: Callable[[], datetime],
         allowances: Mapping[str, Allowance],
         private: Callable[[str], bool] = lambda _path: False,
-        rests: Rests | None = None,
+        rests: RestPeriods | None = None,
         own: Collection[str] = (),
         max_attempts: int = 3,
     ) -> None:
         self._database = database
         self._clock = clock
         self._allowances = allowances
-        self._rests = rests or Rests()
+        self._rests = rests or RestPeriods()
         self._private = private
         self._own = own
         self._max_attempts = max_attempts
@@ -97,24 +97,24 @@ class Ledger:
             raise EngineUnavailable(
                 f"{file.name}: is private (.chymeprivate) and stays on this machine; {question.model} was not asked"
             )
-        reply = calls.kept(self._database.read(), file.id, digester, question.hash)
+        reply = calls.find_unused_reply(self._database.read(), file.id, digester, question.hash)
         if reply is not None:
             return reply
         now = self._clock()
 
         def take_leave(db: Connection) -> Ticket | DigestError:
-            provider = providers.of(db, question.provider)
+            provider = providers.get(db, question.provider)
             refused = self._refusal(db, provider, file, now, lively)
             if refused is not None:
                 return refused
-            following, wait = paced(provider, self.allowance(provider.name).per_second, now)
+            following, wait = schedule_call(provider, self.allowance(provider.name).per_second, now)
             if wait > (PERSONS_WAIT if file is PERSON else LONGEST_WAIT):
                 return RateLimited(
                     f"{file.name}: waits its turn; {provider.name}_calls_per_second allows more",
                     retry_after=wait,
                     tried=False,
                 )
-            following = probed(following, file.id, now)
+            following = start_probe(following, file.id, now)
             if following != provider:
                 providers.put(db, following)
             return Ticket(calls.begin(db, question, digester, file.id or None, run_id, iso(now)), wait)
@@ -130,11 +130,11 @@ class Ledger:
         name = provider.name
         if provider.paused_at is not None:
             return BudgetSpent(f"{file.name}: calls of {name} are paused; 'chyme ai resume {name}' lets them go on")
-        rest = resting(provider, now)
+        rest = rest_seconds(provider, now)
         if rest is not None and not lively:
             error = BY_CATEGORY[Category(provider.category or Category.NETWORK)]
             return error(f"{file.name}: {provider.reason}; it is left alone for a while", retry_after=rest, tried=False)
-        began, ends = day_of(now)
+        began, ends = budget_day(now)
         what = self._spent(db, name, began)
         if what is None:
             return None
@@ -146,8 +146,8 @@ class Ledger:
     def expect(self, name: str, file: File, digester: str) -> None:
         """Raise what `begin` would, before anything is made ready for a call; unless its answer is there already."""
         db = self._database.read()
-        if not calls.any_kept(db, file.id, digester):
-            refused = self._refusal(db, providers.of(db, name), file, self._clock())
+        if not calls.has_unused_reply(db, file.id, digester):
+            refused = self._refusal(db, providers.get(db, name), file, self._clock())
             if refused is not None:
                 raise refused
 
@@ -156,17 +156,17 @@ class Ledger:
 
     def answered(self, name: str) -> None:
         """It is well; what waited for it goes on."""
-        before = providers.of(self._database.read(), name)
+        before = providers.get(self._database.read(), name)
         if not before.failures and not before.open:
             return
         now = iso(self._clock())
 
         def note(db: Connection) -> int:
-            provider = providers.of(db, name)
+            provider = providers.get(db, name)
             providers.put(db, after_answer(provider))
             if not provider.open:
                 return 0
-            return fallbacks.forgive(db, name, provider.since or now, self._max_attempts, now)
+            return fallbacks.requeue_failed(db, name, provider.since or now, self._max_attempts, now)
 
         forgiven = self._database.write(note)
         if before.open:
@@ -174,13 +174,13 @@ class Ledger:
 
     def failed(self, name: str, error: DigestError, outage: bool, file: File) -> None:
         """It failed. A person is impatient: that their question was not answered in time says nothing yet."""
-        if file is PERSON and not outage and not providers.of(self._database.read(), name).open:
+        if file is PERSON and not outage and not providers.get(self._database.read(), name).open:
             return
         now = self._clock()
         reason = str(error).removeprefix(f"{file.name}: ")
 
         def note(db: Connection) -> Provider:
-            before = providers.of(db, name)
+            before = providers.get(db, name)
             after = after_failure(before, error.category, reason, error.retry_after, outage, file.id, now, self._rests)
             providers.put(db, after)
             return before
@@ -194,7 +194,7 @@ class Ledger:
 
         `outage`: whether this very call failed so. A question that fails by itself counts, whoever else fails.
         """
-        rest = resting(providers.of(self._database.read(), name), self._clock())
+        rest = rest_seconds(providers.get(self._database.read(), name), self._clock())
         if rest is None or error.category not in self._rests.seconds:
             return error.retry_after, error.tried
         return max(rest, error.retry_after or 0.0), error.tried and not outage
@@ -204,8 +204,8 @@ class Ledger:
         allowance = self.allowance(name)
         if not (allowance.calls or allowance.tokens or allowance.cost):
             return None
-        used = calls.spent(db, name, iso(began))
-        return spent_up(allowance, used.calls, used.tokens, used.cost)
+        used = calls.sum_spending(db, name, iso(began))
+        return find_spent_budget(allowance, used.calls, used.tokens, used.cost)
 
     def pause(self, names: list[str]) -> None:
         """Make no call until somebody lets them go on. Calls under way end by themselves."""
@@ -213,7 +213,7 @@ class Ledger:
 
         def note(db: Connection) -> None:
             for name in names:
-                provider = providers.of(db, name)
+                provider = providers.get(db, name)
                 providers.put(db, replace(provider, paused_at=provider.paused_at or now))
 
         self._database.write(note)
@@ -225,9 +225,9 @@ class Ledger:
         def note(db: Connection) -> int:
             count = 0
             for name in names:
-                provider = providers.of(db, name)
+                provider = providers.get(db, name)
                 providers.put(db, replace(provider, paused_at=None, until=None))
-                count += fallbacks.let_go_on(db, name, now)
+                count += fallbacks.requeue_waiting(db, name, now)
             return count
 
         return self._database.write(note)
@@ -236,7 +236,7 @@ class Ledger:
         """When chyme starts: where a model is another one than before, or none, what was made without it is due; where
         its budget is another one, what waits for that."""
         db, now = self._database.read(), iso(self._clock())
-        names = sorted({*fingerprints, *fallbacks.waited_for(db)})
+        names = sorted({*fingerprints, *fallbacks.list_awaited_providers(db)})
         told = {name: (fingerprints.get(name, ""), repr(self.allowance(name))) for name in names}
         changed = {
             name: one for name, one in told.items() if vault_properties.value_of(db, _mark(name)) != json.dumps(one)
@@ -247,10 +247,10 @@ class Ledger:
         def note(db: Connection) -> None:
             for name, (fingerprint, allowance) in changed.items():
                 before = json.loads(vault_properties.value_of(db, _mark(name)) or '["", ""]')
-                provider = providers.of(db, name)
+                provider = providers.get(db, name)
                 if before[0] != fingerprint:
                     providers.put(db, Provider(name, paused_at=provider.paused_at))
-                    fallbacks.begin_anew(db, name, now)
+                    fallbacks.requeue_all(db, name, now)
                 elif before[1] != allowance:
                     fallbacks.renew_budget(db, name, now)
                 vault_properties.put(db, _mark(name), json.dumps((fingerprint, allowance)))
@@ -264,14 +264,14 @@ class Ledger:
         than can be begun soon. `moved` is told of each file, in the same transaction.
         """
         now = self._clock()
-        due = fallbacks.due_without(self._database.read(), iso(now), among)
+        due = fallbacks.list_due_providers(self._database.read(), iso(now), among)
         if not due:
             return 0
 
         def wake_all(db: Connection) -> int:
             count = 0
             for name in due:
-                woken = fallbacks.wake_without(db, name, iso(now), self._room(db, name, now), among)
+                woken = fallbacks.requeue_due(db, name, iso(now), self._room(db, name, now), among)
                 for file_id in woken:
                     moved(db, file_id)
                 count += sum(woken.values())
@@ -281,60 +281,60 @@ class Ledger:
 
     def _room(self, db: Connection, name: str, now: datetime) -> int:
         """How many digests may be made again now."""
-        provider = providers.of(db, name)
-        if provider.paused_at is not None or resting(provider, now) is not None:
+        provider = providers.get(db, name)
+        if provider.paused_at is not None or rest_seconds(provider, now) is not None:
             return 0
         most, allowance = 1 if provider.open else BATCH, self.allowance(name)
-        if self._spent(db, name, day_of(now)[0]) is not None:
+        if self._spent(db, name, budget_day(now)[0]) is not None:
             return 0
         if allowance.calls:
-            most = min(most, allowance.calls - calls.spent(db, name, iso(day_of(now)[0])).calls)
+            most = min(most, allowance.calls - calls.sum_spending(db, name, iso(budget_day(now)[0])).calls)
         if allowance.per_second:
             most = min(most, max(1, round(allowance.per_second * LONGEST_WAIT)))
-        return max(0, most - digest_queue.under_way(db, Lane.MODEL, BATCH))
+        return max(0, most - digest_queue.count_under_way(db, Lane.MODEL, BATCH))
 
     def soon(self, among: Collection[int] | None = None) -> tuple[int, str | None]:
         """How many digests wait for a model that may be back in a moment, and when the next of them is tried."""
         db, now = self._database.read(), self._clock()
         count, first = 0, None
         for name, waiting, due in fallbacks.waiting_until(db, iso(now + SOON), among):
-            provider = providers.of(db, name)
+            provider = providers.get(db, name)
             at = max(due, provider.until or due) if provider.open else due
             hopeless = provider.open and provider.category == Category.UNAVAILABLE  # until a person corrects something
             away = hopeless or provider.trips > PATIENCE or provider.paused_at is not None or at > iso(now + SOON)
-            if not away and self._spent(db, name, day_of(now)[0]) is None:
+            if not away and self._spent(db, name, budget_day(now)[0]) is None:
                 count, first = count + waiting, min(first or at, at)
         return count, first
 
-    def standings(self, names: list[str]) -> list[Standing]:
+    def standings(self, names: list[str]) -> list[ProviderStatus]:
         """How the providers stand, for people."""
         now = self._clock()
-        began, ends = day_of(now)
+        began, ends = budget_day(now)
         told = []
         with self._database.snapshot() as db:
             for name in names:
-                provider, used = providers.of(db, name), calls.spent(db, name, iso(began))
+                provider, used = providers.get(db, name), calls.sum_spending(db, name, iso(began))
                 state, reason, until = self._told(provider, used, now)
                 told.append(
-                    Standing(
+                    ProviderStatus(
                         *(name, state, reason, until, used, self.allowance(name), iso(ends)),
-                        *(calls.in_flight(db, name), *fallbacks.made_without(db, name)),
+                        *(calls.count_in_flight(db, name), *fallbacks.count_waiting(db, name)),
                     )
                 )
         return told
 
-    def _told(self, provider: Provider, used: Spent, now: datetime) -> tuple[str, str | None, str | None]:
+    def _told(self, provider: Provider, used: Spending, now: datetime) -> tuple[str, str | None, str | None]:
         if provider.paused_at is not None:
             return "paused", f"by you, at {provider.paused_at}", None
-        what = spent_up(self.allowance(provider.name), used.calls, used.tokens, used.cost)
+        what = find_spent_budget(self.allowance(provider.name), used.calls, used.tokens, used.cost)
         if what is not None:
-            return "spent", f"the day's budget of {what} is spent", iso(day_of(now)[1])
+            return "spent", f"the day's budget of {what} is spent", iso(budget_day(now)[1])
         if provider.open:
             return "resting", provider.reason, provider.until
         return "ready", provider.reason, None
 
-    def accounts(self, by: str, since: str) -> list[Account]:
-        return calls.accounts(self._database.read(), by, since)
+    def accounts(self, by: str, since: str) -> list[CallTotals]:
+        return calls.totals_by(self._database.read(), by, since)
 
 
 def _mark(name: str) -> str:
@@ -345,7 +345,7 @@ def _mark(name: str) -> str:
 class AttemptCalls:
     """The calls of one attempt at one digest."""
 
-    ledger: Ledger
+    ledger: CallLedger
     file: File
     digester: str
     run_id: str

@@ -14,7 +14,7 @@ from chyme.models.local.fair_lock import CLOSED
 Result = TypeVar("Result")
 
 
-class Stopped(ChymeError):
+class CallStopped(ChymeError):
     """Nobody's fault: chyme stops, and did not wait for the answer."""
 
 
@@ -49,7 +49,7 @@ _under_way = _UnderWay()
 
 
 @contextlib.contextmanager
-def calls_cancelled() -> Iterator[None]:
+def cancel_calls() -> Iterator[None]:
     """Cancel every call of this process that is under way; and, while this lasts, every one that begins.
 
     In the threads that made them a ChymeError comes out that is no DigestError. Wait for these threads in here.
@@ -61,7 +61,7 @@ def calls_cancelled() -> Iterator[None]:
         _under_way.go_on()
 
 
-def alone(work: Coroutine[Any, Any, Result]) -> Result:
+def run_in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Run it in an event loop of its own. Stopped when it was cancelled.
 
     Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.
@@ -72,7 +72,7 @@ def alone(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return loop.run_until_complete(task)
     except asyncio.CancelledError:
-        raise Stopped(CLOSED) from None
+        raise CallStopped(CLOSED) from None
     finally:
         _under_way.discard(task)
         loop.run_until_complete(_wound_up())

@@ -17,8 +17,8 @@ from chyme.errors import (
 from chyme.model import CallEnd
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import Misfit
-from chyme.models.providers.retry_after import asked_for
+from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.retry_after import parse_retry_after
 
 _BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 _TOO_LONG = "exceed_context_size_error"  # as llama.cpp calls it
@@ -28,7 +28,7 @@ class NoCompletion(Exception):
     """Something answers at that address, but it is no model."""
 
 
-def translated(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | None) -> DigestError | None:
+def translate_error(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | None) -> DigestError | None:
     """Our error for theirs, without a word of theirs: they may quote the key. None when it is no provider's fault."""
     who = f"the model {endpoint.model} at {endpoint.host}" if not endpoint.own else f"the local model {endpoint.model}"
     prefix = endpoint.prefix
@@ -64,8 +64,8 @@ def translated(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | 
     )
 
 
-def _misfit(name: str, who: str, prefix: str) -> Misfit:
-    return Misfit(
+def _misfit(name: str, who: str, prefix: str) -> InvalidAnswer:
+    return InvalidAnswer(
         f"{name}: {who} answers in a shape that does not fit, also when asked again; "
         f"another {prefix}_model may do better"
     )
@@ -102,7 +102,7 @@ def _wait(error: Exception) -> float | None:
     if not isinstance(error, theirs.ModelAPIError):
         return None
     headers = error.headers if isinstance(error, theirs.ModelHTTPError) else None
-    return asked_for(headers or {}, error.body)
+    return parse_retry_after(headers or {}, error.body)
 
 
 def _status(error: Exception) -> str:

@@ -17,7 +17,7 @@ class KeyRefused(EngineUnavailable):
     """The provider does not know the key: whatever is asked, it will not answer."""
 
 
-def report(calls: Calls, endpoint: Endpoint, fault: DigestError | None, last: CallEnd | None) -> None:
+def report_health(calls: Calls, endpoint: Endpoint, fault: DigestError | None, last: CallEnd | None) -> None:
     """Tell whoever keeps watch how the provider is, by how the last call ended that was really made."""
     if last is None:
         return

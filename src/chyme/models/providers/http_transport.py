@@ -15,7 +15,7 @@ _HEADERS = frozenset({"host", "content-type", "content-length", "accept", "user-
 _MORE = {ANTHROPIC: frozenset({"anthropic-version", "anthropic-beta"})}  # what says how they are to be understood
 
 
-class Door(httpx2.AsyncBaseTransport):
+class OriginTransport(httpx2.AsyncBaseTransport):
     """Sends to one origin only, and only the headers a request needs: the environment adds none."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -41,7 +41,7 @@ class Door(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class Wall(httpx2.BaseTransport):
+class BlockedTransport(httpx2.BaseTransport):
     """No way out at all, for clients that insist on a second one."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -5,5 +5,5 @@ from __future__ import annotations
 from chyme.errors import UnreadableFile
 
 
-class Misfit(UnreadableFile):
+class InvalidAnswer(UnreadableFile):
     """What the model answers does not fit, also when asked again. Asking a third time would not help."""

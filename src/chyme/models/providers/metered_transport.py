@@ -13,20 +13,20 @@ from chyme.digester import Calls
 from chyme.model import CallEnd, Question, Reply, Ticket
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.health_reports import ANSWERED, BROKEN, CANCELLED, REFUSED, UNREACHABLE
-from chyme.models.providers.http_transport import Door
-from chyme.models.providers.usage import told_in, usage_of
+from chyme.models.providers.http_transport import OriginTransport
+from chyme.models.providers.usage import parse_reply, usage_of
 
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "content-encoding"})
 
 
-class Toll(httpx2.AsyncBaseTransport):
+class MeteredTransport(httpx2.AsyncBaseTransport):
     """A door that asks before each request whether it may be made, and tells afterwards how it ended."""
 
     def __init__(self, endpoint: Endpoint, calls: Calls) -> None:
         self._endpoint = endpoint
         self._calls = calls
         self._limit: asyncio.Timeout | None = None
-        self._door = Door(endpoint)
+        self._door = OriginTransport(endpoint)
         self.told: bytes | None = None  # stands for what is sent, where that is too large or never twice the same
         self.ended: CallEnd | None = None  # how the last call ended that was really made
         self.stopped: Exception | None = None  # why no further call may be made: not the provider's fault
@@ -91,7 +91,7 @@ class Toll(httpx2.AsyncBaseTransport):
             status = response.status_code
             end = CallEnd(BROKEN, 0.0, status=status)
             body = await response.aread()
-            told = told_in(body) if response.is_success else None
+            told = parse_reply(body) if response.is_success else None
             if told is not None:
                 reply = Reply(status, response.headers.get("content-type", ""), body)
                 end = CallEnd(ANSWERED, 0.0, reply, status, *usage_of(self._endpoint, told))

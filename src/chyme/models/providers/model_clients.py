@@ -26,7 +26,7 @@ def model_at(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     return make(endpoint, client)
 
 
-def asked_by(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
+def output_spec_for(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
     """How this model is made to fit the schema: by its own means, else by a form to fill in, else by being told."""
     from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput
 
@@ -37,7 +37,7 @@ def asked_by(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
     return PromptedOutput(shape)
 
 
-def instructed(endpoint: Endpoint, instructions: str, shape: type[BaseModel]) -> str:
+def add_schema(endpoint: Endpoint, instructions: str, shape: type[BaseModel]) -> str:
     """The instructions, with the schema where nobody else shows it to the model.
 
     In one text: the templates of many models take no second system message.
@@ -85,7 +85,7 @@ def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    from chyme.models.providers.http_transport import Wall
+    from chyme.models.providers.http_transport import BlockedTransport
 
     theirs = Client(
         vertexai=False,
@@ -93,7 +93,7 @@ def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
         http_options=HttpOptions(
             base_url=endpoint.address,
             api_version=GOOGLE_VERSION,
-            httpx_client=httpx2.Client(transport=Wall(), trust_env=False),
+            httpx_client=httpx2.Client(transport=BlockedTransport(), trust_env=False),
             httpx_async_client=client,
         ),
     )

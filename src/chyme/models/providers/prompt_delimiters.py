@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 
-def marked(question: str, language: str | None, data: str) -> str:
+def delimit_data(question: str, language: str | None, data: str) -> str:
     """The data between two lines that nobody could have written: they are made from all of it."""
     mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     told = f" The language is {language!r}." if language else ""

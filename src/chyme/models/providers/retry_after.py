@@ -12,7 +12,7 @@ LONGEST_WAIT = 86_400.0  # seconds a provider may ask us to stay away
 _DELAY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s", re.ASCII)
 
 
-def asked_for(headers: Mapping[str, str], body: object = None) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
     """Seconds from Retry-After (a number or a date), from retry-after-ms, or from Google's RetryInfo in the body."""
     told = {name.lower(): value.strip() for name, value in headers.items() if name.lower().startswith("retry-after")}
     wait = _number(told.get("retry-after-ms", ""), 0.001)

@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 from chyme.digester import Calls
 from chyme.errors import EngineUnavailable
-from chyme.models.providers.cancellation import Stopped, alone
+from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
 from chyme.models.providers.endpoints import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
-from chyme.models.providers.health_reports import report
+from chyme.models.providers.health_reports import report_health
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_ai.messages import UserContent
 
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.metered_transport import MeteredTransport
 
 Answer = TypeVar("Answer", bound="BaseModel")
-ASK_AGAIN = 1  # once more, with what did not fit about the first answer
+MAX_RETRIES = 1  # once more, with what did not fit about the first answer
 _LOGGERS = ("openai", "anthropic", "google", "google_genai", "pydantic_ai", "httpx2", "httpcore2")
 _CLIENTS = {OPENAI: "openai", LOCAL: "openai", GOOGLE: "google", ANTHROPIC: "anthropic"}
 
@@ -44,13 +44,13 @@ def ask(
     reason; a second one of these raises Misfit. What `calls` raises comes out as it is. When chyme
     stops, no DigestError comes out but another ChymeError: see running.py.
     """
-    check(endpoint, name)
-    ready(name, endpoint.provider)
+    check_endpoint(endpoint, name)
+    require_client_for_file(name, endpoint.provider)
     with _there(endpoint, name) as there:
         return _answered(there, calls, name, _Question(instructions, content, shape, wrong))
 
 
-def ready(name: str, provider: str) -> None:
+def require_client_for_file(name: str, provider: str) -> None:
     """EngineUnavailable, for this file, when the packages that talk to this provider's models are not installed."""
     try:
         require_client(provider)
@@ -71,7 +71,7 @@ def require_client(provider: str) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def check(endpoint: Endpoint, name: str) -> None:
+def check_endpoint(endpoint: Endpoint, name: str) -> None:
     """EngineUnavailable when these are no settings by which a model can be asked."""
     prefix = endpoint.prefix
     if endpoint.provider not in _CLIENTS:
@@ -101,9 +101,9 @@ def _there(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
     """The endpoint to ask: where a model of our own is when it is our turn, others as they are."""
     if endpoint.provider != LOCAL:
         return nullcontext(endpoint)
-    from chyme.models.local.model import turn_at
+    from chyme.models.local.model import take_turn
 
-    return turn_at(endpoint, name)
+    return take_turn(endpoint, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,43 +115,43 @@ class _Question(Generic[Answer]):
 
 
 def _answered(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
-    from chyme.models.providers.error_translation import translated
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.error_translation import translate_error
+    from chyme.models.providers.metered_transport import MeteredTransport
 
-    toll = Toll(endpoint, calls)
+    toll = MeteredTransport(endpoint, calls)
     try:
-        answer = alone(_conversation(endpoint, toll, question))
-    except Stopped:
+        answer = run_in_own_loop(_conversation(endpoint, toll, question))
+    except CallStopped:
         raise
     except Exception as error:
         if toll.stopped is None:
-            ours = translated(error, name, endpoint, toll.ended)
+            ours = translate_error(error, name, endpoint, toll.ended)
             if ours is None:
                 raise
-            report(calls, endpoint, ours, toll.ended)
+            report_health(calls, endpoint, ours, toll.ended)
             raise ours from None  # what they say may quote the key
     if toll.stopped is not None:
         raise toll.stopped
-    report(calls, endpoint, None, toll.ended)
+    report_health(calls, endpoint, None, toll.ended)
     return answer
 
 
-async def _conversation(endpoint: Endpoint, toll: Toll, question: _Question[Answer]) -> Answer:
+async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Question[Answer]) -> Answer:
     import httpx2
     from pydantic_ai import Agent, ModelRetry, capture_run_messages
     from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
     from pydantic_ai.messages import ModelResponse
 
     from chyme.models.providers.error_translation import NoCompletion
-    from chyme.models.providers.model_clients import asked_by, instructed, model_at
+    from chyme.models.providers.model_clients import add_schema, model_at, output_spec_for
 
     async with httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client:
         model = model_at(endpoint, client)
         agent = Agent(
             model,
-            output_type=asked_by(model, question.shape),
-            instructions=instructed(endpoint, question.instructions, question.shape),
-            retries={"tools": 0, "output": ASK_AGAIN},
+            output_type=output_spec_for(model, question.shape),
+            instructions=add_schema(endpoint, question.instructions, question.shape),
+            retries={"tools": 0, "output": MAX_RETRIES},
         )
 
         @agent.output_validator

@@ -11,7 +11,7 @@ MOST = 10**9  # tokens: whoever tells more does not count
 _ANSWERS = frozenset({"choices", "content", "candidates", "promptFeedback", "text", "segments"})  # what stands in one
 
 
-def told_in(body: bytes) -> dict[str, Any] | None:
+def parse_reply(body: bytes) -> dict[str, Any] | None:
     """The reply of a model; None when whatever is at that address says something else."""
     try:
         told = json.loads(body)

@@ -182,10 +182,10 @@ MULTILINGUAL = Weights(
     optional=True,
 )
 
-KNOWN: Mapping[str, Weights] = MappingProxyType(
+CATALOG: Mapping[str, Weights] = MappingProxyType(
     {weights.capability: weights for weights in (OBJECTS, SPEECH, VOICES, EMBEDDING, MULTILINGUAL, LLM, SMOLLM2)}
 )
-USUAL = tuple(sorted(capability for capability, weights in KNOWN.items() if not weights.optional))
+DEFAULT_CAPABILITIES = tuple(sorted(capability for capability, weights in CATALOG.items() if not weights.optional))
 
 
 def default_folder() -> Path:

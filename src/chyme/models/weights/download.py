@@ -16,7 +16,7 @@ from pathlib import Path
 
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import Member, Weights
-from chyme.models.weights.folder import folder_of, intact
+from chyme.models.weights.folder import folder_of, is_intact
 
 SECONDS = 1800.0  # for the download
 STALE_SECONDS = 86_400.0  # what an interrupted fetch left behind is swept after this long
@@ -34,7 +34,7 @@ def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequenc
 
     Each file is checked before it gets its name, so being interrupted, or running twice at once, does no harm.
     """
-    if intact(weights, weights_dir):
+    if is_intact(weights, weights_dir):
         return False
     folder = folder_of(weights, weights_dir)
     try:

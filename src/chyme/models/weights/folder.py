@@ -26,16 +26,16 @@ def path_of(weights: Weights, weights_dir: str | Path = "") -> Path | None:
     return folder if all(_sized(folder / member.filename, member.size) for member in weights.members) else None
 
 
-def intact(weights: Weights, weights_dir: str | Path = "") -> bool:
+def is_intact(weights: Weights, weights_dir: str | Path = "") -> bool:
     """Whether every file is there and has its hash."""
     try:
-        checked(weights, weights_dir)
+        verified_folder(weights, weights_dir)
     except EngineUnavailable:
         return False
     return True
 
 
-def checked(weights: Weights, weights_dir: str | Path = "") -> Path:
+def verified_folder(weights: Weights, weights_dir: str | Path = "") -> Path:
     """The folder, once every file in it has been checked by hash, or EngineUnavailable with the way to get them."""
     for member in weights.members:
         found = hashlib.sha256()
@@ -46,7 +46,7 @@ def checked(weights: Weights, weights_dir: str | Path = "") -> Path:
     return folder_of(weights, weights_dir)
 
 
-def read(weights: Weights, weights_dir: str | Path = "") -> dict[str, bytes]:
+def read_files(weights: Weights, weights_dir: str | Path = "") -> dict[str, bytes]:
     """The files by name, checked by hash, or EngineUnavailable with the way to get them."""
     found: dict[str, bytes] = {}
     for member in weights.members:

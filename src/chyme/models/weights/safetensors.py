@@ -20,7 +20,7 @@ MOST_NAMES = 1 << 24  # bytes of JSON; real files have some kilobytes
 _LENGTH = 8  # bytes that say how long the JSON is
 
 
-def tensors(path: Path) -> dict[str, Floats]:
+def read_tensors(path: Path) -> dict[str, Floats]:
     """The tensors of real numbers by name, read-only; ValueError when the file is anything else."""
     import numpy
 

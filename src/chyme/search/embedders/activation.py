@@ -10,7 +10,7 @@ from chyme.core.store.search import embedders, embedding_backlog
 _WANTED = "embedder"
 
 
-def want(db: Connection, model: str) -> None:
+def set_wanted_model(db: Connection, model: str) -> None:
     """From now on files are to be read by this model, whoever else is at work: the last one that begins decides."""
     vault_properties.put(db, _WANTED, model)
 
@@ -32,7 +32,7 @@ def switch_when_complete(db: Connection, model: str) -> bool:
     left = (
         embedding_backlog.is_due(db)
         or embedding_backlog.is_left_out(db, embedder.id)
-        or embedders.lacking(db, model, 1)
+        or embedders.find_files_lacking(db, model, 1)
     )
     if left:
         return False

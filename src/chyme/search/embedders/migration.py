@@ -13,18 +13,18 @@ from chyme.core.store.search import embedders, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category
 from chyme.model import Output
-from chyme.search.embedders.activation import is_wanted, switch_when_complete, want
+from chyme.search.embedders.activation import is_wanted, set_wanted_model, switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC
 
 BATCH = 500
 
 
-def take_up(database: Database, model: str, now: str) -> int:
+def request_reembedding(database: Database, model: str, now: str) -> int:
     """When this embedder is chosen: have files read again that were read for another, which serves until all are.
 
     Another process that has chosen another one leaves the embedders alone from now on. Returns how many files.
     """
-    database.write(lambda db: want(db, model))
+    database.write(lambda db: set_wanted_model(db, model))
     return _redo_lacking(database, model, now)
 
 
@@ -32,9 +32,9 @@ def _redo_lacking(database: Database, model: str, now: str) -> int:
     count = 0
 
     def redo(db: Connection) -> int:
-        found = embedders.lacking(db, model, BATCH, hidden=True) if is_wanted(db, model) else []
+        found = embedders.find_files_lacking(db, model, BATCH, hidden=True) if is_wanted(db, model) else []
         for file_id in found:
-            outdated_digests.redo(db, file_id, [SEMANTIC], now)
+            outdated_digests.requeue(db, file_id, [SEMANTIC], now)
         return len(found)
 
     while done := database.write(redo):
@@ -42,13 +42,13 @@ def _redo_lacking(database: Database, model: str, now: str) -> int:
     return count
 
 
-def tidy(database: Database, model: str, now: str) -> None:
+def finish_migration(database: Database, model: str, now: str) -> None:
     """While embedders change: nothing is forgotten on the way, and nothing of the old one is left at the end.
 
     Does nothing once another process has chosen another embedder.
     """
     db = database.read()
-    if not is_wanted(db, model) or all(one.model == model for one in embedders.known(db)):
+    if not is_wanted(db, model) or all(one.model == model for one in embedders.list_all(db)):
         return
     _redo_lacking(database, model, now)
     database.write(lambda db: switch_when_complete(db, model))
@@ -57,11 +57,11 @@ def tidy(database: Database, model: str, now: str) -> None:
 
 
 def _sweep(db: Connection, model: str) -> bool:
-    wanted = [one.id for one in embedders.known(db) if one.model == model]
+    wanted = [one.id for one in embedders.list_all(db) if one.model == model]
     return is_wanted(db, model) and embedders.sweep(db, wanted)
 
 
-def fitting(db: Connection, attempt: Attempt, outcome: Outcome) -> Outcome:
+def check_vectors(db: Connection, attempt: Attempt, outcome: Outcome) -> Outcome:
     """The outcome, unless it brings vectors that cannot be kept with those the vault has."""
     if not isinstance(outcome, Produced):
         return outcome

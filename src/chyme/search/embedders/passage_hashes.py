@@ -29,7 +29,7 @@ def passage_hash(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedBefore:
+class ReusablePassages:
     """Passages of a file whose vectors the vault has already: nobody need embed them again."""
 
     dimension: int = 0
@@ -42,13 +42,13 @@ class EmbeddedBefore:
         return json.dumps({"dimension": self.dimension, "hashes": sorted(self.hashes)})
 
     @classmethod
-    def from_json(cls, content: str | None) -> EmbeddedBefore:
+    def from_json(cls, content: str | None) -> ReusablePassages:
         """As `as_json` wrote it; nothing where there is none."""
         told = _told(content)
         return cls(told["dimension"], frozenset(told["hashes"])) if told else cls()
 
 
-NOTHING_BEFORE = EmbeddedBefore()
+NO_REUSABLE_PASSAGES = ReusablePassages()
 
 
 def same_text(before: str | None, after: str | None) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from chyme.search.engines.word_encoding import Wanted
+from chyme.search.engines.word_encoding import EnginePhrase
 
 _SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _LEAST = 1e-6  # what a word counts that stands in more than half of all texts
@@ -18,7 +18,10 @@ def weight(texts: int, with_it: int) -> float:
 
 
 def score(
-    columns: Sequence[Sequence[str]], weights: Sequence[float], asked: Mapping[Wanted, float], average_length: float
+    columns: Sequence[Sequence[str]],
+    weights: Sequence[float],
+    asked: Mapping[EnginePhrase, float],
+    average_length: float,
 ) -> float | None:
     """How well a text answers, given as columns of words; None when nothing of it was asked for."""
     length = sum(len(words) for words in columns)
@@ -33,7 +36,7 @@ def score(
     return total if found else None
 
 
-def _times(words: Sequence[str], counts: Counter[str], one: Wanted) -> int:
+def _times(words: Sequence[str], counts: Counter[str], one: EnginePhrase) -> int:
     *before, last = one.words
     if not before and not one.prefix:
         return counts[last]

@@ -7,16 +7,16 @@ from sqlite3 import Connection
 
 from chyme.core.store.search import embedders, engine_entries, engine_outbox
 from chyme.core.store.sqlite.database import Database
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 
 _EXAMPLES = 3
 _Entry = tuple[int, int]  # its id, and its file's
 
 
-def check(database: Database, engines: LargerEngines) -> list[str]:
+def check(database: Database, engines: VaultEngines) -> list[str]:
     """What is wrong, for people; empty when all is well. Raises ServerFailed when a server does not answer."""
     db = database.read()
-    waiting = {one.file_id for one in engine_outbox.dirty(db, -1)}
+    waiting = {one.file_id for one in engine_outbox.list_changed(db, -1)}
     problems = [f"{len(waiting)} files were not pushed yet"] if waiting else []
     if not engine_outbox.is_active(db):
         return ["the search engines were never told of this vault; run: chyme index --rebuild"]
@@ -29,9 +29,9 @@ def check(database: Database, engines: LargerEngines) -> list[str]:
     return problems + _vectors(db, engines, waiting)
 
 
-def _vectors(db: Connection, engines: LargerEngines, waiting: set[int]) -> list[str]:
+def _vectors(db: Connection, engines: VaultEngines, waiting: set[int]) -> list[str]:
     problems = []
-    known = embedders.known(db)
+    known = embedders.list_all(db)
     for embedder in known:
         collection = engines.collection(embedder.id)
         if engines.meaning.has_collection(collection, embedder.dimension):
@@ -43,7 +43,7 @@ def _vectors(db: Connection, engines: LargerEngines, waiting: set[int]) -> list[
     return problems + [f"Qdrant still has {collection}, of a model that is gone" for collection in sorted(left)]
 
 
-def _documents(engines: LargerEngines, index: str) -> Iterator[_Entry]:
+def _documents(engines: VaultEngines, index: str) -> Iterator[_Entry]:
     for document in engines.words.documents(index, ("id", "file_id")):
         yield int(document["id"][1:]), document["file_id"]
 

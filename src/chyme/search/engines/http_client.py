@@ -38,7 +38,7 @@ class SearchServer:
         if not (key.isascii() and key.isprintable()):
             raise UsageError(f"{name.lower()}_key holds characters that cannot stand in a key; only ASCII can")
         self.name = name
-        self._base = checked(name, url)
+        self._base = parse_url(name, url)
         self._shown = str(self._base).rstrip("/")
         self._key = key
         self._client = httpx2.Client(
@@ -113,7 +113,7 @@ def number(value: object) -> int:
     return value
 
 
-def checked(name: str, url: str) -> httpx2.URL:
+def parse_url(name: str, url: str) -> httpx2.URL:
     """The address, if it is one of a server."""
     try:
         address = httpx2.URL(url)
@@ -126,7 +126,7 @@ def checked(name: str, url: str) -> httpx2.URL:
     return address
 
 
-def is_here(url: str) -> bool:
+def is_local(url: str) -> bool:
     """Whether what is sent there stays on this machine."""
     try:
         host = httpx2.URL(url).host

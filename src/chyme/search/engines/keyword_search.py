@@ -12,10 +12,10 @@ from chyme.core.store.search import dictionary, engine_result_checks, keyword_qu
 from chyme.core.store.search.fts_totals import totals
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines import bm25
-from chyme.search.engines.meilisearch import Asked, Meilisearch
-from chyme.search.engines.vault_engines import NAME_FIELDS, LargerEngines
-from chyme.search.engines.word_encoding import Wanted, wanted
-from chyme.search.index import Worded
+from chyme.search.engines.meilisearch import Meilisearch, SearchRequest
+from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
+from chyme.search.engines.word_encoding import EnginePhrase, engine_phrases
+from chyme.search.index import KeywordMatches
 from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
 from chyme.search.ranking.matches import NAME_WEIGHTS, Match, rank
 
@@ -26,22 +26,22 @@ _SHORTEST_PREFIX = 3
 _TEXT_FIELDS = ("tokens",)
 
 _Text = Mapping[str, Any]  # a document of Meilisearch
-_Worth = Mapping[Wanted, float]  # how much it says that something stands in a text; what says most comes first
+_Worth = Mapping[EnginePhrase, float]  # how much it says that something stands in a text; what says most comes first
 
 
-def found_by_words(
+def find_by_words(
     db: Connection,
-    engines: LargerEngines,
+    engines: VaultEngines,
     query: Query,
     where: Condition,
     among: Collection[int] | None,
     last: int,
     but: Collection[int],
-) -> Worded:
+) -> KeywordMatches:
     """Files with words of the question, best first. `among`: which files meet the condition, if they are few; `but`:
     files that the engine knows too little of."""
     terms = _widened(db, query.terms)
-    asked, side_by_side = Counter(wanted(terms)), Counter(wanted(neighbours(query.terms)))
+    asked, side_by_side = Counter(engine_phrases(terms)), Counter(engine_phrases(neighbours(query.terms)))
     of_texts, of_names = totals(db, "passage_fts"), totals(db, "file_fts")
     in_texts, in_names, in_pairs = _worths(
         engines.words,
@@ -66,7 +66,7 @@ def found_by_words(
     if more:
         at_least, exact = keyword_queries.count_matching(db, expression(terms), where, _COUNTED)
         total = max(total, at_least)
-    return Worded(tuple(ranked[:last]), total, exact)
+    return KeywordMatches(tuple(ranked[:last]), total, exact)
 
 
 def _widened(db: Connection, terms: Sequence[Term]) -> list[Term]:
@@ -78,13 +78,13 @@ def _widened(db: Connection, terms: Sequence[Term]) -> list[Term]:
             wide.append(term)
             continue
         vague = word.isascii() and len(word) < _SHORTEST_PREFIX
-        wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.beginning_with(db, word))]
+        wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.find_by_prefix(db, word))]
     return wide
 
 
-def _worths(words: Meilisearch, *asked: tuple[str, int, Counter[Wanted]]) -> list[_Worth]:
+def _worths(words: Meilisearch, *asked: tuple[str, int, Counter[EnginePhrase]]) -> list[_Worth]:
     """What says how much in its index of so many texts, by how rare it is; what does not stand there is left out."""
-    questions = [Asked(index, _text([one]), every_word=True) for index, _, each in asked for one in each]
+    questions = [SearchRequest(index, _text([one]), every_word=True) for index, _, each in asked for one in each]
     counts = iter(words.count(questions))
     worths: list[_Worth] = []
     for _, everything, each in asked:
@@ -112,14 +112,14 @@ def _candidates(
     together = _TOGETHER if among is None else _TOGETHER[:1]
     sets = [some for size, most in enumerate(together, 1) for some in combinations(list(worth)[:most], size)]
     asked = [
-        Asked(index, _text(some), every_word=True, weight=sum(worth[one] for one in some), filter=filter_)
+        SearchRequest(index, _text(some), every_word=True, weight=sum(worth[one] for one in some), filter=filter_)
         for some in sets
         if sum(one.prefix for one in some) <= 1
     ]
     return words.search(sorted(asked, key=lambda one: -one.weight), look, ("id", "file_id", *fields))
 
 
-def _text(some: Iterable[Wanted]) -> str:
+def _text(some: Iterable[EnginePhrase]) -> str:
     """A question in Meilisearch's language. Its last word may go on, unless a space follows."""
     some = list(some)
     whole = [f'"{" ".join(one.words)}"' if len(one.words) > 1 else one.words[0] for one in some if not one.prefix]

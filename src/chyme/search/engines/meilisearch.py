@@ -16,7 +16,7 @@ _FETCHED_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """One of several questions asked together."""
 
     index: str
@@ -107,7 +107,7 @@ class Meilisearch:
             yield from some
             offset += _FETCHED_AT_ONCE
 
-    def count(self, asked: Sequence[Asked]) -> list[int]:
+    def count(self, asked: Sequence[SearchRequest]) -> list[int]:
         """How many documents answer each question."""
 
         def counts(told: Any) -> list[int]:
@@ -118,7 +118,7 @@ class Meilisearch:
 
         return self._search({"queries": [{**_query(one), "limit": 0} for one in asked]}, counts)
 
-    def search(self, asked: Sequence[Asked], limit: int, fields: Sequence[str]) -> list[dict[str, Any]]:
+    def search(self, asked: Sequence[SearchRequest], limit: int, fields: Sequence[str]) -> list[dict[str, Any]]:
         """These fields of the documents that answer best, each once, whichever question found it."""
         queries = [{**_query(one), "federationOptions": {"weight": one.weight}} for one in asked]
         told = {"federation": {"limit": limit}, "queries": queries}
@@ -173,7 +173,7 @@ def _holds(present: object, wish: object) -> bool:
     return present == wish
 
 
-def _query(one: Asked) -> dict[str, object]:
+def _query(one: SearchRequest) -> dict[str, object]:
     query: dict[str, object] = {
         "indexUid": one.index,
         "q": one.words,

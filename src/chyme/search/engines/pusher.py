@@ -22,8 +22,8 @@ from chyme.model import iso
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.outbox_batch import Batch, batch_of, next_batch
 from chyme.search.engines.qdrant import Point
-from chyme.search.engines.sync_marker import Told
-from chyme.search.engines.vault_engines import NAME_FIELDS, LargerEngines
+from chyme.search.engines.sync_marker import SyncMarker
+from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
 from chyme.search.engines.word_encoding import engine_words
 
 _DOCUMENTS_AT_ONCE, _NUMBERS_AT_ONCE = 2000, 400_000  # in one request
@@ -47,11 +47,11 @@ class PushState:
     reason: str | None = None
 
 
-class AnotherPushes(ChymeError):
+class PusherBusy(ChymeError):
     """Another process tells the engines, and takes whatever is in the outbox."""
 
 
-class Private(Protocol):
+class PrivatePaths(Protocol):
     """Whoever knows which files stay on this machine."""
 
     def __call__(self, path: str) -> bool:
@@ -68,16 +68,16 @@ class Pusher:
     def __init__(
         self,
         database: Database,
-        engines: LargerEngines,
+        engines: VaultEngines,
         clock: Callable[[], datetime],
-        private: Private | None = None,
+        private: PrivatePaths | None = None,
     ) -> None:
         """`private`: which files engines on other machines must not be told of; None where they are on this one."""
         self._database = database
         self._engines = engines
         self._private = private
         self._clock = clock
-        self._told = Told(database, engines)
+        self._told = SyncMarker(database, engines)
         self._turn = threading.Lock()  # in this process
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -88,7 +88,7 @@ class Pusher:
     @property
     def state(self) -> PushState:
         since, reason = self._failure or (None, None)
-        return PushState(engine_outbox.behind(self._database.read()), since, reason)
+        return PushState(engine_outbox.count_behind(self._database.read()), since, reason)
 
     def start(self) -> None:
         """Push whatever changes, until `close`."""
@@ -133,7 +133,7 @@ class Pusher:
                 self._failure = None
                 rest = _SHORTEST_REST
                 self._stopping.wait(_LOOK_SECONDS)
-            except AnotherPushes:
+            except PusherBusy:
                 self._stopping.wait(_LOOK_SECONDS)
             except Exception as error:  # whatever it is, the next try may go well, and nothing is lost
                 self._failure = (self._failure[0] if self._failure else iso(self._clock()), str(error))
@@ -142,7 +142,7 @@ class Pusher:
 
     def _due(self) -> bool:
         long_ago = self._visited is None or time.monotonic() - self._visited > _VISIT_SECONDS
-        return long_ago or self._failure is not None or engine_outbox.oldest(self._database.read()) is not None
+        return long_ago or self._failure is not None or engine_outbox.find_oldest(self._database.read()) is not None
 
     @contextlib.contextmanager
     def _alone(self, patience: float | None) -> Iterator[bool]:
@@ -154,7 +154,7 @@ class Pusher:
             until = None if patience is None else time.monotonic() + patience
             while not (alone := _locked(lock)) and not self._stopping.wait(_LOCK_SECONDS):
                 if until is not None and time.monotonic() > until:
-                    raise AnotherPushes("another process is telling the search engines what changed")
+                    raise PusherBusy("another process is telling the search engines what changed")
             yield alone
 
     def _set_up(self) -> None:
@@ -172,7 +172,7 @@ class Pusher:
                 self._engines.words.create_index(index, settings)
         self._sort_out_private()
         self._set_up_for.clear()
-        known = embedders.known(read)
+        known = embedders.list_all(read)
         wanted = {self._engines.collection(embedder.id) for embedder in known}
         for dropped in self._engines.meaning.collections(self._engines.vectors) - wanted:
             self._engines.meaning.delete_collection(dropped)
@@ -189,7 +189,7 @@ class Pusher:
         told = self._private.fingerprint if self._private else ""
         if (vault_properties.value_of(db, _PRIVATE) or "") == told:
             return
-        kept = engine_outbox.kept_here(db)
+        kept = engine_outbox.list_local_only(db)
         changed = [id_ for id_, path in engine_entries.paths(db) if self._stays(path) != (id_ in kept)]
 
         def note(db: Connection) -> None:
@@ -263,7 +263,7 @@ class Pusher:
         self._engines.words.finish(tasks)
 
         def note(db: Connection) -> None:
-            engine_outbox.done(db, batch.files, batch.private)
+            engine_outbox.mark_done(db, batch.files, batch.private)
             self._told.note_done(db)
 
         self._database.write(note)

@@ -22,7 +22,7 @@ class Point(NamedTuple):
     vector: bytes  # float32, little-endian
 
 
-class Near(NamedTuple):
+class ScoredPoint(NamedTuple):
     """A point that answers, and its cosine."""
 
     id: int
@@ -99,7 +99,7 @@ class Qdrant:
 
     def near(
         self, collection: str, vector: Sequence[float], limit: int, file_ids: Collection[int] | None = None
-    ) -> list[Near]:
+    ) -> list[ScoredPoint]:
         """Points nearest to the vector, best first; among these files, if any are given."""
         asked: dict[str, object] = {
             "query": list(vector),
@@ -141,8 +141,8 @@ def _point(one: Any) -> tuple[int, int]:
     return number(one["id"]), number(one["payload"]["file_id"])
 
 
-def _near(told: Any) -> list[Near]:
-    found = [Near(*_point(one), float(one["score"])) for one in told["result"]["points"]]
+def _near(told: Any) -> list[ScoredPoint]:
+    found = [ScoredPoint(*_point(one), float(one["score"])) for one in told["result"]["points"]]
     if not all(math.isfinite(near.score) for near in found):
         raise ValueError("a cosine is a number")
     return found

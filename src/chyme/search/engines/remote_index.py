@@ -10,9 +10,9 @@ from chyme.core.store.search import engine_outbox, engine_result_checks, keyword
 from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines.http_client import ServerFailed
-from chyme.search.engines.keyword_search import found_by_words
-from chyme.search.engines.vault_engines import LargerEngines
-from chyme.search.index import Index, Worded
+from chyme.search.engines.keyword_search import find_by_words
+from chyme.search.engines.vault_engines import VaultEngines
+from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
 from chyme.search.ranking.matches import Match
 
@@ -30,7 +30,7 @@ class RemoteIndex:
         self,
         read: Callable[[], Connection],
         local: Index,
-        engines: LargerEngines,
+        engines: VaultEngines,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
@@ -38,22 +38,22 @@ class RemoteIndex:
         self._engines = engines
         self._words, self._meaning = _Breaker(monotonic), _Breaker(monotonic)
 
-    def by_words(self, query: Query, where: Condition, last: int) -> Worded:
+    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
         if not query.terms:
             return self._local.by_words(query, where, last)
         waiting, why_not = _waiting(db, self._words)
         if why_not is None:
             try:
-                found = found_by_words(db, self._engines, query, where, _few(db, where), last, waiting)
+                found = find_by_words(db, self._engines, query, where, _few(db, where), last, waiting)
             except ServerFailed as error:
                 why_not = self._words.failed(error)
             else:
-                unknown = waiting or engine_outbox.kept_here(db)
+                unknown = waiting or engine_outbox.list_local_only(db)
                 return self._with_waiting(found, query, where, last) if unknown else found
         known = self._local.by_words(query, where, last)
         note = f"{why_not}; the vault's own index answered"
-        return Worded(known.files, known.total, known.exact, (*known.notes, note))
+        return KeywordMatches(known.files, known.total, known.exact, (*known.notes, note))
 
     def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         db = self._read()
@@ -65,7 +65,7 @@ class RemoteIndex:
         except ServerFailed as error:
             self._meaning.failed(error)
             return self._local.by_meaning(vector, embedder, where, count)
-        if waiting or engine_outbox.kept_here(db):
+        if waiting or engine_outbox.list_local_only(db):
             found += self._local.by_meaning(vector, embedder, _and_waiting(where), count)
             found.sort(key=lambda match: (-match.score, match.passage_id))
         return found[:count]
@@ -77,11 +77,11 @@ class RemoteIndex:
             return None
         return self._local.meaning_note(embedder) or f"{why_not}; the vault's own index answered"
 
-    def _with_waiting(self, found: Worded, query: Query, where: Condition, last: int) -> Worded:
+    def _with_waiting(self, found: KeywordMatches, query: Query, where: Condition, last: int) -> KeywordMatches:
         """Both scores are BM25 over much the same texts, so they may stand in one list."""
         fresh = self._local.by_words(query, _and_waiting(where), last)
         files = sorted((*found.files, *fresh.files), key=lambda file: (-file.score, file.file_id))
-        return Worded(tuple(files[:last]), found.total + fresh.total, found.exact and fresh.exact, found.notes)
+        return KeywordMatches(tuple(files[:last]), found.total + fresh.total, found.exact and fresh.exact, found.notes)
 
     def _near(
         self,
@@ -132,7 +132,7 @@ def _waiting(db: Connection, breaker: _Breaker) -> tuple[set[int], str | None]:
     """Files of which the engines do not know the present state; or why they are not asked at all."""
     if breaker.reason:
         return set(), breaker.reason
-    waiting = {dirty.file_id for dirty in engine_outbox.dirty(db, _MOST_BEHIND + 1)}
+    waiting = {dirty.file_id for dirty in engine_outbox.list_changed(db, _MOST_BEHIND + 1)}
     if len(waiting) > _MOST_BEHIND or not engine_outbox.is_active(db):
         return set(), "the search engines have yet to be told of many files"
     return waiting, None

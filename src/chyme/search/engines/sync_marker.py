@@ -12,16 +12,16 @@ from sqlite3 import Connection
 
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
-from chyme.search.engines.vault_engines import LargerEngines
+from chyme.search.engines.vault_engines import VaultEngines
 
 _MARK = "engines_told"
 _DOCUMENT, _FIELD = "told", "number"
 
 
-class Told:
+class SyncMarker:
     """The number of one vault. Only for whoever tells the engines alone."""
 
-    def __init__(self, database: Database, engines: LargerEngines) -> None:
+    def __init__(self, database: Database, engines: VaultEngines) -> None:
         self._database = database
         self._engines = engines
         self._number = ""

@@ -32,7 +32,7 @@ NAME_FIELDS = ("name", "title", "tags", "summary")
 
 
 @dataclass(frozen=True, slots=True)
-class LargerEngines:
+class VaultEngines:
     """Both servers. Several vaults may share them: each has a name of its own there."""
 
     words: Meilisearch

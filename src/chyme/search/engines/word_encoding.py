@@ -21,7 +21,7 @@ _ASKED = re.compile(r'"((?:[^"]|"")*)"( \*)?')
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EnginePhrase:
     """Words that must stand one after the other; the last may go on."""
 
     words: tuple[str, ...]
@@ -33,10 +33,10 @@ def engine_words(text: str) -> list[str]:
     return [_spelt(word if RUNS.match(word) else stem(fold(word))) for word in _TOKENS.findall(text)]
 
 
-def wanted(terms: Iterable[Term]) -> list[Wanted]:
+def engine_phrases(terms: Iterable[Term]) -> list[EnginePhrase]:
     """What a question asks for; any of it may match. Read from the expression the vault's own index is asked with."""
     asked = [
-        Wanted(tuple(engine_words(words.replace('""', '"'))), bool(prefix))
+        EnginePhrase(tuple(engine_words(words.replace('""', '"'))), bool(prefix))
         for words, prefix in _ASKED.findall(expression(terms))
     ]
     return [one for one in asked if one.words]

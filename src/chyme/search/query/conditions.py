@@ -12,9 +12,9 @@ from chyme.core.store.search.keyword_queries import Condition
 from chyme.errors import UsageError
 from chyme.model import Kind
 from chyme.search.query.parser import Filter, Query, Term, date_range, expression
-from chyme.speech.people.names import called, nobody_called, numbered
-from chyme.understanding.tags.lookup import meant
-from chyme.understanding.tags.names import comparable, given
+from chyme.speech.people.names import find_by_name, no_match_message, parse_person_number
+from chyme.understanding.tags.lookup import resolve_tag
+from chyme.understanding.tags.names import comparison_key, parse_typed_tag
 
 _Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
 
@@ -35,17 +35,17 @@ def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, .
     for number, filter_ in enumerate(query.filters):
         condition, note = _condition(db, number, filter_)
         if condition is not None:
-            wanted.append(keyword_queries.negated(condition) if filter_.negated else condition)
+            wanted.append(keyword_queries.negate(condition) if filter_.negated else condition)
         if note:
             notes.append(note)
     for number, term in enumerate(_required(query.terms), 1000):
         wanted.append(keyword_queries.has_words(number, expression([term])))
     if query.excluded:
-        wanted.append(keyword_queries.negated(keyword_queries.has_words(2000, expression(query.excluded))))
+        wanted.append(keyword_queries.negate(keyword_queries.has_words(2000, expression(query.excluded))))
     return keyword_queries.all_of(wanted), tuple(notes)
 
 
-def selective(query: Query) -> bool:
+def is_selective(query: Query) -> bool:
     """Whether few files are likely to meet the conditions, so that it pays to look up which before scoring."""
     return any(not filter_.negated for filter_ in query.filters) or bool(_required(query.terms))
 
@@ -81,7 +81,7 @@ def _date(number: int, value: str) -> _Answer:
     span = date_range(value)
     if span is None:
         return None, f"date:{value} is no date; write date:2024, date:2024-03 or date:2023..2024"
-    return keyword_queries.dated(number, *span), None
+    return keyword_queries.is_dated_between(number, *span), None
 
 
 def _state(number: int, value: str) -> _Answer:
@@ -94,22 +94,22 @@ def _state(number: int, value: str) -> _Answer:
 
 def _person(db: Connection, number: int, value: str) -> _Answer:
     """By number, whole name, or a word of it. Nobody of that name is heard in no file."""
-    known = people.named(db)
-    found = {person.id for person in called(value, known)}
-    asked = numbered(value)
+    known = people.list_named(db)
+    found = {person.id for person in find_by_name(value, known)}
+    asked = parse_person_number(value)
     if asked is not None and people.by_id(db, asked) is not None:
         found.add(asked)
-    return keyword_queries.hears(number, sorted(found)), None if found else nobody_called(value, known)
+    return keyword_queries.has_speaker(number, sorted(found)), None if found else no_match_message(value, known)
 
 
 def _tag(db: Connection, number: int, value: str) -> _Answer:
     """What `chyme tags show` finds: as it is written, else spelt otherwise; and by a name that it once had."""
     try:
-        asked = given(value)
+        asked = parse_typed_tag(value)
     except UsageError:
         return keyword_queries.has_tag(number, [value]), None
-    found = meant(asked, tags.in_use(db), tags.rules(db))
-    another = comparable(found[0]) != comparable(asked)
+    found = resolve_tag(asked, tags.in_use(db), tags.rules(db))
+    another = comparison_key(found[0]) != comparison_key(asked)
     return keyword_queries.has_tag(
         number, found
     ), f"“{asked}” became “{found[0]}”; searched for that" if another else None

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from chyme.core.store.search import dictionary, keyword_queries
 from chyme.search.query.parser import Term, expression, plain_word
-from chyme.search.query.spelling import correctable, lookups, nearest, surely_meant
+from chyme.search.query.spelling import is_certain_correction, is_correctable, lookups, nearest
 from chyme.text.general_words import is_common_word
 from chyme.text.stemmer import fold
 from chyme.text.stop_words import STOP_WORDS
@@ -38,7 +38,7 @@ class _Candidate:
     frequency: int
 
 
-def corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
+def find_corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
     """The nearest word of the vault for each word that stands nowhere, the more frequent one of equals.
 
     A word is never replaced by a small one: that finds nothing that was meant.
@@ -47,10 +47,10 @@ def corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
     possible: dict[str, str] = {}
     for term in terms:
         word = plain_word(term)
-        if word is None or term.as_typed or not correctable(word) or _stands_here(db, term, word):
+        if word is None or term.as_typed or not is_correctable(word) or _stands_here(db, term, word):
             continue
         found = _candidates(db, word)
-        sure = [one for one in found if surely_meant(word, one.word, alone=len(terms) == 1)]
+        sure = [one for one in found if is_certain_correction(word, one.word, alone=len(terms) == 1)]
         best = _best(sure)
         if best and not is_common_word(word) and not _is_ambiguous(best, sure) and not _may_be_a_name(term, best.word):
             certain[term.text] = best.word
@@ -62,12 +62,12 @@ def corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
 def _stands_here(db: Connection, term: Term, word: str) -> bool:
     if any(keyword_queries.frequency(db, expression([term]), 1)):
         return True
-    return term.prefix and bool(dictionary.beginning_with(db, word, 1))
+    return term.prefix and bool(dictionary.find_by_prefix(db, word, 1))
 
 
 def _candidates(db: Connection, word: str) -> list[_Candidate]:
     """Words within reach that stand somewhere, nearest first."""
-    near = nearest(word, dictionary.spelt_like(db, lookups(word)))[:_TRIED]
+    near = nearest(word, dictionary.find_similar(db, lookups(word)))[:_TRIED]
     counted = [
         _Candidate(other, errors, sum(keyword_queries.frequency(db, expression([Term(other)]), _FREQUENT)))
         for errors, other in near

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from chyme.text.stemmer import fold
 from chyme.text.stop_words import STOP_WORDS
-from chyme.text.unspaced_scripts import RUNS, as_asked, pairs
+from chyme.text.unspaced_scripts import RUNS, segment_query, split_pairs
 
 LONGEST_QUESTION, MOST_TERMS = 2000, 40
 _PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts count, not only the whole
@@ -138,18 +138,18 @@ def expression(terms: Iterable[Term], columns: str = "") -> str:
 
 def _phrases(term: Term) -> list[str]:
     last = _LAST_RUN.search(term.text)
-    single = last is not None and len(pairs(last[0])) == 1  # in the index, pairs begin with it
-    whole = _quoted(as_asked(term.text), term.prefix or single)
+    single = last is not None and len(split_pairs(last[0])) == 1  # in the index, pairs begin with it
+    whole = _quoted(segment_query(term.text), term.prefix or single)
     if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _PHRASE_RUN:
         return [whole]
-    return [whole, *(_quoted(pair, False) for pair in pairs(term.text)[:-1])]
+    return [whole, *(_quoted(pair, False) for pair in split_pairs(term.text)[:-1])]
 
 
 def _quoted(text: str, prefix: bool) -> str:
     return '"' + text.replace('"', '""') + '"' + (" *" if prefix else "")
 
 
-def corrected(query: Query, instead: Mapping[str, str]) -> Query:
+def apply_corrections(query: Query, instead: Mapping[str, str]) -> Query:
     """The question with mistyped words replaced."""
     terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
     said = " ".join(instead.get(word, word) for word in query.said.split(" "))
@@ -162,13 +162,13 @@ def plain_word(term: Term) -> str | None:
     return word if not term.phrase and word.isalpha() else None
 
 
-def as_typed(question: str, words: Iterable[str]) -> str:
+def protect_words(question: str, words: Iterable[str]) -> str:
     """The question with a plus before these words, so that they are searched as they were typed."""
     kept = set(words)
     return _PARTS.sub(lambda part: f"+{part[0]}" if _is_word(part, kept) else part[0], question)
 
 
-def with_word(question: str, typed: str, other: str) -> str:
+def replace_word(question: str, typed: str, other: str) -> str:
     """The question with another word in place of a typed one."""
     return _PARTS.sub(lambda part: other if _is_word(part, {typed}) else part[0], question)
 

@@ -17,14 +17,14 @@ ENOUGH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TermCount:
     """A term and in how many passages it stands."""
 
     term: Term
     passages: int
 
 
-def narrowed(counted: Sequence[Counted], everything: int, most: int = MOST_SCORED) -> list[str]:
+def scoring_expressions(counted: Sequence[TermCount], everything: int, most: int = MOST_SCORED) -> list[str]:
     """Expressions to score by, the first to be taken that matches at least ENOUGH passages; the last in any case.
 
     BM25 gives nothing for a word in more than half of all passages, so such words go first.
@@ -41,7 +41,7 @@ def narrowed(counted: Sequence[Counted], everything: int, most: int = MOST_SCORE
     return [*with_rare, *together, expression(terms)]
 
 
-def _rarest(counted: Sequence[Counted], most: int) -> list[Term]:
+def _rarest(counted: Sequence[TermCount], most: int) -> list[Term]:
     rare: list[Term] = []
     for one in sorted(counted, key=lambda one: one.passages):
         most -= one.passages

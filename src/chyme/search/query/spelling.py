@@ -25,7 +25,7 @@ def _without_runs(text: str) -> str:
     return RUNS.sub(lambda run: " " * len(run[0]), text) if IDEOGRAPH.search(text) else text
 
 
-def correctable(word: str) -> bool:
+def is_correctable(word: str) -> bool:
     """Whether a folded word is one that people misspell: letters only, neither tiny nor endless."""
     return SHORTEST <= len(word) <= LONGEST and word.isalpha()
 
@@ -33,7 +33,7 @@ def correctable(word: str) -> bool:
 def words_of(texts: Iterable[str]) -> set[str]:
     """The distinct folded words worth remembering for correction."""
     seen = {word for text in texts for word in _TOKENS.findall(_without_runs(text))}
-    return {folded for word in seen if correctable(folded := fold(word))}
+    return {folded for word in seen if is_correctable(folded := fold(word))}
 
 
 def deletions(word: str) -> set[str]:
@@ -68,7 +68,7 @@ def distance(one: str, other: str) -> int:
     return last[-1]
 
 
-def surely_meant(word: str, other: str, *, alone: bool) -> bool:
+def is_certain_correction(word: str, other: str, *, alone: bool) -> bool:
     """Whether a typed word is hardly a word of its own: letters were swapped, or it begins like the other and, unless
     it is of some length and one letter off, has the same consonants. Beside others (not `alone`) a short one is left.
     """

@@ -6,9 +6,9 @@ import threading
 from array import array
 from collections import OrderedDict
 
-from chyme.search.query_embedding.protocol import Meant
+from chyme.search.query_embedding.protocol import QueryVector
 
-KEPT = 256
+MAX_CACHED_QUERIES = 256
 LONGEST = 2000  # characters of a question; no embedder looks at more
 
 Key = tuple[str, str]  # the model, the question
@@ -19,24 +19,24 @@ def key_of(text: str, model: str) -> Key:
     return model, text.strip()[:LONGEST].encode("utf-8", "replace").decode()
 
 
-class Recent:
+class QueryVectorCache:
     """Any number of threads may call."""
 
-    def __init__(self, kept: int = KEPT) -> None:
+    def __init__(self, kept: int = MAX_CACHED_QUERIES) -> None:
         self._kept = kept
         self._guard = threading.Lock()
         self._found: OrderedDict[Key, tuple[bytes | None, str | None]] = OrderedDict()
 
-    def known(self, key: Key) -> Meant | None:
+    def known(self, key: Key) -> QueryVector | None:
         """What it means, if it was asked lately."""
         with self._guard:
             if key not in self._found:
                 return None
             self._found.move_to_end(key)
             row, why_not = self._found[key]
-        return Meant(None if row is None else tuple(array("f", row)), why_not)
+        return QueryVector(None if row is None else tuple(array("f", row)), why_not)
 
-    def keep(self, key: Key, meant: Meant) -> None:
+    def keep(self, key: Key, meant: QueryVector) -> None:
         row = None if meant.vector is None else array("f", meant.vector).tobytes()  # an eighth of a tuple
         with self._guard:
             self._found[key] = row, meant.why_not

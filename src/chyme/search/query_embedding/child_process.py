@@ -23,23 +23,23 @@ from chyme.model import Limits, Output, Upstream
 from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, QUESTION, VECTOR
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.providers.call_ledger import PERSON
-from chyme.search.query_embedding.cache import Key, Recent, key_of
-from chyme.search.query_embedding.protocol import Meant
+from chyme.search.query_embedding.cache import Key, QueryVectorCache, key_of
+from chyme.search.query_embedding.protocol import QueryVector
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 5.0  # seconds somebody waits for an answer, the loading of the model included
 SECONDS = 30.0  # after which a child that says nothing is ended
-REST = 10.0  # seconds for which nobody asks again what failed
+RETRY_PAUSE_SECONDS = 10.0  # seconds for which nobody asks again what failed
 IDLE = 600.0  # seconds after which a child that nobody asks is let go
-MOST = 64  # questions that wait; who comes later is told so
+MAX_WAITING_QUERIES = 64  # questions that wait; who comes later is told so
 FAMILY = "questions"
 LOADING = "the embedder is still being loaded; ask again in a moment"
 BUSY = "the embedder is busy; ask again in a moment"
 UNREADABLE = "the embedder does not know the script or language of this question"
 
 
-class ByChild:
+class ChildQueryEmbedder:
     """Starts its child when it is first asked. Any number of threads may ask; whoever gets impatient is let go, and
     the answer is there when they ask again."""
 
@@ -51,7 +51,7 @@ class ByChild:
         run_as: tuple[int, int] = NOBODY,
         patience: float = PATIENCE,
         seconds: float = SECONDS,
-        rest: float = REST,
+        rest: float = RETRY_PAUSE_SECONDS,
         entry: str = ENTRY,
         import_from: Sequence[Path] = (),
     ) -> None:
@@ -65,10 +65,10 @@ class ByChild:
         self._rest = rest
         self._entry = entry
         self._import_from = import_from
-        self._recent = Recent()
+        self._recent = QueryVectorCache()
         self._queue: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
         self._guard = threading.Lock()
-        self._under_way: dict[Key, Future[Meant]] = {}
+        self._under_way: dict[Key, Future[QueryVector]] = {}
         self._began: float | None = None  # since when the child has been at the present question
         self._loaded: set[str] = set()
         self._failed: dict[str, tuple[float, str]] = {}  # until when nobody asks this model, and why
@@ -82,19 +82,19 @@ class ByChild:
         """What runs the child; None before anybody asked."""
         return self._runner
 
-    def meant(self, text: str, model: str) -> Meant:
+    def meant(self, text: str, model: str) -> QueryVector:
         key = key_of(text, model)
         if not key[1]:
-            return Meant(None)
+            return QueryVector(None)
         if model not in self._embedders:
-            return Meant(None, f"{model}, by which the vault was read, cannot be asked any more")
+            return QueryVector(None, f"{model}, by which the vault was read, cannot be asked any more")
         answer = self._enqueued(key)
-        if isinstance(answer, Meant):
+        if isinstance(answer, QueryVector):
             return answer
         try:
             return answer.result(self._time_left())
         except TimeoutError:
-            return Meant(None, BUSY if model in self._loaded else LOADING)
+            return QueryVector(None, BUSY if model in self._loaded else LOADING)
 
     def warm(self, model: str) -> None:
         """Load the model in the background."""
@@ -115,28 +115,28 @@ class ByChild:
             left = list(self._under_way.values())
             self._under_way.clear()
         for answer in left:
-            answer.set_result(Meant(None, CLOSED))
+            answer.set_result(QueryVector(None, CLOSED))
         if scratch is not None:
             scratch.cleanup()
 
-    def _resting(self, model: str) -> Meant | None:
+    def _resting(self, model: str) -> QueryVector | None:
         until, why_not = self._failed.get(model, (0.0, ""))
-        return Meant(None, why_not) if time.monotonic() < until else None
+        return QueryVector(None, why_not) if time.monotonic() < until else None
 
     def _time_left(self) -> float:
         """How long to wait. Behind a question that takes its time already, not that time once more."""
         began = self._began
         return self._patience if began is None else max(0.0, began + self._patience - time.monotonic())
 
-    def _enqueued(self, key: Key) -> Future[Meant] | Meant:
+    def _enqueued(self, key: Key) -> Future[QueryVector] | QueryVector:
         with self._guard:
             if self._closed:
-                return Meant(None, CLOSED)
+                return QueryVector(None, CLOSED)
             known = self._recent.known(key) or self._under_way.get(key) or self._resting(key[0])
             if known is not None:
                 return known
-            if len(self._under_way) >= MOST:
-                return Meant(None, BUSY)
+            if len(self._under_way) >= MAX_WAITING_QUERIES:
+                return QueryVector(None, BUSY)
             answer = self._under_way[key] = Future()
             self._queue.put(key)
             if self._thread is None:
@@ -153,7 +153,7 @@ class ByChild:
             if answer is not None:
                 answer.set_result(meant)
 
-    def _answered(self, key: Key) -> Meant:
+    def _answered(self, key: Key) -> QueryVector:
         self._began = time.monotonic()
         try:
             meant = _read(self._asked(key))
@@ -169,9 +169,9 @@ class ByChild:
             self._recent.keep(key, meant)
         return meant
 
-    def _give_up(self, model: str, why_not: str) -> Meant:
+    def _give_up(self, model: str, why_not: str) -> QueryVector:
         self._failed[model] = time.monotonic() + self._rest, why_not
-        return Meant(None, why_not)
+        return QueryVector(None, why_not)
 
     def _asked(self, key: Key) -> list[Output]:
         model, question = key
@@ -201,14 +201,14 @@ class ByChild:
             return self._runner, self._scratch.name
 
 
-def _read(outputs: Sequence[Output]) -> Meant:
+def _read(outputs: Sequence[Output]) -> QueryVector:
     """What the child found. It may have become anything, so its numbers are looked at."""
     found = [one.data for output in outputs for one in output.artifacts if one.filename == VECTOR]
     if not found:
-        return Meant(None, UNREADABLE)
+        return QueryVector(None, UNREADABLE)
     row = array("f")
     if len(found[0]) % row.itemsize == 0:
         row.frombytes(found[0])
     if not row or not all(map(math.isfinite, row)):
         raise ChildCrashed("the embedder gave an answer that makes no sense")
-    return Meant(tuple(row))
+    return QueryVector(tuple(row))

@@ -7,15 +7,15 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class QueryVector:
     """A question's vector, or why there is none."""
 
     vector: tuple[float, ...] | None
     why_not: str | None = None  # for people; None when there is nothing to say about it
 
 
-class Questions(Protocol):
+class QueryEmbedder(Protocol):
     """Whoever tells what questions mean, by the model whose vectors they are held against."""
 
-    def meant(self, text: str, model: str) -> Meant:
+    def meant(self, text: str, model: str) -> QueryVector:
         """Never raises, and never takes long: a search must not wait for a model that does not come."""

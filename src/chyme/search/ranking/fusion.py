@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import pstdev
 
-from chyme.search.ranking.matches import PASSAGES_SHOWN, Match, Ranked
+from chyme.search.ranking.matches import PASSAGES_SHOWN, Match, RankedFile
 
 DEPTH = 100  # files of each list that are fused; behind them the order by words goes on
 _LEAST_SPREAD = 0.05  # of what lies above the floor: files that are all about as near differ by nothing much
@@ -25,7 +25,7 @@ _LEAN = 0.5  # how much they count beside the question
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearFile:
     """A file that is near to what was meant, and its passages that are, nearest first."""
 
     file_id: int
@@ -34,23 +34,23 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedFile:
     """A file that was found by words, by meaning, by both, or listed for what it is."""
 
     file_id: int
     score: float
-    worded: Ranked | None = None
-    near: Near | None = None
+    worded: RankedFile | None = None
+    near: NearFile | None = None
 
 
-def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[Near]:
+def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[NearFile]:
     """Files by their best passage, best first. `passages` come nearest first; `scores` may order them otherwise."""
     by_file: dict[int, list[Match]] = {}
     for match in passages:
         by_file.setdefault(match.file_id, []).append(match)
     known = scores or {}
     found = [
-        Near(
+        NearFile(
             file_id,
             max(known.get(match.passage_id, match.score) for match in matches),
             tuple(match.passage_id for match in matches[:PASSAGES_SHOWN]),
@@ -60,7 +60,7 @@ def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = N
     return sorted(found, key=lambda near: (-near.score, near.file_id))
 
 
-def share_of(held: Sequence[tuple[int, bool]], texts: int) -> float:
+def query_coverage(held: Sequence[tuple[int, bool]], texts: int) -> float:
     """How much of a question a file has: of each word, in how many of all texts it stands, and whether the file has it.
 
     The rarer a word, the more it says; most, what stands nowhere.
@@ -69,7 +69,9 @@ def share_of(held: Sequence[tuple[int, bool]], texts: int) -> float:
     return sum(much for much, (_, has_it) in zip(says, held, strict=True) if has_it) / sum(says) if says else 0.0
 
 
-def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered: float = 1.0) -> list[Fused]:
+def fuse(
+    worded: Sequence[RankedFile], near: Sequence[NearFile], floor: float, answered: float = 1.0
+) -> list[FusedFile]:
     """The first DEPTH files of both lists in one order, best first.
 
     Nothing in `near` is less than `floor` near. `answered`: how much of the question the best file by words has.
@@ -81,7 +83,7 @@ def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered:
     by_words = {file_id: counts * lift for file_id, lift in lifted.items()}
     by_meaning = _lifted({file.file_id: file.score for file in meaning.values()}, floor, _LEAST_SPREAD * (1 - floor))
     fused = [
-        Fused(
+        FusedFile(
             file_id,
             by_words.get(file_id, 0.0) + by_meaning.get(file_id, 0.0),
             words.get(file_id),
@@ -92,7 +94,7 @@ def fuse(worded: Sequence[Ranked], near: Sequence[Near], floor: float, answered:
     return sorted(fused, key=lambda file: (-round(file.score, 6), _second_to(file, floor), file.file_id))
 
 
-def _second_to(file: Fused, floor: float) -> int:
+def _second_to(file: FusedFile, floor: float) -> int:
     """Of files that score alike: words in the text first, then what is clearly near, words in the name, the rest."""
     if file.worded is not None and file.worded.by_words:
         return 0
@@ -116,13 +118,15 @@ def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) ->
     return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
 
 
-def agreed(worded: Sequence[Ranked], near: Sequence[Near]) -> list[Near]:
+def files_in_both(worded: Sequence[RankedFile], near: Sequence[NearFile]) -> list[NearFile]:
     """The nearest files of a long list that are among the first by words too: they are likely to be what is meant."""
     first = {file.file_id for file in worded[:_FIRST_BY_WORDS]}
     return [file for file in near[:_LEAN_ON] if file.file_id in first] if len(near) >= _LONG else []
 
 
-def leaning(question: Sequence[float], towards: Sequence[bytes], vectors: Mapping[int, bytes]) -> dict[int, float]:
+def feedback_scores(
+    question: Sequence[float], towards: Sequence[bytes], vectors: Mapping[int, bytes]
+) -> dict[int, float]:
     """How near passages are to a question that leans towards other passages (Rocchio's way to ask again)."""
     import numpy
 

@@ -22,7 +22,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedFile:
     """A file, how well it answers, and the passages to show for it."""
 
     file_id: int
@@ -38,7 +38,7 @@ def rank(
     name_share: float = _NAME_SHARE,
     further_share: float = _FURTHER_SHARE,
     together: Sequence[Match] = (),
-) -> list[Ranked]:
+) -> list[RankedFile]:
     """Files, best first. `passages` come best first; `together` are those with neighbours of the question in them."""
     by_file: dict[int, list[Match]] = {}
     for match in _with_neighbours(passages, together):
@@ -51,7 +51,7 @@ def rank(
         for place, match in enumerate(matches[:5]):
             score += match.score * (1.0 if place == 0 else further_share / 2 ** (place - 1))
         shown = tuple(match.passage_id for match in matches[:PASSAGES_SHOWN])
-        ranked.append(Ranked(file_id, score, shown, bool(matches), file_id in name_scores))
+        ranked.append(RankedFile(file_id, score, shown, bool(matches), file_id in name_scores))
     return sorted(ranked, key=lambda file: (-file.score, file.file_id))
 
 

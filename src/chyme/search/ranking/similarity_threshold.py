@@ -30,7 +30,7 @@ class _Sample:
     rows: Floats | None
 
 
-class Floors:
+class SimilarityThresholds:
     """Knows models by name; others by how near a sample of the vault is to the question."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Floors:
 
     def _sample(self, db: Connection, embedder: Embedder) -> Floats | None:
         """Taken again when the vault has grown by a tenth."""
-        highest = vectors.highest(db, embedder.id)
+        highest = vectors.highest_id(db, embedder.id)
         held = self._samples.get(embedder.id)
         if held is None or not held.highest <= highest <= held.highest * 1.1:
             held = self._samples[embedder.id] = _Sample(highest, _rows(db, embedder, highest))
@@ -64,7 +64,7 @@ def _rows(db: Connection, embedder: Embedder, highest: int) -> Floats | None:
 
     found: dict[int, bytes] = {}
     for stratum in range(_STRATA):
-        rows = vectors.since(db, embedder.id, highest * stratum // _STRATA, _OF_EACH)
+        rows = vectors.list_after(db, embedder.id, highest * stratum // _STRATA, _OF_EACH)
         found |= {id_: vector for id_, _, vector in rows}
     if len(found) < _FEWEST:
         return None

@@ -23,7 +23,7 @@ def words_for(dimension: int) -> int:
     return -(-dimension // WORD)
 
 
-def packed(vectors: Floats) -> Words:
+def pack_signs(vectors: Floats) -> Words:
     """The signs of each vector: its column. A row holds the same word of all vectors, to be read from end to end."""
     import numpy
 
@@ -48,7 +48,7 @@ def count_differing(codes: Words, code: Words, differing: Counts) -> None:
             numpy.add(sums, bits[: len(sums)], out=sums)
 
 
-def least(differing: Counts, wanted: int) -> NDArray[numpy.int64]:
+def find_lowest(differing: Counts, wanted: int) -> NDArray[numpy.int64]:
     """Where the lowest counts stand, so many of them, in the order they stand in."""
     import numpy
 
@@ -68,7 +68,7 @@ def least(differing: Counts, wanted: int) -> NDArray[numpy.int64]:
     return numpy.delete(found, level[wanted - below :])
 
 
-def likeness(vectors: Floats, asked: Floats, rows: Whole | None = None) -> Floats:
+def cosines(vectors: Floats, asked: Floats, rows: Whole | None = None) -> Floats:
     """The cosines of these rows, of all when none are named, with the vector asked for; all are of length 1."""
     import numpy
 
@@ -86,7 +86,7 @@ def likeness(vectors: Floats, asked: Floats, rows: Whole | None = None) -> Float
     return found
 
 
-def best(ids: Whole, scores: Floats, count: int) -> list[tuple[int, float]]:
+def top_scores(ids: Whole, scores: Floats, count: int) -> list[tuple[int, float]]:
     """The ids with the highest scores, best first, the lower id first of equals."""
     import numpy
 

@@ -16,9 +16,9 @@ from chyme.core.store.search import embedders, vectors
 from chyme.core.store.search.embedders import Embedder
 from chyme.errors import UsageError
 from chyme.search.vectors import nearest_neighbours
-from chyme.search.vectors.embedder_vectors import Amounts, Held
-from chyme.search.vectors.segment import Interrupted, Label
-from chyme.search.vectors.segment_folder import Shelf
+from chyme.search.vectors.embedder_vectors import EmbedderVectors, SizeLimits
+from chyme.search.vectors.segment import Label, WriteInterrupted
+from chyme.search.vectors.segment_folder import SegmentFolder
 
 log = logging.getLogger(__name__)
 
@@ -41,16 +41,16 @@ class VectorCache:
         read: Callable[[], Connection],
         *,
         at_once: int | None = AT_ONCE,
-        amounts: Amounts | None = None,
+        amounts: SizeLimits | None = None,
         tended: bool = True,
     ) -> None:
         self._folder = folder
         self._read = read
         self._at_once = at_once
-        self._amounts = amounts or Amounts()
+        self._amounts = amounts or SizeLimits()
         self._tended = tended
         self._guard = threading.Lock()
-        self._held: dict[int, Held] = {}  # by embedder
+        self._held: dict[int, EmbedderVectors] = {}  # by embedder
         self._dead: dict[int, int] = {}
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
@@ -90,7 +90,7 @@ class VectorCache:
     def is_current(self, embedder: Embedder) -> bool:
         """Whether everything is held that the database has: not while a long backlog is read, nor when it does not fit
         into memory and nothing can be written."""
-        return vectors.highest(self._read(), embedder.id) <= self._held_of(embedder).highest
+        return vectors.highest_id(self._read(), embedder.id) <= self._held_of(embedder).highest
 
     def count(self, embedder: Embedder) -> int:
         """How many vectors are held, with those that are gone from the database since."""
@@ -135,15 +135,15 @@ class VectorCache:
         if self._thread is not None:
             self._thread.join()
 
-    def _held_of(self, embedder: Embedder) -> Held:
+    def _held_of(self, embedder: Embedder) -> EmbedderVectors:
         held = self._held.get(embedder.id)
         if held is None:
             with self._guard:
                 held = self._held.get(embedder.id)
                 if held is None:
                     label = self._label(embedder)
-                    shelf = Shelf(self._folder / _name(label), label)
-                    held = self._held[embedder.id] = Held(shelf, self._read, embedder, self._amounts)
+                    shelf = SegmentFolder(self._folder / _name(label), label)
+                    held = self._held[embedder.id] = EmbedderVectors(shelf, self._read, embedder, self._amounts)
         return held
 
     def _label(self, embedder: Embedder) -> Label:
@@ -154,7 +154,7 @@ class VectorCache:
         """Folders of embedders that the database no longer knows, or of another database."""
         if not self._folder.is_dir():
             return
-        known = embedders.known(self._read())
+        known = embedders.list_all(self._read())
         wanted = {_name(self._label(embedder)) for embedder in known}
         for path in self._folder.iterdir():
             if _NAME.fullmatch(path.name) and path.name not in wanted:
@@ -181,7 +181,7 @@ class VectorCache:
             try:
                 self.tend()
                 complained = ""
-            except Interrupted:
+            except WriteInterrupted:
                 return
             except Exception as error:  # every search may wake us, and the newest vectors are found all the same
                 if str(error) != complained:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from chyme.core.store.search import vector_ids, vectors
 from chyme.core.store.search.embedders import Embedder
-from chyme.search.vectors.id_ranges import Span, to_join
-from chyme.search.vectors.memory_buffer import Tail
+from chyme.search.vectors.id_ranges import Span, select_merge
+from chyme.search.vectors.memory_buffer import MemoryBuffer
 from chyme.search.vectors.segment import Piece, Segment
-from chyme.search.vectors.segment_check import agrees, fits
-from chyme.search.vectors.segment_folder import Shelf
+from chyme.search.vectors.segment_check import has_dimension, matches_database
+from chyme.search.vectors.segment_folder import SegmentFolder
 
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Whole
@@ -27,7 +27,7 @@ _PATIENCE = 2.0  # seconds to wait for somebody who reads a large backlog, befor
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class SizeLimits:
     """How many vectors go where."""
 
     tail: int = 2048  # as many in memory are worth a file
@@ -36,20 +36,22 @@ class Amounts:
     most: int = 524_288  # in one file: while it is copied, its room is taken twice
 
 
-class Held:
+class EmbedderVectors:
     """Everything the database says about one embedder's vectors, except that some may have gone since.
 
     Any number of threads may ask for the pieces while one brings them up to date.
     """
 
-    def __init__(self, shelf: Shelf, read: Callable[[], Connection], embedder: Embedder, amounts: Amounts) -> None:
+    def __init__(
+        self, shelf: SegmentFolder, read: Callable[[], Connection], embedder: Embedder, amounts: SizeLimits
+    ) -> None:
         self._shelf = shelf
         self._read = read
         self._embedder = embedder
         self._amounts = amounts
         self._guard = threading.Lock()
         self._segments: list[Segment] = []
-        self._tail = Tail(embedder.dimension, amounts.tail)
+        self._tail = MemoryBuffer(embedder.dimension, amounts.tail)
         self._highest = 0
         self._pieces: tuple[Piece, ...] = ()
         self._opened = False
@@ -71,7 +73,7 @@ class Held:
     def refresh(self, most: int | None) -> bool:
         """Read what is new, at most about so many rows unless that is None; whether that was everything."""
         db = self._read()
-        if self._opened and vectors.highest(db, self._embedder.id) <= self._highest:
+        if self._opened and vectors.highest_id(db, self._embedder.id) <= self._highest:
             return True
         if not self._guard.acquire(timeout=-1 if most is None else _PATIENCE):
             return False
@@ -84,7 +86,7 @@ class Held:
 
     def _open(self, db: Connection) -> None:
         self._take_from_shelf(db)
-        if self._highest > vector_ids.last_given(db):
+        if self._highest > vector_ids.last_assigned(db):
             log.warning("the database is older than the vectors read from it; they are read again")
             self._start_over()
         self._opened = True
@@ -94,14 +96,14 @@ class Held:
         while most is None or count < most:
             if len(self._tail) >= self._amounts.chunk and not self._flush(db):
                 return False  # nothing can be written: what does not fit into memory is not found
-            rows = vectors.since(db, self._embedder.id, self._highest, self._tail.room)
+            rows = vectors.list_after(db, self._embedder.id, self._highest, self._tail.room)
             if not rows:
                 return True
-            self._tail.add([row for row in rows if fits(row[2], self._embedder)])
+            self._tail.add([row for row in rows if has_dimension(row[2], self._embedder)])
             self._highest = rows[-1][0]
             self._publish()
             count += len(rows)
-        return vectors.highest(db, self._embedder.id) <= self._highest
+        return vectors.highest_id(db, self._embedder.id) <= self._highest
 
     def _flush(self, db: Connection) -> bool:
         """Make a file of the tail; False when there is no writing here."""
@@ -120,7 +122,7 @@ class Held:
         known = {segment.path: segment for segment in self._segments}
         segments = self._shelf.segments(known)
         for segment in segments:
-            if known.get(segment.path) is not segment and not agrees(db, self._embedder, segment):
+            if known.get(segment.path) is not segment and not matches_database(db, self._embedder, segment):
                 log.warning("%s does not agree with the database; all vectors are read again", segment.path.name)
                 self._start_over()
                 return
@@ -141,7 +143,7 @@ class Held:
     def _forget_the_rest(self) -> None:
         """What lies on the shelf is all that is here; the rest is read again."""
         self._highest = _reached(self._segments)
-        self._tail = Tail(self._embedder.dimension, self._amounts.tail)
+        self._tail = MemoryBuffer(self._embedder.dimension, self._amounts.tail)
         self._publish()
 
     def _publish(self) -> None:
@@ -165,7 +167,7 @@ class Held:
 
     def _to_join(self) -> list[Segment]:
         counts = [len(segment.piece) for segment in self._segments]
-        chosen = to_join(counts, self._amounts.tail, self._amounts.fan, self._amounts.most)
+        chosen = select_merge(counts, self._amounts.tail, self._amounts.fan, self._amounts.most)
         return self._segments[chosen] if chosen else []
 
     def _let_go(self, db: Connection, interrupted: Callable[[], bool]) -> None:
@@ -173,13 +175,13 @@ class Held:
         if held - vectors.count(db, self._embedder.id) <= _MOST_DEAD * held:
             return
         for segment in list(self._segments):
-            alive = len(vector_ids.there(db, self._embedder.id, *segment.span))
+            alive = len(vector_ids.list_existing(db, self._embedder.id, *segment.span))
             if len(segment.piece) - alive > _MOST_DEAD * len(segment.piece):
                 self._write(db, segment.span, [segment.piece], interrupted)
 
     def _write(self, db: Connection, span: Span, pieces: Sequence[Piece], interrupted: Callable[[], bool]) -> None:
         """A file of what is still there of these pieces, in the place of whatever held them."""
-        alive = vector_ids.there(db, self._embedder.id, *span)
+        alive = vector_ids.list_existing(db, self._embedder.id, *span)
         self._shelf.write(span, [(piece, _rows(piece, alive)) for piece in pieces], interrupted)
         with self._guard:
             self._take_from_shelf(db)

@@ -13,7 +13,7 @@ class Span(NamedTuple):
     high: int
 
 
-def cover(spans: Iterable[Span]) -> list[Span]:
+def select_covering(spans: Iterable[Span]) -> list[Span]:
     """Few spans that together leave out no id from the first on, as far as that goes, in order."""
     known = list(spans)
     chosen: list[Span] = []
@@ -30,7 +30,7 @@ def _reach(span: Span) -> tuple[int, int]:
     return span.high, -span.low
 
 
-def to_join(counts: Sequence[int], unit: int, fan: int, most: int) -> slice | None:
+def select_merge(counts: Sequence[int], unit: int, fan: int, most: int) -> slice | None:
     """Neighbours of about one size that are to become one; None when there are few enough.
 
     Sizes grow by `fan` with each join, so that all that is ever copied is a small multiple of what there is.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chyme.search.vectors.binary_codes import packed, words_for
+from chyme.search.vectors.binary_codes import pack_signs, words_for
 from chyme.search.vectors.segment import Piece
 
 
-class Tail:
+class MemoryBuffer:
     """Rows are only ever added behind those that somebody may be reading."""
 
     def __init__(self, dimension: int, room: int) -> None:
@@ -38,7 +38,7 @@ class Tail:
         part.files[:] = [file_id for _, file_id, _ in rows]
         vectors = numpy.frombuffer(b"".join(vector for _, _, vector in rows), "<f4")
         part.vectors[:] = vectors.reshape(len(rows), self._dimension)
-        part.codes[:] = packed(part.vectors)
+        part.codes[:] = pack_signs(part.vectors)
         self._end += len(rows)
 
     def drop(self, up_to: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chyme.search.vectors.binary_codes import best, count_differing, least, likeness, packed
+from chyme.search.vectors.binary_codes import cosines, count_differing, find_lowest, pack_signs, top_scores
 from chyme.search.vectors.segment import Piece
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def nearest(pieces: Sequence[Piece], asked: Floats, count: int, few: int = FEW, 
     """The ids with the highest cosines, best first."""
     total = sum(map(len, pieces))
     if total <= max(few, count):
-        return _best(pieces, [likeness(piece.vectors, asked) for piece in pieces], count)
+        return _best(pieces, [cosines(piece.vectors, asked) for piece in pieces], count)
     return _among(pieces, _close(pieces, asked, max(AT_LEAST * count, round(share * total))), asked, count)
 
 
@@ -44,13 +44,13 @@ def _close(pieces: Sequence[Piece], asked: Floats, wanted: int) -> list[Whole]:
     """Rows of each piece whose signs differ least from those asked for."""
     import numpy
 
-    code = packed(asked.reshape(1, -1))[:, 0]
+    code = pack_signs(asked.reshape(1, -1))[:, 0]
     differing = numpy.empty(sum(map(len, pieces)), numpy.uint16)
     begin = 0
     for piece in pieces:
         count_differing(piece.codes, code, differing[begin : begin + len(piece)])
         begin += len(piece)
-    rows = least(differing, wanted)
+    rows = find_lowest(differing, wanted)
     ends = numpy.cumsum([len(piece) for piece in pieces])
     parts = numpy.split(rows, rows.searchsorted(ends)[:-1])
     return [part - (end - len(piece)) for part, end, piece in zip(parts, ends, pieces, strict=True)]
@@ -59,12 +59,16 @@ def _close(pieces: Sequence[Piece], asked: Floats, wanted: int) -> list[Whole]:
 def _among(pieces: Sequence[Piece], rows: Sequence[Whole], asked: Floats, count: int) -> Near:
     import numpy
 
-    scores = [likeness(piece.vectors, asked, at) for piece, at in zip(pieces, rows, strict=True)]
+    scores = [cosines(piece.vectors, asked, at) for piece, at in zip(pieces, rows, strict=True)]
     ids = [piece.ids[at] for piece, at in zip(pieces, rows, strict=True)]
-    return best(numpy.concatenate(ids), numpy.concatenate(scores), count) if pieces else []
+    return top_scores(numpy.concatenate(ids), numpy.concatenate(scores), count) if pieces else []
 
 
 def _best(pieces: Sequence[Piece], scores: Sequence[Floats], count: int) -> Near:
     import numpy
 
-    return best(numpy.concatenate([piece.ids for piece in pieces]), numpy.concatenate(scores), count) if pieces else []
+    return (
+        top_scores(numpy.concatenate([piece.ids for piece in pieces]), numpy.concatenate(scores), count)
+        if pieces
+        else []
+    )

@@ -17,7 +17,7 @@ _SPARE, _WIDER = 2, 16  # how many times what is wanted is looked at, first and 
 _FEW, _MANY = 20_000, 200_000  # passages that meet a condition, looked at one by one
 
 
-class SqliteMeaning:
+class SqliteSemanticIndex:
     """What `Index.by_meaning` promises, with nothing but the database and its cache of vectors."""
 
     def __init__(self, read: Callable[[], Connection], cache: VectorCache, few: int = _FEW, many: int = _MANY) -> None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from chyme.core.files.regular_files import open_plain
+from chyme.core.files.regular_files import open_regular
 from chyme.search.vectors.binary_codes import words_for
 from chyme.search.vectors.id_ranges import Span
 
@@ -29,11 +29,11 @@ _PAGE = 4096
 _WRITTEN = 2048  # vectors in one go
 
 
-class Damaged(ValueError):
+class DamagedSegment(ValueError):
     """The file is not what it should be, and is of no use."""
 
 
-class Interrupted(Exception):
+class WriteInterrupted(Exception):
     """Writing was given up half-way, because it was asked to end."""
 
 
@@ -106,7 +106,7 @@ def write(
     for piece, rows in parts:
         for first in range(0, len(rows), _WRITTEN):
             if interrupted():
-                raise Interrupted
+                raise WriteInterrupted
             stream.write(_plain(piece.vectors[rows[first : first + _WRITTEN]], "<f4"))
     stream.seek(0)
     stream.write(_page(_Head(label, *span, count, checksum)))
@@ -138,7 +138,7 @@ def open_segment(path: Path, label: Label) -> Segment:
     """Map a file and check it; Damaged when it is cut short, altered, of another format or of other vectors."""
     import numpy
 
-    with open_plain(path) as stream:
+    with open_regular(path) as stream:
         inode = os.fstat(stream.fileno()).st_ino
         head = _head(stream.read(_PAGE), label)
         words = words_for(label.dimension)
@@ -147,11 +147,11 @@ def open_segment(path: Path, label: Label) -> Segment:
         vectors_at = index_end + -index_end % _PAGE
         size = vectors_at + 4 * label.dimension * head.count
         if stream.seek(0, 2) != size:
-            raise Damaged(f"{path.name} should have {size} bytes")
+            raise DamagedSegment(f"{path.name} should have {size} bytes")
         mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     with memoryview(mapped) as view, view[_PAGE:index_end] as index:
         if zlib.crc32(index) != head.checksum:
-            raise Damaged(f"{path.name} has been altered")
+            raise DamagedSegment(f"{path.name} has been altered")
     ids, files = numpy.frombuffer(mapped, "<i8", 2 * head.count, _PAGE).reshape(2, -1)
     codes = numpy.frombuffer(mapped, "<u8", words * head.count, signs_at).reshape(words, head.count)
     vectors = (
@@ -167,8 +167,8 @@ def _head(page: bytes, label: Label) -> _Head:
     told = page.rstrip(b"\0").removeprefix(_MAGIC)
     checksum, _, values = told.rstrip(b"\n").partition(b" ")
     if not page.startswith(_MAGIC) or b"%08x" % zlib.crc32(values) != checksum:
-        raise Damaged("its first page is not ours")
+        raise DamagedSegment("its first page is not ours")
     head = json.loads(values)
     if Label(**head.pop("label")) != label:
-        raise Damaged("it belongs to other vectors")
+        raise DamagedSegment("it belongs to other vectors")
     return _Head(label, **head)

@@ -11,21 +11,21 @@ from chyme.search.vectors.segment import Segment
 _PROBES, _PROBED = 5, 8  # places held against the database, and rows at each
 
 
-def fits(vector: bytes, embedder: Embedder) -> bool:
+def has_dimension(vector: bytes, embedder: Embedder) -> bool:
     """Whether it can be one of the embedder's at all."""
     return len(vector) == 4 * embedder.dimension
 
 
-def agrees(db: Connection, embedder: Embedder, segment: Segment) -> bool:
+def matches_database(db: Connection, embedder: Embedder, segment: Segment) -> bool:
     """Here and there, and at the end: where an older copy took the database's place, ids were given again from some
     point on. Rows the database no longer has prove nothing."""
     last = max(0, len(segment.piece) - _PROBED)
     for place in sorted({last * probe // (_PROBES - 1) for probe in range(_PROBES)}):
         after = int(segment.piece.ids[place]) - 1 if len(segment.piece) else segment.span.low
-        for id_, file_id, vector in vectors.since(db, embedder.id, after, _PROBED):
+        for id_, file_id, vector in vectors.list_after(db, embedder.id, after, _PROBED):
             if id_ > segment.span.high:
                 break
-            if fits(vector, embedder) and not _holds(segment, id_, file_id, vector):
+            if has_dimension(vector, embedder) and not _holds(segment, id_, file_id, vector):
                 return False
     return True
 

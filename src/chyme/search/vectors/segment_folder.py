@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.files.permissions import make_private_folder
-from chyme.core.files.regular_files import open_lock, open_plain
-from chyme.search.vectors.id_ranges import Span, cover
-from chyme.search.vectors.segment import Damaged, Label, Piece, Segment, open_segment, write
+from chyme.core.files.regular_files import open_lock, open_regular
+from chyme.search.vectors.id_ranges import Span, select_covering
+from chyme.search.vectors.segment import DamagedSegment, Label, Piece, Segment, open_segment, write
 
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Whole
@@ -31,7 +31,7 @@ _UNFINISHED = ".unfinished"
 _LOCK = "lock"
 
 
-class Shelf:
+class SegmentFolder:
     """What lies in one folder."""
 
     def __init__(self, folder: Path, label: Label) -> None:
@@ -48,7 +48,7 @@ class Shelf:
         unusable: set[Span] = set()
         while True:
             chosen = []
-            for span in cover(self._spans() - unusable):
+            for span in select_covering(self._spans() - unusable):
                 segment = self._opened(span, known)
                 if segment is None:
                     unusable.add(span)
@@ -65,10 +65,10 @@ class Shelf:
                 return held
             segment = open_segment(path, self._label)
             if segment.span != span:
-                raise Damaged("it bears the name of another")
+                raise DamagedSegment("it bears the name of another")
         except OSError:  # as a rule because another process has joined it with others since
             return None
-        except Damaged as damage:
+        except DamagedSegment as damage:
             log.warning("%s is read anew from the database: %s", path.name, damage)
             _remove(path)
             return None
@@ -101,7 +101,7 @@ class Shelf:
             if span.high <= reached and self._path(span) not in wanted:
                 _remove(self._path(span))
         for path in self._folder.glob(f"*{_UNFINISHED}"):
-            with contextlib.suppress(OSError), open_plain(path) as stream:
+            with contextlib.suppress(OSError), open_regular(path) as stream:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink()
 

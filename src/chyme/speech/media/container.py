@@ -40,7 +40,7 @@ def _refuse(url: str, flags: int, options: dict[str, str]) -> NoReturn:
 
 
 @contextmanager
-def opened(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) -> Iterator[InputContainer]:
+def open_container(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) -> Iterator[InputContainer]:
     """The file's container, its streams known. Raises UnreadableFile or UnsupportedFile."""
     import av
     import av.error

@@ -20,7 +20,7 @@ _ENCRYPTED = frozenset({"drms", "drmi", "enca", "encv"})
 _BRANDS = {"qt": "mov", "m4a": "m4a", "m4b": "m4b", "3gp": "3gp", "3g2": "3gp"}
 
 
-def film_in(container: InputContainer) -> VideoStream | None:
+def find_video_stream(container: InputContainer) -> VideoStream | None:
     """The stream of moving pictures. Covers and thumbnails are none."""
     from av.stream import Disposition
 
@@ -36,7 +36,7 @@ def _area(stream: VideoStream) -> int:
     return stream.codec_context.width * stream.codec_context.height if stream.codec_context else 0
 
 
-def sound_in(container: InputContainer) -> AudioStream | None:
+def find_audio_stream(container: InputContainer) -> AudioStream | None:
     """The stream a player would play."""
     best = container.streams.best("audio")
     return next((stream for stream in container.streams.audio if stream is best), None) or next(
@@ -67,7 +67,7 @@ def codec_of(stream: Stream) -> str | None:
     return stream.codec_context.codec.canonical_name if stream.codec_context else None
 
 
-def locked(stream: Stream) -> bool:
+def is_undecodable(stream: Stream) -> bool:
     """Whether nobody here can decode it: encrypted by a shop, or of a codec that is not known."""
     return not stream.codec_context or stream.codec_context.codec_tag in _ENCRYPTED
 
@@ -76,7 +76,7 @@ def video_facts(stream: VideoStream, turn: int, seconds: float, size: int) -> di
     """Codec, size as displayed, and speed. `turn` is how far it is turned clockwise to stand upright."""
     facts: dict[str, Any] = {"codec": codec_of(stream)}
     if stream.codec_context:
-        width, height = displayed(stream.width, stream.height, stream.sample_aspect_ratio)
+        width, height = display_size(stream.width, stream.height, stream.sample_aspect_ratio)
         facts |= dict(zip(("width", "height"), (height, width) if turn % 180 else (width, height), strict=True))
         facts["rotation"] = turn
     rate = stream.average_rate or stream.guessed_rate
@@ -101,7 +101,7 @@ def _known(facts: dict[str, Any], seconds: float, size: int) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value or key == "rotation"}
 
 
-def displayed(width: int, height: int, aspect: Fraction | None) -> tuple[int, int]:
+def display_size(width: int, height: int, aspect: Fraction | None) -> tuple[int, int]:
     """The size on a screen, whose pixels are square."""
     if not aspect or aspect == 1 or not Fraction(1, _WIDEST) <= aspect <= _WIDEST:
         return width, height

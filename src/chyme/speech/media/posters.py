@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chyme.imaging.thumbnails import LONGEST
-from chyme.speech.media.container_info import displayed
+from chyme.speech.media.container_info import display_size
 from chyme.speech.media.limits import MediaLimits
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _turn(frame: VideoFrame) -> tuple[str | None, int]:
 def _upright(frame: VideoFrame, stream: VideoStream, method: str | None) -> Image.Image:
     from PIL import Image
 
-    width, height = displayed(frame.width, frame.height, stream.sample_aspect_ratio)
+    width, height = display_size(frame.width, frame.height, stream.sample_aspect_ratio)
     scale = min(1.0, LONGEST / max(width, height))
     source = "ITU709" if frame.colorspace == _UNLABELLED and frame.height >= _HD else None
     small = frame.reformat(

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.errors import DigestError, UnreadableFile
-from chyme.imaging.thumbnails import face
+from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.model import Artifact
-from chyme.speech.media.container import opened
+from chyme.speech.media.container import open_container
 from chyme.speech.media.container_info import (
     audio_facts,
     chapters_in,
     container_name,
     declared_seconds,
-    film_in,
-    locked,
-    sound_in,
+    find_audio_stream,
+    find_video_stream,
+    is_undecodable,
     video_facts,
 )
 from chyme.speech.media.cover_art import cover_of
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.posters import Poster, poster_of
-from chyme.speech.media.stream_scan import Survey, survey
+from chyme.speech.media.stream_scan import StreamScan, scan_streams
 from chyme.speech.media.tags import place_in, tags_in
 
 if TYPE_CHECKING:
@@ -56,15 +56,15 @@ class Recording:
     open: Callable[[], BinaryIO]
 
 
-def preview(recording: Recording, limits: MediaLimits, progress: Callable[[float], None]) -> Preview:
+def build_preview(recording: Recording, limits: MediaLimits, progress: Callable[[float], None]) -> Preview:
     """Listens to all of it once and looks at a few moments. Raises UnreadableFile or UnsupportedFile."""
     if not recording.size:
         raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
     notes: list[str] = []
-    with recording.open() as stream, opened(recording.name, recording.mime, stream, limits) as container:
-        film, sound = film_in(container), sound_in(container)
+    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+        film, sound = find_video_stream(container), find_audio_stream(container)
         size = recording.size
-        found = survey(container, film, sound, limits, lambda at: progress(_LISTENING * min(1.0, at / size)))
+        found = scan_streams(container, film, sound, limits, lambda at: progress(_LISTENING * min(1.0, at / size)))
         declared = declared_seconds(container)
         seconds = _seconds(found, declared)
         content: dict[str, Any] = {"duration": round(seconds, 3)} if seconds > 0 else {}
@@ -87,7 +87,7 @@ def preview(recording: Recording, limits: MediaLimits, progress: Callable[[float
     return Preview(content, pictures)
 
 
-def _seconds(found: Survey, declared: float | None) -> float:
+def _seconds(found: StreamScan, declared: float | None) -> float:
     """What was measured; the header's word where nothing was, or where only a codec's padding lies between them."""
     if declared and (found.cut or not found.seconds or abs(found.seconds - declared) <= PADDING):
         return declared
@@ -106,7 +106,7 @@ def _words(
     return {key: value for key, value in words.items() if value}
 
 
-def _sound(found: Survey) -> dict[str, Any]:
+def _sound(found: StreamScan) -> dict[str, Any]:
     if found.sound is None:
         return {}
     told: dict[str, Any] = {"peaks": found.sound.peaks(), "silent": found.sound.silent}
@@ -125,25 +125,25 @@ def _pictures(
     """The poster of a video, else the cover it carries, each from a fresh look at the file."""
     poster = _poster(recording, seconds, limits, notes) if film else None
     if poster:
-        return poster, face(POSTER, poster.image)
+        return poster, make_preview_and_thumbnail(POSTER, poster.image)
     with (
         suppress(DigestError),
         recording.open() as stream,
-        opened(recording.name, recording.mime, stream, limits) as container,
+        open_container(recording.name, recording.mime, stream, limits) as container,
     ):
         image, note = cover_of(container, limits)
         if note:
             notes.append(note)
         if image:
-            return None, face(COVER, image)
+            return None, make_preview_and_thumbnail(COVER, image)
     return None, ()
 
 
 def _poster(recording: Recording, seconds: float, limits: MediaLimits, notes: list[str]) -> Poster | None:
     poster = None
-    with recording.open() as stream, opened(recording.name, recording.mime, stream, limits) as container:
-        film = film_in(container)
-        if film is None or locked(film):
+    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+        film = find_video_stream(container)
+        if film is None or is_undecodable(film):
             notes.append("the picture is protected or of an unknown codec")
             return None
         if film.width * film.height > limits.video_pixels:
@@ -161,7 +161,7 @@ def _poster(recording: Recording, seconds: float, limits: MediaLimits, notes: li
 
 
 def _notes(
-    found: Survey,
+    found: StreamScan,
     film: VideoStream | None,
     sound: AudioStream | None,
     declared: float | None,
@@ -171,7 +171,9 @@ def _notes(
     if not film and not sound:
         notes.append("it holds neither sound nor moving pictures")
     if sound and found.sound is None:
-        notes.append(f"the sound {'is protected or of an unknown codec' if locked(sound) else 'cannot be decoded'}")
+        notes.append(
+            f"the sound {'is protected or of an unknown codec' if is_undecodable(sound) else 'cannot be decoded'}"
+        )
     if found.cut:
         notes.append(f"the waveform covers the first {limits.sound_hours} hours; raise sound_hours to hear more")
     elif declared and 0 < found.seconds < SHORT * declared - 0.5:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chyme.speech.media.container_info import locked
+from chyme.speech.media.container_info import is_undecodable
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.waveform import Waveform
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 BATCH = 20  # frames mixed at once: fewer calls, yet pieces small enough for memory that is at hand
 GAP = 0.5  # seconds the clock must run ahead of the sound before it counts as a gap
 HOPELESS = 60  # packets that may fail at the beginning before nobody listens any more
-STUMBLES = 50  # unreadable stretches that are stepped over
+MOST_FAILURES = 50  # unreadable stretches that are stepped over
 LOUDEST = 10.0  # times full scale: beyond, it is noise of a decoder
-TELL_EVERY = 500  # packets
+PROGRESS_EVERY = 500  # packets
 # How samples are written, and what is full scale.
 _SAMPLES = {"u8": ("u1", 128.0), "s16": ("i2", 32768.0), "s32": ("i4", 2.0**31), "s64": ("i8", 2.0**63)}
 _SAMPLES |= {"flt": ("f4", 1.0), "dbl": ("f8", 1.0)}
 
 
 @dataclass
-class Span:
+class PacketSpan:
     """When the packets of one stream begin and end, in seconds, and their bytes."""
 
     size: int = 0
@@ -49,29 +49,29 @@ class Span:
 
 
 @dataclass
-class Survey:
+class StreamScan:
     """What one pass through the file found."""
 
     seconds: float = 0.0  # 0 when there was nothing to measure
-    video: Span = field(default_factory=Span)
-    audio: Span = field(default_factory=Span)
+    video: PacketSpan = field(default_factory=PacketSpan)
+    audio: PacketSpan = field(default_factory=PacketSpan)
     sound: Waveform | None = None  # None when no sound could be decoded
     failures: int = 0  # packets and stretches that could not be read
     cut: bool = False  # the sound went on beyond the limit
 
 
-def survey(
+def scan_streams(
     container: InputContainer,
     video: VideoStream | None,
     audio: AudioStream | None,
     limits: MediaLimits,
     progress: Callable[[int], None],
-) -> Survey:
+) -> StreamScan:
     """Decodes the sound and only counts the pictures. `progress` hears the position in the file."""
     import av.error
 
-    found = Survey()
-    ears = _Ears(container, audio, limits) if audio and not locked(audio) else None
+    found = StreamScan()
+    ears = _Ears(container, audio, limits) if audio and not is_undecodable(audio) else None
     streams: list[Stream] = [stream for stream in (video, audio) if stream]
     while streams:
         try:
@@ -79,7 +79,7 @@ def survey(
             break
         except av.error.FFmpegError:
             found.failures += 1
-            if found.failures > STUMBLES:
+            if found.failures > MOST_FAILURES:
                 break
     if ears:
         ears.finish()
@@ -95,7 +95,7 @@ def _pass(
     streams: list[Stream],
     audio: AudioStream | None,
     ears: _Ears | None,
-    found: Survey,
+    found: StreamScan,
     progress: Callable[[int], None],
 ) -> None:
     ticks = {stream.index: float(stream.time_base or 0) for stream in streams}
@@ -106,11 +106,11 @@ def _pass(
             (found.audio if heard else found.video).note(packet, ticks[packet.stream_index])
         if heard and ears:
             ears.hear(packet)
-        if count % TELL_EVERY == 0 and packet.pos:
+        if count % PROGRESS_EVERY == 0 and packet.pos:
             progress(packet.pos)
 
 
-def _seconds(found: Survey, ears: _Ears | None) -> float:
+def _seconds(found: StreamScan, ears: _Ears | None) -> float:
     begins = [span.start for span in (found.video, found.audio) if span.start is not None]
     begin = min(begins, default=0.0)
     lengths = [found.video.end - begin] if found.video.start is not None else []

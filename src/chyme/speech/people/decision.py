@@ -30,15 +30,15 @@ class Decision:
         """A group of voices changes hands, with all that join it later."""
         self._people.update((was, becomes))
         self._groups[group_id] = (was, becomes)
-        voices.give(self._db, group_id, becomes)
+        voices.assign_group(self._db, group_id, becomes)
 
-    def take(self, chosen: Sequence[voices.Found], becomes: int) -> None:
+    def take(self, chosen: Sequence[voices.LocatedVoice], becomes: int) -> None:
         """Give voices to a person, as groups of their own: they must not blur what others sound like."""
         by_group: dict[tuple[int, int], list[int]] = {}
         for voice in chosen:
             by_group.setdefault((voice.group_id, voice.person_id), []).append(voice.id)
         for (group_id, was), voice_ids in by_group.items():
-            self.give(voices.take_out(self._db, group_id, voice_ids), was, becomes)
+            self.give(voices.split_group(self._db, group_id, voice_ids), was, becomes)
 
     def undo(self) -> str:
         """What `take_back` needs."""
@@ -69,13 +69,13 @@ class Decision:
     def tell(self, what: str) -> None:
         """Digests, index and whoever watches learn of it; nobody without name and voices is left."""
         people.delete_empty(self._db, self._people)
-        events.tell(self._db, self.now, "person", detail=what)
+        events.record(self._db, self.now, "person", detail=what)
         for file_id in sorted(voices.files_of(self._db, self._people)):
             file = files.by_id(self._db, file_id)
             if file is not None:
-                voices.tell_again(self._db, file_id)
+                voices.refresh_digest(self._db, file_id)
                 file_terms.rewrite(self._db, file_id)
-                events.tell(self._db, self.now, "person", file_id, file.path, detail=what)
+                events.record(self._db, self.now, "person", file_id, file.path, detail=what)
 
     def _name_of(self, person_id: int) -> str | None:
         person = people.by_id(self._db, person_id)

@@ -8,13 +8,13 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from chyme.core.store import people, voices
-from chyme.core.store.people import Listed
+from chyme.core.store.people import PersonTotals
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.speech.people.decision import Decision
-from chyme.speech.people.lookup import person_meant, voice_meant
-from chyme.speech.people.names import NEW, Person, cleaned_name, shown
+from chyme.speech.people.lookup import find_person, find_voice
+from chyme.speech.people.names import NEW, Person, clean_name, display_name
 
 WITH_WORDS = 20  # voices that are shown with what they say: a transcript must be read for each
 
@@ -22,7 +22,7 @@ Decide = Callable[[Connection, Decision], tuple[str, int]]  # what was decided, 
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonVoice:
     """A person's voice in one file."""
 
     id: int
@@ -35,19 +35,19 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PersonDetails:
     """A person with everything they are heard in."""
 
-    person: Listed
-    voices: tuple[Said, ...]
+    person: PersonTotals
+    voices: tuple[PersonVoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DecisionResult:
     """What was decided, in words, and the person it was about, if they are still there."""
 
     what: str
-    person: Listed | None = None
+    person: PersonTotals | None = None
 
 
 class People:
@@ -61,73 +61,75 @@ class People:
         self._database = database
         self._clock = clock
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[PersonTotals]:
         """Everybody, named ones first, then by how long they speak."""
-        return people.listed(self._database.read())
+        return people.list_people(self._database.read())
 
     def knows(self, person_id: int) -> bool:
         """Whether there is such a person."""
         return people.by_id(self._database.read(), person_id) is not None
 
-    def show(self, who: str) -> Shown:
+    def show(self, who: str) -> PersonDetails:
         """One person, with their voices in files that are on disk."""
         with self._database.snapshot() as db:
-            person = person_meant(db, who)
+            person = find_person(db, who)
             said = []
             for number, voice in enumerate(voices.of_person(db, person.id)):
                 heard = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
                 words, start, end = heard or (None, None, None)
-                said.append(Said(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
-            return Shown(people.listed(db, person.id)[0], tuple(said))
+                said.append(PersonVoice(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
+            return PersonDetails(people.list_people(db, person.id)[0], tuple(said))
 
-    def name(self, who: str, name: str) -> Done:
+    def name(self, who: str, name: str) -> DecisionResult:
         """Give a name, or another one."""
-        given = cleaned_name(name)
+        given = clean_name(name)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person, holder = person_meant(db, who), people.by_name(db, given)
+            person, holder = find_person(db, who), people.by_name(db, given)
             if holder is not None and holder.id != person.id:
                 raise UsageError(
-                    f"there is a {holder.name} already (person {holder.id}); if {shown(person)} is the same, "
+                    f"there is a {holder.name} already (person {holder.id}); if {display_name(person)} is the same, "
                     f"say: chyme people merge {holder.id} {person.id}"
                 )
             if person.name == given:
                 raise UsageError(f"{given} is called so already")
             decision.rename(person, given)
-            what = f"renamed {person.name} to {given}" if person.name else f"named {shown(person)} {given}"
+            what = f"renamed {person.name} to {given}" if person.name else f"named {display_name(person)} {given}"
             return what, person.id
 
         return self._decide(decide)
 
-    def unname(self, who: str) -> Done:
+    def unname(self, who: str) -> DecisionResult:
         """Take a name away. Somebody without name and voices is nobody, and goes."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person = person_meant(db, who)
+            person = find_person(db, who)
             if person.name is None:
-                raise UsageError(f"{shown(person)} has no name")
+                raise UsageError(f"{display_name(person)} has no name")
             decision.rename(person, None)
             return f"took the name of {person.name} away from Person {person.id}", person.id
 
         return self._decide(decide)
 
-    def merge(self, into: str, others: Sequence[str]) -> Done:
+    def merge(self, into: str, others: Sequence[str]) -> DecisionResult:
         """These are all one person; the first keeps its name, or takes the only one there is."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person = person_meant(db, into)
-            rest = list(dict.fromkeys(person_meant(db, other) for other in others))
+            person = find_person(db, into)
+            rest = list(dict.fromkeys(find_person(db, other) for other in others))
             if not rest or person in rest:
-                raise UsageError(f"{shown(person)} can only be merged with somebody else")
+                raise UsageError(f"{display_name(person)} can only be merged with somebody else")
             names = [other.name for other in rest if other.name]
             if person.name is None and len(names) > 1:
-                raise UsageError(f"{shown(person)} has no name yet, and there are {' and '.join(names)}; put one first")
+                raise UsageError(
+                    f"{display_name(person)} has no name yet, and there are {' and '.join(names)}; put one first"
+                )
             for other in rest:
                 for group_id in voices.groups_of(db, other.id):
                     decision.give(group_id, other.id, person.id)
                 if other.name:
                     decision.rename(other, None)
-            what = f"merged {' and '.join(map(shown, rest))} into {shown(person)}"
+            what = f"merged {' and '.join(map(display_name, rest))} into {display_name(person)}"
             if person.name is None and names:
                 decision.rename(person, names[0])
                 what += f", now called {names[0]}"
@@ -135,59 +137,60 @@ class People:
 
         return self._decide(decide)
 
-    def split(self, who: str, chosen: Sequence[str]) -> Done:
+    def split(self, who: str, chosen: Sequence[str]) -> DecisionResult:
         """These voices are somebody else's, all of one new person."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person = person_meant(db, who)
-            found = list(dict.fromkeys(voice_meant(db, voice) for voice in chosen))
+            person = find_person(db, who)
+            found = list(dict.fromkeys(find_voice(db, voice) for voice in chosen))
             for voice in found:
                 if voice.person_id != person.id:
                     told = f"voice {voice.id} ({voice.path}, {voice.speaker})"
-                    raise UsageError(f"{told} is not one of {shown(person)}'s")
+                    raise UsageError(f"{told} is not one of {display_name(person)}'s")
             if len(found) == voices.count_of(db, person.id):
-                raise UsageError(f"these are all voices of {shown(person)}: nothing would be left")
+                raise UsageError(f"these are all voices of {display_name(person)}: nothing would be left")
             other = people.add(db, decision.now)
             decision.take(found, other)
             count = "a voice" if len(found) == 1 else f"{len(found)} voices"
-            return f"split {count} of {shown(person)} off as Person {other}", other
+            return f"split {count} of {display_name(person)} off as Person {other}", other
 
         return self._decide(decide)
 
-    def move(self, voice: str, to: str) -> Done:
+    def move(self, voice: str, to: str) -> DecisionResult:
         """This voice is somebody else's: of somebody known, or of a `new` person."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            found = voice_meant(db, voice)
+            found = find_voice(db, voice)
             before = people.by_id(db, found.person_id) or Person(found.person_id, None)
             new = to.strip().casefold() == NEW
             if new and before.name is None and voices.count_of(db, before.id) == 1:
-                raise UsageError(f"voice {found.id} is the only one of {shown(before)} already")
-            after = Person(people.add(db, decision.now), None) if new else person_meant(db, to)
+                raise UsageError(f"voice {found.id} is the only one of {display_name(before)} already")
+            after = Person(people.add(db, decision.now), None) if new else find_person(db, to)
             if after == before:
-                raise UsageError(f"voice {found.id} is {shown(before)}'s already")
+                raise UsageError(f"voice {found.id} is {display_name(before)}'s already")
             decision.take([found], after.id)
-            return f"moved voice {found.id} from {shown(before)} to {shown(after)}", after.id
+            return f"moved voice {found.id} from {display_name(before)} to {display_name(after)}", after.id
 
         return self._decide(decide)
 
-    def remove(self, who: str) -> Done:
+    def remove(self, who: str) -> DecisionResult:
         """Forget somebody with a name who is heard nowhere."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person = person_meant(db, who)
+            person = find_person(db, who)
             count = voices.count_of(db, person.id)
             if count:
+                noun = "voice" if count == 1 else "voices"
                 raise UsageError(
-                    f"{shown(person)} has {count} {'voice' if count == 1 else 'voices'}, maybe in files that vanished; "
+                    f"{display_name(person)} has {count} {noun}, maybe in files that vanished; "
                     "give them to others or purge the files first"
                 )
             decision.rename(person, None)
-            return f"removed {shown(person)}", person.id
+            return f"removed {display_name(person)}", person.id
 
         return self._decide(decide)
 
-    def undo(self) -> Done:
+    def undo(self) -> DecisionResult:
         """Take the last decision back; once more: the one before it. What was heard since goes along."""
         now = iso(self._clock())
 
@@ -208,28 +211,28 @@ class People:
                 f"“{what}” cannot be undone any more: the voices it was about are gone, or the name is another's now; "
                 "undo again for the decision before it"
             )
-        return Done(what)
+        return DecisionResult(what)
 
-    def _decide(self, decide: Decide) -> Done:
+    def _decide(self, decide: Decide) -> DecisionResult:
         now = iso(self._clock())
 
-        def write(db: Connection) -> Done:
+        def write(db: Connection) -> DecisionResult:
             decision = Decision(db, now)
             what, person_id = decide(db, decision)
             decision.tell(what)
-            people.note(db, what, decision.undo(), now)
-            left = people.listed(db, person_id)
-            return Done(what, left[0] if left else None)
+            people.record_change(db, what, decision.undo(), now)
+            left = people.list_people(db, person_id)
+            return DecisionResult(what, left[0] if left else None)
 
         return self._database.write(write)
 
 
-def as_json(person: Listed) -> dict[str, object]:
+def as_json(person: PersonTotals) -> dict[str, object]:
     """The shape that the command line and HTTP promise."""
     return {
         "id": person.id,
         "name": person.name,
-        "called": shown(Person(person.id, person.name)),
+        "called": display_name(Person(person.id, person.name)),
         "voices": person.voices,
         "files": person.files,
         "seconds": round(person.seconds, 2),

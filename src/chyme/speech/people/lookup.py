@@ -6,30 +6,30 @@ from sqlite3 import Connection
 
 from chyme.core.store import people, voices
 from chyme.errors import UsageError
-from chyme.speech.people.names import Person, called, nobody_called, numbered
+from chyme.speech.people.names import Person, find_by_name, no_match_message, parse_person_number
 
 LONGEST_NUMBER = 18
 
 
-def person_meant(db: Connection, who: str) -> Person:
+def find_person(db: Connection, who: str) -> Person:
     """A person by number, name or a word of the name; or the sentence that says who there is."""
-    number = numbered(who)
+    number = parse_person_number(who)
     if number is not None:
         person = people.by_id(db, number)
         if person is None:
             raise UsageError(f"there is no person {number}; 'chyme people' lists them")
         return person
-    known = people.named(db)
-    found = called(who, known)
+    known = people.list_named(db)
+    found = find_by_name(who, known)
     if not found:
-        raise UsageError(nobody_called(who, known))
+        raise UsageError(no_match_message(who, known))
     if len(found) > 1:
         several = ", ".join(f"{person.name} ({person.id})" for person in found)
         raise UsageError(f"“{who}” may be any of {several}; say which by number")
     return found[0]
 
 
-def voice_meant(db: Connection, told: str) -> voices.Found:
+def find_voice(db: Connection, told: str) -> voices.LocatedVoice:
     """A voice by number, or by file and label."""
     path, colon, speaker = told.rpartition(":")
     found = voices.by_speaker(db, path, speaker) if colon else None

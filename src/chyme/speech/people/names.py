@@ -16,7 +16,7 @@ from chyme.text.unspaced_scripts import RUNS
 SPEAKERS = "speaker-embedding"  # the output that says who speaks
 LONGEST_NAME = 100
 NEW = "new"  # where a voice may go besides to somebody known
-MOST_TOLD = 5
+MOST_SUGGESTIONS = 5
 
 _UNNAMED = re.compile(r"(?:person\s+)?#?(\d{1,18})", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
@@ -40,12 +40,12 @@ class Speaker(NamedTuple):
     is_new: bool
 
 
-def shown(person: Person) -> str:
+def display_name(person: Person) -> str:
     """What a person is called before anybody gave them a name."""
     return person.name or f"Person {person.id}"
 
 
-def cleaned_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """The name as it is kept, or the sentence that says why it cannot be one."""
     clean = " ".join(unicodedata.normalize("NFC", name).split())
     if not any(letter.isalpha() for letter in clean):
@@ -59,21 +59,21 @@ def cleaned_name(name: str) -> str:
     return clean
 
 
-def folded_name(name: str) -> str:
+def fold_name(name: str) -> str:
     """The name as it is compared: no two people may share it."""
     return unicodedata.normalize("NFC", " ".join(name.split()).casefold())
 
 
-def numbered(asked: str) -> int | None:
+def parse_person_number(asked: str) -> int | None:
     """The number that `3` and `Person 3` mean."""
     found = _UNNAMED.fullmatch(asked.strip())
     return int(found[1]) if found else None
 
 
-def called(asked: str, people: Sequence[Person]) -> list[Person]:
+def find_by_name(asked: str, people: Sequence[Person]) -> list[Person]:
     """Whoever is called so: by the whole name, else by a word or some words of it."""
-    wanted = folded_name(unicodedata.normalize("NFC", asked))
-    whole = [person for person in people if person.name and folded_name(person.name) == wanted]
+    wanted = fold_name(unicodedata.normalize("NFC", asked))
+    whole = [person for person in people if person.name and fold_name(person.name) == wanted]
     return whole or [person for person in people if person.name and _part_of(asked, person.name)]
 
 
@@ -83,17 +83,17 @@ def _part_of(asked: str, name: str) -> bool:
     return bool(part) and (unspaced or f" {part} " in f" {words} ")
 
 
-def nobody_called(asked: str, people: Sequence[Person]) -> str:
+def no_match_message(asked: str, people: Sequence[Person]) -> str:
     """Says that nobody is called so, and who may have been meant."""
     names = {fold(person.name): person.name for person in people if person.name}
-    near = difflib.get_close_matches(fold(asked), names, MOST_TOLD, 0.6)
+    near = difflib.get_close_matches(fold(asked), names, MOST_SUGGESTIONS, 0.6)
     if near:
         return f"nobody here is called “{asked}”; is it {_either([names[name] for name in near])}?"
     if not names:
         return f"nobody here is called “{asked}”; 'chyme people name' gives people their names"
     known = sorted(names.values(), key=fold)
-    more = f" and {len(known) - MOST_TOLD} more" if len(known) > MOST_TOLD else ""
-    return f"nobody here is called “{asked}”; known are {', '.join(known[:MOST_TOLD])}{more}"
+    more = f" and {len(known) - MOST_SUGGESTIONS} more" if len(known) > MOST_SUGGESTIONS else ""
+    return f"nobody here is called “{asked}”; known are {', '.join(known[:MOST_SUGGESTIONS])}{more}"
 
 
 def _either(names: Sequence[str]) -> str:

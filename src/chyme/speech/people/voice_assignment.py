@@ -10,10 +10,10 @@ from chyme.core.store import people, voices
 from chyme.core.store.search import file_terms
 from chyme.model import Digest, File, Output, Status
 from chyme.speech.people.names import SPEAKERS
-from chyme.speech.people.voice_matching import Heard, Joined, join, unit
+from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, assign_voices, normalise
 
 
-def content_of(db: Connection, file: File, output: Output, same_voice: float, now: str) -> str | None:
+def store_voices(db: Connection, file: File, output: Output, same_voice: float, now: str) -> str | None:
     """What is stored as the output's content; where it brings voices, these are joined first.
 
     Two files with the same new voice become one person: whoever comes second finds the person the first one made.
@@ -23,22 +23,22 @@ def content_of(db: Connection, file: File, output: Output, same_voice: float, no
     if not output.voices:
         _forget(db, file, voices.of_file(db, file.id))
         return output.content
-    by_label = {voice.speaker: replace(voice, vector=unit(voice.vector)) for voice in output.voices}
+    by_label = {voice.speaker: replace(voice, vector=normalise(voice.vector)) for voice in output.voices}
     heard = list(by_label.values())
     before = voices.of_file(db, file.id)
     known = {model: voices.groups(db, model) for model in sorted({voice.model for voice in heard})}
-    placed = join(heard, before, known, same_voice)
+    placed = assign_voices(heard, before, known, same_voice)
     kept = {each.kept for each in placed}
     touched = {old.group_id for old in before}
     voices.remove(db, [old.id for old in before if old.id not in kept])
-    voices.unlabel(db, file.id)
+    voices.clear_labels(db, file.id)
     touched.update(_write(db, file, each, now) for each in placed)
     voices.tidy(db, touched)
     file_terms.rewrite(db, file.id)
-    return voices.told(db, file.id, output.content)
+    return voices.format_digest(db, file.id, output.content)
 
 
-def _write(db: Connection, file: File, joined: Joined, now: str) -> int:
+def _write(db: Connection, file: File, joined: VoiceAssignment, now: str) -> int:
     """Store a voice where it belongs; returns its group."""
     person_id = people.add(db, now) if joined.person_id is None else joined.person_id
     group_id = voices.add_group(db, person_id, joined.voice) if joined.group_id is None else joined.group_id
@@ -49,13 +49,13 @@ def _write(db: Connection, file: File, joined: Joined, now: str) -> int:
     return group_id
 
 
-def settled_without(db: Connection, file: File, name: str, verdict: Verdict) -> None:
+def handle_skipped_digest(db: Connection, file: File, name: str, verdict: Verdict) -> None:
     """The digest was not made. Its voices go if this file never has any, and stay where it failed: nobody listened."""
     if name == SPEAKERS and verdict.status is Status.SKIPPED:
         _forget(db, file, voices.of_file(db, file.id))
 
 
-def changed(db: Connection, file: File, rows: dict[str, Digest]) -> None:
+def handle_changed_content(db: Connection, file: File, rows: dict[str, Digest]) -> None:
     """The file has other content. Its voices stay until it is heard again, unless it is of a kind nobody listens to."""
     row = rows.get(SPEAKERS)
     if row is not None and row.status is Status.SKIPPED:
@@ -67,10 +67,10 @@ def purge(db: Connection, file: File) -> None:
     _forget(db, file, voices.of_file(db, file.id))
 
 
-def _forget(db: Connection, file: File, gone: list[Heard]) -> None:
+def _forget(db: Connection, file: File, gone: list[KnownVoice]) -> None:
     if not gone:
         return
     voices.remove(db, [voice.id for voice in gone])
     voices.tidy(db, {voice.group_id for voice in gone})
-    voices.untell(db, file.id)
+    voices.clear_digest(db, file.id)
     file_terms.rewrite(db, file.id)

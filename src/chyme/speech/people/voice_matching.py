@@ -17,7 +17,7 @@ SAME_LENGTH = 0.25  # by how much a speaker's time may differ when nothing but t
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class KnownVoice:
     """A voice that is known already, and whose it is."""
 
     id: int
@@ -30,7 +30,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class VoiceGroup:
     """Voices that sound alike, by their centre."""
 
     id: int
@@ -39,7 +39,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class VoiceAssignment:
     """Where a voice belongs."""
 
     voice: Voice
@@ -48,9 +48,9 @@ class Joined:
     group_id: int | None = None  # None: a group of its own
 
 
-def join(
-    voices: Sequence[Voice], before: Sequence[Heard], groups: Mapping[str, Sequence[Group]], threshold: float
-) -> list[Joined]:
+def assign_voices(
+    voices: Sequence[Voice], before: Sequence[KnownVoice], groups: Mapping[str, Sequence[VoiceGroup]], threshold: float
+) -> list[VoiceAssignment]:
     """Give every voice of a file its place, in order. `before`: the file's voices so far; `groups`: by model.
 
     A voice that was in the file before stays whose it was, whatever else it sounds like. Of the others, the pairs
@@ -67,14 +67,14 @@ def join(
     ]
     for _, at, group in sorted(alike, key=lambda pair: (pair[0], pair[1], pair[2].id)):
         if at not in placed and group.person_id not in taken:
-            placed[at] = Joined(voices[at], None, group.person_id, group.id)
+            placed[at] = VoiceAssignment(voices[at], None, group.person_id, group.id)
             taken.add(group.person_id)
-    return [placed.get(at) or Joined(voice) for at, voice in enumerate(voices)]
+    return [placed.get(at) or VoiceAssignment(voice) for at, voice in enumerate(voices)]
 
 
-def _kept(voices: Sequence[Voice], before: Sequence[Heard], threshold: float) -> dict[int, Heard]:
+def _kept(voices: Sequence[Voice], before: Sequence[KnownVoice], threshold: float) -> dict[int, KnownVoice]:
     """Which of the file's voices are ones it had before."""
-    found: dict[int, Heard] = {}
+    found: dict[int, KnownVoice] = {}
     pairs = [
         (_likeness(voice.vector, old.vector), voice.speaker == old.speaker, at, old)
         for at, voice in enumerate(voices)
@@ -91,21 +91,25 @@ def _kept(voices: Sequence[Voice], before: Sequence[Heard], threshold: float) ->
     return found
 
 
-def _same_part(voice: Voice, old: Heard) -> bool:
+def _same_part(voice: Voice, old: KnownVoice) -> bool:
     longer = max(voice.seconds, old.seconds)
     return voice.speaker == old.speaker and abs(voice.seconds - old.seconds) <= SAME_LENGTH * longer
 
 
-def _stay(voice: Voice, old: Heard, groups: Mapping[str, Sequence[Group]], threshold: float) -> Joined:
+def _stay(
+    voice: Voice, old: KnownVoice, groups: Mapping[str, Sequence[VoiceGroup]], threshold: float
+) -> VoiceAssignment:
     if voice.model == old.model:
-        return Joined(voice, old.id, old.person_id, old.group_id)
+        return VoiceAssignment(voice, old.id, old.person_id, old.group_id)
     own = [group for group in groups.get(voice.model, ()) if group.person_id == old.person_id]
     nearest = max(own, key=lambda group: _likeness(voice.vector, group.centroid), default=None)
     near = nearest is not None and _likeness(voice.vector, nearest.centroid) >= threshold
-    return Joined(voice, old.id, old.person_id, nearest.id if nearest is not None and near else None)
+    return VoiceAssignment(voice, old.id, old.person_id, nearest.id if nearest is not None and near else None)
 
 
-def _alike(at: int, vector: Vector, groups: Iterable[Group], threshold: float) -> list[tuple[float, int, Group]]:
+def _alike(
+    at: int, vector: Vector, groups: Iterable[VoiceGroup], threshold: float
+) -> list[tuple[float, int, VoiceGroup]]:
     """The groups that sound like this voice, by how far away they are. Written for a thousand people at once."""
     dist, size, most = math.dist, len(vector), math.sqrt(max(0.0, 2 - 2 * threshold))
     return [
@@ -120,23 +124,23 @@ def _likeness(one: Vector, other: Vector) -> float:
     return 1 - math.dist(one, other) ** 2 / 2 if len(one) == len(other) else -1.0
 
 
-def unit(vector: Iterable[float]) -> Vector:
+def normalise(vector: Iterable[float]) -> Vector:
     """The vector at length 1; one that has no length stays as it is."""
     values = tuple(vector)
     length = math.hypot(*values)
     return tuple(value / length for value in values) if length > 0 else values
 
 
-def centre(voices: Iterable[tuple[float, Vector]]) -> Vector:
+def compute_centroid(voices: Iterable[tuple[float, Vector]]) -> Vector:
     """The middle of voices, given how long each spoke. There must be one at least."""
     weighted = [[min(max(seconds, 1.0), STEADY_SECONDS) * value for value in vector] for seconds, vector in voices]
-    return unit(map(sum, zip(*weighted, strict=True)))
+    return normalise(map(sum, zip(*weighted, strict=True)))
 
 
-def packed(vector: Sequence[float]) -> bytes:
+def pack_vector(vector: Sequence[float]) -> bytes:
     """float32, little-endian."""
     return struct.pack(f"<{len(vector)}f", *vector)
 
 
-def unpacked(data: bytes) -> Vector:
+def unpack_vector(data: bytes) -> Vector:
     return struct.unpack(f"<{len(data) // 4}f", data)

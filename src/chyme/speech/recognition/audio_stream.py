@@ -6,11 +6,11 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import UnreadableFile
-from chyme.speech.media.container import opened
-from chyme.speech.media.container_info import locked, sound_in
+from chyme.speech.media.container import open_container
+from chyme.speech.media.container_info import find_audio_stream, is_undecodable
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.media.stream_scan import GAP, HOPELESS, STUMBLES
+from chyme.speech.media.stream_scan import GAP, HOPELESS, MOST_FAILURES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,18 +31,18 @@ _BASS = "LFE"
 _CENTRE = "FC"
 
 
-def sound(recording: Recording, limits: MediaLimits) -> Generator[Samples, None, None]:
+def read_samples(recording: Recording, limits: MediaLimits) -> Generator[Samples, None, None]:
     """Mono at 16 kHz, piece by piece: sample n is n / RATE seconds into the file, pauses of the clock are silence.
 
     Nothing for a recording without sound; at most `sound_hours`. Raises UnreadableFile or UnsupportedFile.
     """
     if not recording.size:
         raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
-    with recording.open() as stream, opened(recording.name, recording.mime, stream, limits) as container:
-        audio = sound_in(container)
+    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+        audio = find_audio_stream(container)
         if audio is None:
             return
-        if locked(audio):
+        if is_undecodable(audio):
             raise UnreadableFile(
                 f"{recording.name}: the sound is protected or of an unknown codec; save a copy without protection"
             )
@@ -96,7 +96,7 @@ class _Tape:
         import av.error
 
         stumbles = 0
-        while stumbles <= STUMBLES:
+        while stumbles <= MOST_FAILURES:
             try:
                 for packet in self._container.demux(self._stream):
                     try:
@@ -193,7 +193,7 @@ class _Run:
 
     def _mixed(self) -> Samples:
         frames, self._waiting, self._held = self._waiting, [], 0
-        return mixed(frames)
+        return mix_to_mono(frames)
 
     def _resampled(self, mono: Samples) -> Iterator[Samples]:
         import av
@@ -221,7 +221,7 @@ def _alike(one: AudioFrame, other: AudioFrame) -> bool:
     return one.format.name == other.format.name and one.layout == other.layout
 
 
-def mixed(frames: list[AudioFrame]) -> Samples:
+def mix_to_mono(frames: list[AudioFrame]) -> Samples:
     """One channel out of many, of frames that are alike."""
     import numpy
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chyme.speech.recognition.hallucination_filter import Spoken
+from chyme.speech.recognition.hallucination_filter import WhisperWord
 from chyme.speech.voices.window import Window
 
 NAME = "stretches.jsonl"
@@ -23,14 +23,14 @@ Place = tuple[int, int]  # the samples of the file, from and to
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ChunkResult:
     """What was said in one stretch, and how it sounded. Seconds into the file."""
 
-    words: tuple[Spoken, ...]
+    words: tuple[WhisperWord, ...]
     windows: tuple[Window, ...]
 
 
-class Kept:
+class ChunkCheckpoints:
     """A file that only grows, a line with its checksum for each stretch. Torn or broken lines count as none."""
 
     def __init__(self, scratch: Path, voices: str | None) -> None:
@@ -39,14 +39,14 @@ class Kept:
         self._path = scratch / NAME
         self._voices = voices
         self._lock = threading.Lock()
-        self._done: dict[Place, Done] = {}
+        self._done: dict[Place, ChunkResult] = {}
         for row in _rows(self._path):
             self._read(row)
 
-    def get(self, place: Place) -> Done | None:
+    def get(self, place: Place) -> ChunkResult | None:
         return self._done.get(place)
 
-    def add(self, place: Place, done: Done) -> None:
+    def add(self, place: Place, done: ChunkResult) -> None:
         """Keeps it for good. Any thread may call."""
         windows = [(one.start, one.end, _packed(one.vector)) for one in done.windows]
         words = [(one.text, one.start, one.end, one.probability) for one in done.words]
@@ -77,7 +77,7 @@ class Kept:
                 begin, end = map(int, row["place"])
                 words = tuple(_spoken(*one) for one in row["words"])
                 windows = tuple(_window(*one) for one in row["windows"])
-                self._done[begin, end] = Done(words, windows)
+                self._done[begin, end] = ChunkResult(words, windows)
         except (KeyError, TypeError, ValueError):
             return
 
@@ -93,8 +93,8 @@ def _rows(path: Path) -> Iterator[Any]:
         return
 
 
-def _spoken(text: str, start: float, end: float, probability: float) -> Spoken:
-    return Spoken(str(text), _number(start), _number(end), _number(probability))
+def _spoken(text: str, start: float, end: float, probability: float) -> WhisperWord:
+    return WhisperWord(str(text), _number(start), _number(end), _number(probability))
 
 
 def _window(start: float, end: float, packed: str) -> Window:

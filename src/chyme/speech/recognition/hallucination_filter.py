@@ -33,7 +33,7 @@ _STUCK = re.compile(r"(.{1,20}?)\1{6}", re.DOTALL)  # the same few letters again
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class WhisperWord:
     """One word as it stands in the text, with the blank before it, if there is one. Seconds into the sound."""
 
     text: str
@@ -43,33 +43,33 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WhisperResult:
     """What was heard in some seconds of sound, and how much the model believes it."""
 
     text: str
     seconds: float
     likely: float  # mean log probability of the text
     no_speech: float  # probability that nobody spoke
-    words: tuple[Spoken, ...] = ()
+    words: tuple[WhisperWord, ...] = ()
 
 
-def doubtful(heard: Heard) -> bool:
+def is_doubtful(heard: WhisperResult) -> bool:
     """Whether the model should listen again."""
-    return heard.likely < DOUBTFUL or looping(heard.text) or _rushed(heard)
+    return heard.likely < DOUBTFUL or is_repetitive(heard.text) or _rushed(heard)
 
 
-def merit(heard: Heard) -> tuple[bool, float]:
+def quality_score(heard: WhisperResult) -> tuple[bool, float]:
     """The larger, the better heard."""
-    return not looping(heard.text) and not _rushed(heard), heard.likely
+    return not is_repetitive(heard.text) and not _rushed(heard), heard.likely
 
 
-def believed(heard: Heard) -> tuple[Spoken, ...]:
+def filter_hallucinations(heard: WhisperResult) -> tuple[WhisperWord, ...]:
     """The words that were said: none if the model made them up, and no phrase again and again."""
     words = heard.words
-    if looping(heard.text) or _rushed(heard):
+    if is_repetitive(heard.text) or _rushed(heard):
         words = _without_loops(words)
         heard = replace(heard, text="".join(word.text for word in words), words=words)
-    if not words or looping(heard.text) or _rushed(heard) or heard.likely < UNLIKELY:
+    if not words or is_repetitive(heard.text) or _rushed(heard) or heard.likely < UNLIKELY:
         return ()
     if heard.no_speech > NO_SPEECH and heard.likely < NOT_SURE:
         return ()
@@ -80,21 +80,21 @@ def believed(heard: Heard) -> tuple[Spoken, ...]:
     return words
 
 
-def looping(text: str) -> bool:
+def is_repetitive(text: str) -> bool:
     """Whether the text, or a part of it, is one phrase again and again."""
     data = text.strip().encode()
     return len(data) > LOOPING * len(zlib.compress(data)) or _STUCK.search(text) is not None
 
 
-def _rushed(heard: Heard) -> bool:
+def _rushed(heard: WhisperResult) -> bool:
     letters = sum(SYLLABLE if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in heard.text)
     return letters > LETTERS_A_SECOND * heard.seconds + LETTERS_MORE
 
 
-def _without_loops(words: Sequence[Spoken]) -> tuple[Spoken, ...]:
+def _without_loops(words: Sequence[WhisperWord]) -> tuple[WhisperWord, ...]:
     """Each phrase that is said many times in a row, once."""
     plain = [_plain(word.text) for word in words]
-    kept: list[Spoken] = []
+    kept: list[WhisperWord] = []
     at = 0
     while at < len(words):
         length, again = _loop(plain, at)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import sound
-from chyme.speech.recognition.checkpoints import Done, Kept, Place
-from chyme.speech.recognition.hallucination_filter import Spoken, believed
-from chyme.speech.recognition.speech_chunks import Stretch, Stretches
-from chyme.speech.recognition.voice_activity import Span
-from chyme.speech.recognition.whisper import SURE, Ear, Whisper, whisper
+from chyme.speech.recognition.audio_stream import read_samples
+from chyme.speech.recognition.checkpoints import ChunkCheckpoints, ChunkResult, Place
+from chyme.speech.recognition.hallucination_filter import WhisperWord, filter_hallucinations
+from chyme.speech.recognition.speech_chunks import SpeechChunk, SpeechChunker
+from chyme.speech.recognition.voice_activity import SpeechSpan
+from chyme.speech.recognition.whisper import SURE, EncodedAudio, Whisper, load_for_settings
 from chyme.speech.recognition.whisper_settings import SpeechSettings
 from chyme.speech.voices.window import Window
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     Samples = NDArray[np.float32]
 
 AHEAD = 2  # stretches that wait for each one that is being heard
-TASTES = 3  # stretches listened to at most before the language is settled …
+LANGUAGE_SAMPLES = 3  # stretches listened to at most before the language is settled …
 ENOUGH = 5.0  # … and seconds of them, when it is clear before
 COUNTED = 10.0  # seconds for which one stretch counts at most
 
-Embed = Callable[["Samples", float, Sequence[Span]], Sequence[Window]]
+Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
 
 
 @dataclass(frozen=True, slots=True)
-class Voices:
+class VoiceEmbedder:
     """What hears how voices sound: `embed` takes samples, the second they begin at, and the speech in them."""
 
     model: str
@@ -44,12 +44,12 @@ class Voices:
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class RecognitionResult:
     """What was said in a recording. `words` are in order; times are seconds into the file."""
 
     language: str | None  # None when nobody spoke
     seconds: float  # how much sound there is
-    words: tuple[Spoken, ...]
+    words: tuple[WhisperWord, ...]
     windows: tuple[Window, ...]
 
 
@@ -58,18 +58,18 @@ def recognise(
     limits: MediaLimits,
     settings: SpeechSettings,
     scratch: Path,
-    voices: Voices | None = None,
+    voices: VoiceEmbedder | None = None,
     progress: Callable[[float], None] = lambda seconds: None,
-) -> Recognised:
+) -> RecognitionResult:
     """Hears what is not kept in `scratch` from an attempt before. `progress` is told seconds of sound that are done.
 
     Raises UnreadableFile, UnsupportedFile or EngineUnavailable.
     """
-    kept = Kept(scratch, voices.model if voices else None)
-    stretches = Stretches()
+    kept = ChunkCheckpoints(scratch, voices.model if voices else None)
+    stretches = SpeechChunker()
     places: list[Place] = []
     with (
-        closing(sound(recording, limits)) as pieces,
+        closing(read_samples(recording, limits)) as pieces,
         ThreadPoolExecutor(settings.workers, thread_name_prefix="speech") as threads,
     ):
         work = _Work(threads, kept, settings, voices, lambda running: progress(min([*running, stretches.cleared])))
@@ -84,7 +84,7 @@ def recognise(
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     done = [one for place in places if (one := kept.get(place)) is not None]
-    return Recognised(
+    return RecognitionResult(
         settings.language or kept.language if any(one.words for one in done) else None,
         stretches.seconds,
         tuple(word for one in done for word in one.words),
@@ -98,9 +98,9 @@ class _Work:
     def __init__(
         self,
         threads: ThreadPoolExecutor,
-        kept: Kept,
+        kept: ChunkCheckpoints,
         settings: SpeechSettings,
-        voices: Voices | None,
+        voices: VoiceEmbedder | None,
         progress: Callable[[list[float]], None],
     ) -> None:
         """`progress` is told where the stretches begin that are not done yet."""
@@ -111,7 +111,7 @@ class _Work:
         self._progress = progress
         self._model: Whisper | None = None
         self._language = settings.language or kept.language
-        self._tasted: list[tuple[Stretch, Ear]] = []  # they wait for the language
+        self._tasted: list[tuple[SpeechChunk, EncodedAudio]] = []  # they wait for the language
         self._chances: dict[str, float] = {}
         self._running: dict[Future[None], float] = {}  # and where each stretch begins
 
@@ -121,9 +121,9 @@ class _Work:
             yield piece
             self._collect(wait(self._running, timeout=0).done)
 
-    def take(self, stretch: Stretch) -> None:
+    def take(self, stretch: SpeechChunk) -> None:
         if self._model is None:
-            self._model = whisper(self._settings)
+            self._model = load_for_settings(self._settings)
         if self._language is None:
             self._taste(self._model, stretch)
         else:
@@ -135,7 +135,7 @@ class _Work:
         while self._running:
             self._collect(wait(self._running, return_when=FIRST_COMPLETED).done)
 
-    def _taste(self, model: Whisper, stretch: Stretch) -> None:
+    def _taste(self, model: Whisper, stretch: SpeechChunk) -> None:
         """Listens for the language only. What was heard for that is used again for the words."""
         ear = model.ear(stretch.samples)
         told = model.language(ear)
@@ -144,7 +144,7 @@ class _Work:
             self._chances[language] = self._chances.get(language, 0.0) + weight * probability
         self._tasted.append((stretch, ear))
         clear = max(told.values()) >= SURE and sum(one.end - one.start for one, _ in self._tasted) >= ENOUGH
-        if clear or len(self._tasted) >= TASTES:
+        if clear or len(self._tasted) >= LANGUAGE_SAMPLES:
             self._settle(model)
 
     def _settle(self, model: Whisper) -> None:
@@ -154,16 +154,16 @@ class _Work:
         for stretch, ear in tasted:
             self._start(model, stretch, ear, self._language)
 
-    def _start(self, model: Whisper, stretch: Stretch, ear: Ear | None, language: str) -> None:
+    def _start(self, model: Whisper, stretch: SpeechChunk, ear: EncodedAudio | None, language: str) -> None:
         while len(self._running) >= AHEAD * self._settings.workers + 1:
             self._collect(wait(self._running, return_when=FIRST_COMPLETED).done)
         self._running[self._threads.submit(self._hear, model, stretch, ear, language)] = stretch.start
 
-    def _hear(self, model: Whisper, stretch: Stretch, ear: Ear | None, language: str) -> None:
+    def _hear(self, model: Whisper, stretch: SpeechChunk, ear: EncodedAudio | None, language: str) -> None:
         """In a thread."""
         heard = model.transcribe(ear or model.ear(stretch.samples), language)
         windows = self._voices.embed(stretch.samples, stretch.start, stretch.spans) if self._voices else ()
-        self._kept.add(stretch.place, Done(_placed(believed(heard), stretch), tuple(windows)))
+        self._kept.add(stretch.place, ChunkResult(_placed(filter_hallucinations(heard), stretch), tuple(windows)))
         _give_back()
 
     def _collect(self, done: set[Future[None]]) -> None:
@@ -181,9 +181,9 @@ def _give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _placed(words: Sequence[Spoken], stretch: Stretch) -> tuple[Spoken, ...]:
+def _placed(words: Sequence[WhisperWord], stretch: SpeechChunk) -> tuple[WhisperWord, ...]:
     """With times of the file. A word that reaches into a pause is cut to where somebody speaks."""
-    placed: list[Spoken] = []
+    placed: list[WhisperWord] = []
     over = stretch.start
     for word in words:
         start, end = stretch.start + word.start, stretch.start + word.end

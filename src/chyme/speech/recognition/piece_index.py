@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chyme.speech.recognition.voice_activity import Span
+from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.window import Window
 
 INDEX = "pieces.json"
@@ -30,8 +30,8 @@ class Piece:
     file: str  # its name in the scratch folder
     size: int
     sha256: str
-    stretches: tuple[Span, ...]  # what it holds of the recording, one after the other
-    spans: tuple[Span, ...]  # where somebody speaks, in seconds into the recording
+    stretches: tuple[SpeechSpan, ...]  # what it holds of the recording, one after the other
+    spans: tuple[SpeechSpan, ...]  # where somebody speaks, in seconds into the recording
 
     @property
     def length(self) -> float:
@@ -56,7 +56,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRecording:
     """All that is to be sent of one recording; no piece at all when nobody speaks."""
 
     duration: float  # seconds of the recording's sound
@@ -64,16 +64,16 @@ class Prepared:
     windows: tuple[Window, ...] = ()  # how the voices sound; only known to whoever has just listened
 
 
-def prepared(scratch: Path) -> Prepared | None:
+def load_prepared(scratch: Path) -> PreparedRecording | None:
     """What was prepared in this folder, or None when that is not finished or not as it was left."""
     try:
-        with trusting_nobody(scratch / INDEX, INDEX_BYTES) as stream:
+        with open_untrusted(scratch / INDEX, INDEX_BYTES) as stream:
             told = json.loads(stream.read())
         if told["version"] != VERSION:
             return None
-        found = Prepared(_seconds(told["duration"]), tuple(map(_piece, told["pieces"])))
+        found = PreparedRecording(_seconds(told["duration"]), tuple(map(_piece, told["pieces"])))
         for piece in found.pieces:
-            with trusting_nobody(scratch / piece.file, piece.size) as stream:
+            with open_untrusted(scratch / piece.file, piece.size) as stream:
                 if os.fstat(stream.fileno()).st_size != piece.size:
                     return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -81,7 +81,7 @@ def prepared(scratch: Path) -> Prepared | None:
     return found
 
 
-def write_index(scratch: Path, found: Prepared) -> None:
+def write_index(scratch: Path, found: PreparedRecording) -> None:
     """The last step: whoever sees the index sees all pieces."""
     pieces = [
         {
@@ -94,10 +94,10 @@ def write_index(scratch: Path, found: Prepared) -> None:
         for piece in found.pieces
     ]
     told = {"version": VERSION, "duration": found.duration, "pieces": pieces}
-    put(scratch / INDEX, json.dumps(told, separators=(",", ":")).encode())
+    write_atomically(scratch / INDEX, json.dumps(told, separators=(",", ":")).encode())
 
 
-def put(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """The whole file or none: written beside it, then renamed. The folder may hold traps; no name is followed."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -114,7 +114,7 @@ def put(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def trusting_nobody(path: Path, most: int) -> Iterator[BinaryIO]:
+def open_untrusted(path: Path, most: int) -> Iterator[BinaryIO]:
     """A plain file of at most so many bytes, opened without following whoever laid it there; else an OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as stream:
@@ -136,8 +136,8 @@ def _piece(row: dict[str, Any]) -> Piece:
     return Piece(file, size, sha256, stretches, _spans(row["spans"]))
 
 
-def _spans(rows: list[list[Any]]) -> tuple[Span, ...]:
-    spans = tuple(Span(_seconds(start), _seconds(end)) for start, end in rows)
+def _spans(rows: list[list[Any]]) -> tuple[SpeechSpan, ...]:
+    spans = tuple(SpeechSpan(_seconds(start), _seconds(end)) for start, end in rows)
     times = [time for span in spans for time in (span.start, span.end)]
     if times != sorted(times):
         raise ValueError("not in order")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from chyme.errors import EngineUnavailable
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import RATE, sound
-from chyme.speech.recognition.piece_index import Piece, Prepared, prepared, write_index
-from chyme.speech.recognition.voice_activity import Activity, Span
+from chyme.speech.recognition.audio_stream import RATE, read_samples
+from chyme.speech.recognition.piece_index import Piece, PreparedRecording, load_prepared, write_index
+from chyme.speech.recognition.voice_activity import SpeechDetector, SpeechSpan
 from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float32]
 
-__all__ = ["Cuts", "Embed", "Piece", "Prepared", "prepare", "prepared"]
+__all__ = ["CutRules", "Embed", "Piece", "PreparedRecording", "load_prepared", "prepare"]
 
-Embed = Callable[["Samples", float, Sequence[Span]], Sequence[Window]]
+Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
 
 # FLAC is taken by every such service (OpenAI, Groq, faster-whisper, whisper.cpp, vLLM, LocalAI), is half of WAV for
 # speech, loses nothing, and does not move the sound along the clock as encoders of MP3 and Opus do.
@@ -33,7 +33,7 @@ FORMAT = "flac"
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class CutRules:
     """Where the sound is cut. All times in seconds."""
 
     longest: float = 590.0  # of a piece; services refuse more than ten minutes. At least 30: the longest speech fits
@@ -50,36 +50,36 @@ def prepare(
     scratch: Path,
     embed: Embed | None = None,
     keep: Callable[[Sequence[Window]], None] | None = None,
-    cuts: Cuts | None = None,
-) -> Prepared:
+    cuts: CutRules | None = None,
+) -> PreparedRecording:
     """The pieces to send, in `scratch`; if they are there already, nothing is done.
 
     `embed` hears all speech as it passes and tells how the voices sound. `keep` is given all it told before the index
     is written: what it leaves in `scratch` is there whenever `prepared` finds something.
     Raises UnreadableFile, UnsupportedFile or EngineUnavailable.
     """
-    found = prepared(scratch)
+    found = load_prepared(scratch)
     if found is not None:
         return found
     try:
-        activity = Activity()
+        activity = SpeechDetector()
     except EngineUnavailable as error:
         raise EngineUnavailable(f"{recording.name}: {error}") from error
     windows: list[Window] = []
-    with _Cutter(scratch, cuts or Cuts()) as cutter:
+    with _Cutter(scratch, cuts or CutRules()) as cutter:
 
-        def speech(spans: list[Span]) -> None:
+        def speech(spans: list[SpeechSpan]) -> None:
             if embed and spans:
                 windows.extend(embed(cutter.tape.cut(spans[0].start, spans[-1].end), spans[0].start, spans))
             for span in spans:
                 cutter.add(span)
 
-        for samples in sound(recording, limits):
+        for samples in read_samples(recording, limits):
             cutter.tape.append(samples)
             speech(activity.hear(samples))
             cutter.settle(activity.settled)
         speech(activity.finish())
-        found = Prepared(cutter.tape.end / RATE, cutter.finish(), tuple(windows))
+        found = PreparedRecording(cutter.tape.end / RATE, cutter.finish(), tuple(windows))
     if keep:
         keep(found.windows)
     write_index(scratch, found)
@@ -121,7 +121,7 @@ class _Tape:
 class _Cutter:
     """Lays speech into files, one after the other. Counts in samples, so that nothing is lost or doubled."""
 
-    def __init__(self, scratch: Path, cuts: Cuts) -> None:
+    def __init__(self, scratch: Path, cuts: CutRules) -> None:
         self.tape = _Tape()
         self._scratch = scratch
         self._most = int(cuts.longest * RATE)
@@ -137,7 +137,7 @@ class _Cutter:
         if self._file:
             self._file.abandon()
 
-    def add(self, span: Span) -> None:
+    def add(self, span: SpeechSpan) -> None:
         """The next speech, which is still on the tape."""
         begin, end = round(span.start * RATE), min(round(span.end * RATE), self.tape.end)
         file = self._file
@@ -191,7 +191,7 @@ class _File:
     def __init__(self, scratch: Path, number: int, begin: int) -> None:
         import av
 
-        self.spans: list[Span] = []
+        self.spans: list[SpeechSpan] = []
         self.end = begin  # the first sample of the recording that is not in it
         self.length = 0  # samples
         self.paused = False  # what follows is left out
@@ -233,7 +233,7 @@ class _File:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
             size = stream.tell()
         self._beside.replace(self._path)
-        stretches = tuple(Span(begin / RATE, end / RATE) for begin, end in self._stretches)
+        stretches = tuple(SpeechSpan(begin / RATE, end / RATE) for begin, end in self._stretches)
         return Piece(self._path.name, size, digest, stretches, tuple(self.spans))
 
     def abandon(self) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from chyme.digester import Calls
 from chyme.errors import ChildCrashed, TimedOut
 from chyme.model import Segment, Transcript
-from chyme.models.providers.structured_request import check
+from chyme.models.providers.structured_request import check_endpoint
 from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.piece_index import Piece, prepared, put, trusting_nobody
-from chyme.speech.recognition.service_responses import Answer, laid_out, understood
-from chyme.speech.recognition.upload import Sound, upload
+from chyme.speech.recognition.piece_index import Piece, load_prepared, open_untrusted, write_atomically
+from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response, place_segments
+from chyme.speech.recognition.upload import AudioUpload, upload
 
 ESTIMATED = "times are estimated: the model tells none"
 
@@ -33,8 +33,8 @@ def transcribe(
     `name` is the file's, for messages; `language` is as in `en`, or empty when the service shall find out. Every answer
     is kept in `scratch` before it is used: a second call asks only for what is missing.
     """
-    check(endpoint.endpoint, name)
-    recording = prepared(scratch)
+    check_endpoint(endpoint.endpoint, name)
+    recording = load_prepared(scratch)
     if recording is None:
         raise ChildCrashed(f"{name}: its sound is not ready for sending, or was lost since; it is tried again")
     deadline = time.monotonic() + endpoint.seconds_for(recording.duration)
@@ -44,7 +44,7 @@ def transcribe(
     estimated = False
     for number, piece in enumerate(recording.pieces, 1):
         answer = asking.answer(piece)
-        laid = laid_out(answer, piece)
+        laid = place_segments(answer, piece)
         segments += laid
         estimated = estimated or bool(laid and not answer.segments)
         if answer.language and laid:
@@ -69,32 +69,32 @@ class _Asking:
         self._deadline = deadline
         self._way = 0  # what the service did not understand once, it is not asked again
 
-    def answer(self, piece: Piece) -> Answer:
+    def answer(self, piece: Piece) -> TranscriptionResponse:
         kept = self._scratch / f"answer-{self._key(piece)}.json"
         return self._kept(kept) or self._asked(piece, kept)
 
-    def _kept(self, path: Path) -> Answer | None:
+    def _kept(self, path: Path) -> TranscriptionResponse | None:
         from chyme.models.providers.http_transport import ANSWER_BYTES
 
         try:
-            with trusting_nobody(path, ANSWER_BYTES) as stream:
-                return understood(stream.read())
+            with open_untrusted(path, ANSWER_BYTES) as stream:
+                return parse_response(stream.read())
         except OSError:
             return None
 
-    def _asked(self, piece: Piece, kept: Path) -> Answer:
+    def _asked(self, piece: Piece, kept: Path) -> TranscriptionResponse:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimedOut(
                 f"{self._name}: {self._endpoint.model} takes too long for the whole recording; what it answered so far "
                 "is kept for the next try; speech_request_seconds allows more"
             )
-        with trusting_nobody(self._scratch / piece.file, piece.size) as sound:
+        with open_untrusted(self._scratch / piece.file, piece.size) as sound:
             seconds = min(left, self._endpoint.seconds)
-            sent = Sound(sound, piece.sha256)
+            sent = AudioUpload(sound, piece.sha256)
             reply = upload(self._calls, self._name, sent, self._endpoint, self._language, self._way, seconds)
         self._way = reply.way
-        put(kept, reply.body)
+        write_atomically(kept, reply.body)
         return reply.answer
 
     def _key(self, piece: Piece) -> str:

@@ -27,7 +27,7 @@ _CODE = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TranscriptionResponse:
     """What was understood. Times are seconds into the piece, and may be anything."""
 
     text: str
@@ -35,7 +35,7 @@ class Answer:
     segments: tuple[Segment, ...]  # empty when the service tells no times
 
 
-def understood(body: bytes) -> Answer | None:
+def parse_response(body: bytes) -> TranscriptionResponse | None:
     """The answer in these bytes; None when that is no transcription."""
     try:
         told = json.loads(body)
@@ -57,10 +57,10 @@ def understood(body: bytes) -> Answer | None:
         segments = _dealt(segments, words)
     if not isinstance(text, str):
         text = " ".join(segment.text for segment in segments)
-    return Answer(_clean(text), language, tuple(_in_seconds(segments)))
+    return TranscriptionResponse(_clean(text), language, tuple(_in_seconds(segments)))
 
 
-def laid_out(answer: Answer, piece: Piece) -> list[Segment]:
+def place_segments(answer: TranscriptionResponse, piece: Piece) -> list[Segment]:
     """The segments in order, with times of the recording; where none were told, sentences spread over the speech."""
     if not answer.segments:
         return _spread(answer.text, piece)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chyme.speech.recognition.audio_stream import RATE
-from chyme.speech.recognition.voice_activity import Activity, ActivityRules, Span
+from chyme.speech.recognition.voice_activity import ActivityRules, SpeechDetector, SpeechSpan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,10 +21,10 @@ FAR = 2.0  # a pause of more seconds always ends a stretch
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SpeechChunk:
     """Some seconds of the file without long pauses, and the speech in them."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[SpeechSpan, ...]
     samples: Samples = field(compare=False, repr=False)  # from the start of the first span to the end of the last
 
     @property
@@ -41,13 +41,13 @@ class Stretch:
         return round(self.start * RATE), round(self.end * RATE)
 
 
-class Stretches:
+class SpeechChunker:
     """Goes through the sound once. In memory are one stretch and what may become the next."""
 
     def __init__(self, rules: ActivityRules | None = None) -> None:
-        self._activity = Activity(rules)
+        self._activity = SpeechDetector(rules)
         self._tail = _Tail()
-        self._open: list[Span] = []  # speech of the stretch that is not closed yet
+        self._open: list[SpeechSpan] = []  # speech of the stretch that is not closed yet
 
     @property
     def seconds(self) -> float:
@@ -59,7 +59,7 @@ class Stretches:
         """The second up to which all speech has been given out."""
         return self._open[0].start if self._open else min(self.seconds, self._activity.settled)
 
-    def cut(self, pieces: Iterable[Samples]) -> Iterator[Stretch]:
+    def cut(self, pieces: Iterable[Samples]) -> Iterator[SpeechChunk]:
         """The stretches, in order; most of them no longer than LENGTH, and none longer than speech without a pause."""
         for piece in pieces:
             self._tail.add(piece)
@@ -73,7 +73,7 @@ class Stretches:
         if self._open:
             yield self._closed(len(self._open))
 
-    def _take(self, span: Span) -> Iterator[Stretch]:
+    def _take(self, span: SpeechSpan) -> Iterator[SpeechChunk]:
         if self._open and span.start - self._open[-1].end > FAR:
             yield self._closed(len(self._open))
         self._open.append(span)
@@ -87,9 +87,9 @@ class Stretches:
         late = [(pause, number) for pause, number in pauses if spans[number - 1].end - first >= LENGTH / 2]
         return max(late or pauses)[1]
 
-    def _closed(self, count: int) -> Stretch:
+    def _closed(self, count: int) -> SpeechChunk:
         spans, self._open = tuple(self._open[:count]), self._open[count:]
-        return Stretch(spans, self._tail.between(spans[0].start, spans[-1].end))
+        return SpeechChunk(spans, self._tail.between(spans[0].start, spans[-1].end))
 
 
 class _Tail:

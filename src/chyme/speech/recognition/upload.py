@@ -17,16 +17,16 @@ from chyme.errors import (
     RateLimited,
     TimedOut,
 )
-from chyme.models.providers.cancellation import Stopped, alone
-from chyme.models.providers.health_reports import report
-from chyme.models.providers.retry_after import asked_for
+from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
+from chyme.models.providers.health_reports import report_health
+from chyme.models.providers.retry_after import parse_retry_after
 from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.service_responses import Answer, understood
+from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response
 
 if TYPE_CHECKING:
     import httpx2
 
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.metered_transport import MeteredTransport
 
 FILE = ("piece.flac", "audio/flac")  # what the service is told instead of the file's own name
 EXCERPT = 160  # characters of a service's own words in a message
@@ -37,7 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _TEXT_ONLY, _NO_WORDS = re.compile(r"response_format|verbose_json"), re.compile(r"timestamp_granularit")
 
 # How to ask, the best answer first: with words, with segments, the text alone.
-WAYS: tuple[dict[str, Any], ...] = (
+REQUEST_FORMATS: tuple[dict[str, Any], ...] = (
     {"response_format": "verbose_json", "timestamp_granularities[]": ["word", "segment"]},
     {"response_format": "verbose_json"},
     {"response_format": "json"},
@@ -49,12 +49,12 @@ class Reply:
     """What came back, what it says, and which of the ways it took."""
 
     body: bytes
-    answer: Answer
+    answer: TranscriptionResponse
     way: int
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class AudioUpload:
     """A piece of sound to send, and what tells it from others."""
 
     stream: BinaryIO
@@ -62,30 +62,30 @@ class Sound:
 
 
 def upload(
-    calls: Calls, name: str, sound: Sound, endpoint: SpeechEndpoint, language: str, way: int, seconds: float
+    calls: Calls, name: str, sound: AudioUpload, endpoint: SpeechEndpoint, language: str, way: int, seconds: float
 ) -> Reply:
     """The answer's bytes, or a DigestError. Blocks the calling thread, which must not run an event loop.
 
     A service that does not know the way it is asked is asked in a simpler one; all together take no longer than
     `seconds`. `name` is the file's, for messages; the service is not told it.
     """
-    from chyme.models.providers.metered_transport import Toll
+    from chyme.models.providers.metered_transport import MeteredTransport
 
-    toll = Toll(endpoint.endpoint, calls)
+    toll = MeteredTransport(endpoint.endpoint, calls)
     try:
-        reply = alone(_conversation(name, sound, endpoint, language, way, toll, seconds))
-    except Stopped:
+        reply = run_in_own_loop(_conversation(name, sound, endpoint, language, way, toll, seconds))
+    except CallStopped:
         raise
     except Exception as error:
         if toll.stopped is None:
             ours = _translated(error, name, endpoint, seconds)
             if ours is None:
                 raise
-            report(calls, endpoint.endpoint, ours, toll.ended)
+            report_health(calls, endpoint.endpoint, ours, toll.ended)
             raise ours from None
     if toll.stopped is not None:
         raise toll.stopped
-    report(calls, endpoint.endpoint, None, toll.ended)
+    report_health(calls, endpoint.endpoint, None, toll.ended)
     return reply
 
 
@@ -105,7 +105,13 @@ def _translated(error: Exception, name: str, endpoint: SpeechEndpoint, seconds: 
 
 
 async def _conversation(
-    name: str, sound: Sound, endpoint: SpeechEndpoint, language: str, way: int, toll: Toll, seconds: float
+    name: str,
+    sound: AudioUpload,
+    endpoint: SpeechEndpoint,
+    language: str,
+    way: int,
+    toll: MeteredTransport,
+    seconds: float,
 ) -> Reply:
     import httpx2
 
@@ -115,17 +121,17 @@ async def _conversation(
         httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client,
     ):
         while True:
-            form = {"model": endpoint.model, **({"language": language} if language else {}), **WAYS[way]}
+            form = {"model": endpoint.model, **({"language": language} if language else {}), **REQUEST_FORMATS[way]}
             toll.told = f"{json.dumps(form, sort_keys=True)}\0{sound.sha256}".encode()
             answer = await client.post(url, data=form, files={"file": (FILE[0], sound.stream, FILE[1])})
             if answer.is_success:
-                said = understood(answer.content)
+                said = parse_response(answer.content)
                 if said is None:  # something answers at that address, but it does not transcribe
                     raise _stranger(name, endpoint)
                 return Reply(answer.content, said, way)
             simpler = _simpler(way, answer)
             if simpler == way:
-                raise refused(answer, name, endpoint)
+                raise http_error(answer, name, endpoint)
             way = simpler
 
 
@@ -134,17 +140,17 @@ def _simpler(way: int, answer: httpx2.Response) -> int:
     if answer.status_code in (400, 422):
         told = answer.text.lower()
         if _TEXT_ONLY.search(told):
-            return len(WAYS) - 1
+            return len(REQUEST_FORMATS) - 1
         if _NO_WORDS.search(told):
             return max(way, 1)
     return way
 
 
-def refused(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint) -> DigestError:
+def http_error(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint) -> DigestError:
     """Our error for an answer that is no success."""
     who, status = _who(endpoint), answer.status_code
     said, code = _said(answer, endpoint.key)
-    wait = asked_for(answer.headers)
+    wait = parse_retry_after(answer.headers)
     if code & _BLOCKED:
         return ContentBlocked(f"{name}: {who} refused this recording")
     if status == 402 or (status in (400, 403, 429) and code & _SPENT):

@@ -28,7 +28,7 @@ _MODEL = "silero_vad_v6.onnx"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SpeechSpan:
     """Somebody speaks from here to there, in seconds into the file."""
 
     start: float
@@ -47,7 +47,7 @@ class ActivityRules:
     longest: float = 28.0  # what is longer is cut, at its last pause if it has one
 
 
-class Activity:
+class SpeechDetector:
     """Hears pieces of any length at 16 kHz and tells the speech in them, in order and without overlap.
 
     The rules are those of faster_whisper.vad; here they hold for sound that never is in memory as a whole.
@@ -58,7 +58,7 @@ class Activity:
         self._model = _Model()
         self._steps = _Steps(self._rules)
         self._length = 0  # samples heard
-        self._last: Span | None = None  # its end waits for what comes next
+        self._last: SpeechSpan | None = None  # its end waits for what comes next
 
     @property
     def settled(self) -> float:
@@ -68,22 +68,22 @@ class Activity:
         begun = self._steps.begun if self._steps.begun is not None else self._steps.at
         return max(0.0, begun / RATE - self._rules.pad)
 
-    def hear(self, piece: Samples) -> list[Span]:
+    def hear(self, piece: Samples) -> list[SpeechSpan]:
         """The speech that is over, as far as that is certain by now."""
         self._length += len(piece)
         told = self._padded(self._steps.over(self._model.hear(piece)))
         return [*told, *self._alone()]
 
-    def finish(self) -> list[Span]:
+    def finish(self) -> list[SpeechSpan]:
         """What is left, when there is no more to hear."""
         spoken = [*self._steps.over(self._model.finish()), *self._steps.finish(self._length)]
         told = self._padded(iter(spoken))
         if self._last is not None:
-            told.append(Span(self._last.start, min(self._length / RATE, self._last.end + self._rules.pad)))
+            told.append(SpeechSpan(self._last.start, min(self._length / RATE, self._last.end + self._rules.pad)))
             self._last = None
         return told
 
-    def _padded(self, spoken: Iterator[tuple[int, int]]) -> list[Span]:
+    def _padded(self, spoken: Iterator[tuple[int, int]]) -> list[SpeechSpan]:
         """With some sound around each; where two are close, they share what is between them."""
         pad, told = self._rules.pad, []
         for begin, over in spoken:
@@ -92,19 +92,19 @@ class Activity:
                 start = max(0.0, start - pad)
             else:
                 share = min(pad, (start - self._last.end) / 2)
-                told.append(Span(self._last.start, self._last.end + share))
+                told.append(SpeechSpan(self._last.start, self._last.end + share))
                 start -= share
-            self._last = Span(start, end)
+            self._last = SpeechSpan(start, end)
         return told
 
-    def _alone(self) -> list[Span]:
+    def _alone(self) -> list[SpeechSpan]:
         """The last span, once whatever follows is too far away to share a pause with it."""
         if self._last is None:
             return []
         following = self._steps.begun if self._steps.begun is not None else self._steps.at
         if following / RATE - self._last.end < 2 * self._rules.pad:
             return []
-        told = Span(self._last.start, self._last.end + self._rules.pad)
+        told = SpeechSpan(self._last.start, self._last.end + self._rules.pad)
         self._last = None
         return [told]
 

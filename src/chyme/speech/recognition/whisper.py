@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.speech.recognition.hallucination_filter import Heard, Spoken, doubtful, merit
+from chyme.speech.recognition.hallucination_filter import WhisperResult, WhisperWord, is_doubtful, quality_score
 from chyme.speech.recognition.whisper_settings import SpeechSettings, model_folder
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ear:
+class EncodedAudio:
     """Some seconds of sound as the model hears them."""
 
     features: Any
@@ -77,7 +77,7 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
         ) from error
 
 
-def whisper(settings: SpeechSettings) -> Whisper:
+def load_for_settings(settings: SpeechSettings) -> Whisper:
     """The model that the settings name, for the language they name, or EngineUnavailable."""
     model = load(settings.model_dir, settings.weights_dir, settings.workers)
     if settings.language and settings.language not in model.languages:
@@ -99,34 +99,34 @@ class Whisper:
     def languages(self) -> frozenset[str]:
         return frozenset(self._model.supported_languages)
 
-    def ear(self, samples: Samples) -> Ear:
+    def ear(self, samples: Samples) -> EncodedAudio:
         """The sound as the model hears it, with some silence behind."""
         features = self._model.feature_extractor(samples)[..., :WHOLE]
-        return Ear(features, self._encoded(features, max(SHORTEST, features.shape[-1] + SILENCE)))
+        return EncodedAudio(features, self._encoded(features, max(SHORTEST, features.shape[-1] + SILENCE)))
 
-    def language(self, ear: Ear) -> dict[str, float]:
+    def language(self, ear: EncodedAudio) -> dict[str, float]:
         """How probable each language is."""
         if not self._model.model.is_multilingual:
             return {"en": 1.0}
         told = self._languages(ear)
         return told if max(told.values()) >= SURE else self._languages(self._longer(ear))
 
-    def transcribe(self, ear: Ear, language: str) -> Heard:
+    def transcribe(self, ear: EncodedAudio, language: str) -> WhisperResult:
         """The words. If they are doubtful, the model listens once more, with all the silence it was trained on."""
         tokenizer = self._tokenizers(language)
         heard, tokens = self._generated(ear, tokenizer)
-        if doubtful(heard):
+        if is_doubtful(heard):
             longer = self._longer(ear)
             again, others = self._generated(longer, tokenizer)
-            if merit(again) > merit(heard):
+            if quality_score(again) > quality_score(heard):
                 ear, heard, tokens = longer, again, others
         return replace(heard, words=tuple(self._aligned(ear, tokenizer, tokens))) if tokens else heard
 
-    def _languages(self, ear: Ear) -> dict[str, float]:
+    def _languages(self, ear: EncodedAudio) -> dict[str, float]:
         return {token[2:-2]: probability for token, probability in self._model.model.detect_language(ear.encoded)[0]}
 
-    def _longer(self, ear: Ear) -> Ear:
-        return Ear(ear.features, self._encoded(ear.features, WHOLE))
+    def _longer(self, ear: EncodedAudio) -> EncodedAudio:
+        return EncodedAudio(ear.features, self._encoded(ear.features, WHOLE))
 
     def _encoded(self, features: Any, frames: int) -> Any:
         import numpy
@@ -134,7 +134,7 @@ class Whisper:
         missing = min(WHOLE, frames + -frames % STEP) - features.shape[-1]
         return self._model.encode(numpy.pad(features, ((0, 0), (0, missing))))
 
-    def _generated(self, ear: Ear, tokenizer: Tokenizer) -> tuple[Heard, list[int]]:
+    def _generated(self, ear: EncodedAudio, tokenizer: Tokenizer) -> tuple[WhisperResult, list[int]]:
         prompt = self._model.get_prompt(tokenizer, [], without_timestamps=True)
         most = len(prompt) + TOKENS_MORE + int(TOKENS_A_SECOND * ear.frames * FRAME)
         (result,) = self._model.model.generate(
@@ -150,9 +150,9 @@ class Whisper:
         text = tokenizer.decode(tokens).strip()
         length = len(result.sequences_ids[0])
         likely = result.scores[0] * length / (length + 1)  # the end counts too
-        return Heard(text, ear.frames * FRAME, likely, result.no_speech_prob), tokens if text else []
+        return WhisperResult(text, ear.frames * FRAME, likely, result.no_speech_prob), tokens if text else []
 
-    def _aligned(self, ear: Ear, tokenizer: Tokenizer, tokens: list[int]) -> Iterator[Spoken]:
+    def _aligned(self, ear: EncodedAudio, tokenizer: Tokenizer, tokens: list[int]) -> Iterator[WhisperWord]:
         """Each word with its time, in order, none beginning before the last one ended."""
         end = ear.frames * FRAME
         whole: dict[str, Any] = {"seek": 0, "start": 0.0, "end": end, "tokens": tokens}
@@ -163,7 +163,7 @@ class Whisper:
             over = min(max(start, float(word["end"])), end)
             text = word["word"].replace(BROKEN, "")
             if text.strip():
-                yield Spoken(text, start, over, float(word["probability"]))
+                yield WhisperWord(text, start, over, float(word["probability"]))
 
     def _tokenizer(self, language: str) -> Tokenizer:
         from faster_whisper.tokenizer import Tokenizer

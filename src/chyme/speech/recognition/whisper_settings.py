@@ -7,13 +7,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from chyme.core.package_versions import versions
+from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import SPEECH
-from chyme.models.weights.folder import checked, path_of
+from chyme.models.weights.folder import path_of, verified_folder
 
-NUMBERS = "model.bin"
-FILES = (NUMBERS, "config.json", "tokenizer.json")  # without the last the library would ask a server for it
+MODEL_FILE = "model.bin"
+FILES = (MODEL_FILE, "config.json", "tokenizer.json")  # without the last the library would ask a server for it
 PROTOCOL = 1  # raise it when the same model would tell something else of the same sound
 
 
@@ -45,15 +45,15 @@ class SpeechSettings:
         """
         known = {member.filename: member.sha256 for member in SPEECH.members}
         there = "with" if path_of(SPEECH, self.weights_dir) else "without"
-        identity = _identity(Path(self.model_dir)) if self.model_dir else f"{known[NUMBERS][:16]} {there} weights"
-        libraries = versions("faster-whisper", "ctranslate2", "av")
+        identity = _identity(Path(self.model_dir)) if self.model_dir else f"{known[MODEL_FILE][:16]} {there} weights"
+        libraries = describe_versions("faster-whisper", "ctranslate2", "av")
         return f"{self.model} {identity} {libraries} language {self.language or 'detected'}, protocol {PROTOCOL}"
 
 
 def model_folder(model_dir: str, weights_dir: str) -> Path:
     """Where the model is, with everything it needs, or EngineUnavailable."""
     if not model_dir:
-        return checked(SPEECH, weights_dir)
+        return verified_folder(SPEECH, weights_dir)
     for name in FILES:
         if not (Path(model_dir) / name).is_file():
             raise EngineUnavailable(
@@ -72,7 +72,7 @@ def _identity(folder: Path) -> str:
         except OSError:
             told.update(b"-")
     try:
-        stat = (folder / NUMBERS).stat()
+        stat = (folder / MODEL_FILE).stat()
         told.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
     except OSError:
         told.update(b"missing")

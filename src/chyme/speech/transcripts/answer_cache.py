@@ -9,7 +9,7 @@ from pathlib import Path
 from chyme.core.files.permissions import write_private
 
 
-class Kept:
+class AnswerCache:
     """Small JSON values by key. What a kill left half-written counts as never kept."""
 
     def __init__(self, folder: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from chyme.model import Segment
-from chyme.speech.transcripts.fillers import KNOWN, is_filler, phrases_said_once, said_once
+from chyme.speech.transcripts.fillers import KNOWN, is_filler, stutter_phrases, stutter_words
 from chyme.text.function_words import begins_a_sentence, function_words
 
 RULES = 1  # raise it when a rule changes what comes out
@@ -68,7 +68,7 @@ class _Token:
         return self.before + self.word + self.after
 
 
-def tidied(segments: Sequence[Segment], language: str | None) -> tuple[str, ...]:
+def clean_segments(segments: Sequence[Segment], language: str | None) -> tuple[str, ...]:
     """One text for each segment. Where nothing would be left, the segment keeps its own."""
     if language in UNCASED:
         return tuple(_spaced(segment.text, language) or segment.text for segment in segments)
@@ -82,7 +82,7 @@ def tidied(segments: Sequence[Segment], language: str | None) -> tuple[str, ...]
     return tuple(texts)
 
 
-def bare(text: str, language: str | None) -> str:
+def strip_fillers(text: str, language: str | None) -> str:
     """The text without fillers and stutters; empty when it has nothing else."""
     return _tidy(text, language, fresh=False) if language not in UNCASED else _spaced(text, language)
 
@@ -150,7 +150,7 @@ def _opens(kept: Sequence[_Token]) -> bool:
 
 
 def _without_stutters(tokens: Sequence[_Token], language: str | None) -> list[_Token]:
-    once, phrases = said_once(language), phrases_said_once(language)
+    once, phrases = stutter_words(language), stutter_phrases(language)
     kept: list[_Token] = []
     for each in tokens:
         token = replace(each, word=_unstammered(each.word, language))

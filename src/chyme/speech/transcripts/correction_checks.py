@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from chyme.speech.transcripts.cleanup_rules import bare
+from chyme.speech.transcripts.cleanup_rules import strip_fillers
 from chyme.text.function_words import language_of, words_in
 from chyme.text.unspaced_scripts import IDEOGRAPH
 
@@ -19,7 +19,7 @@ _NUMBERS = re.compile(r"\d+")
 _UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
-def misnumbered(expected: Sequence[int], got: Sequence[int]) -> str | None:
+def check_numbering(expected: Sequence[int], got: Sequence[int]) -> str | None:
     """What is wrong with the numbers of an answer, said so that it can be put right; None when they fit."""
     if list(got) == list(expected):
         return None
@@ -36,10 +36,10 @@ def misnumbered(expected: Sequence[int], got: Sequence[int]) -> str | None:
     return "the segments are not in their order: keep it"
 
 
-def no_correction(said: str, given: str, language: str | None) -> str | None:
+def check_correction(said: str, given: str, language: str | None) -> str | None:
     """Why `given` is not `said` with its mistakes corrected; None when it is."""
-    meant = bare(said, language)
-    given = written(given)
+    meant = strip_fillers(said, language)
+    given = clean_line(given)
     if not given:
         return None if not meant else "was emptied, though it says something"
     if _NUMBERS.findall(said) != _NUMBERS.findall(given):
@@ -57,7 +57,7 @@ def no_correction(said: str, given: str, language: str | None) -> str | None:
     return None
 
 
-def written(text: str) -> str:
+def clean_line(text: str) -> str:
     """What may be kept of a text from outside: one line, no control characters."""
     return " ".join(_UNWRITTEN.sub(" ", text).split())
 

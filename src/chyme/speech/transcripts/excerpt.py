@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 
 from chyme.model import Segment
-from chyme.speech.transcripts.json_format import in_words
-from chyme.speech.transcripts.summary import clock
-from chyme.text.excerpts import Stretches, stretches
+from chyme.speech.transcripts.json_format import format_speaker_label
+from chyme.speech.transcripts.summary import format_clock
+from chyme.text.excerpts import Excerpts, take_excerpts
 
 _LINE = 400  # characters that one speaker's segments are joined up to
 _LONGEST = 2000  # characters of a line, however long a segment is
 _GAP = json.dumps({"left_out": "a part of the recording"})
 
 
-def excerpt(segments: Sequence[Segment], characters: int) -> Stretches:
+def excerpt(segments: Sequence[Segment], characters: int) -> Excerpts:
     """Lines of JSON, each with its time and speaker; where there are too many, lines that tell what is left out."""
-    return stretches(_lines(segments), characters, _GAP)
+    return take_excerpts(_lines(segments), characters, _GAP)
 
 
 def _lines(segments: Sequence[Segment]) -> list[str]:
@@ -39,7 +39,7 @@ def _lines(segments: Sequence[Segment]) -> list[str]:
 
 
 def _line(segment: Segment, text: str) -> str:
-    told = {"time": clock(segment.start)}
+    told = {"time": format_clock(segment.start)}
     if segment.speaker is not None:
-        told["speaker"] = in_words(segment.speaker)
+        told["speaker"] = format_speaker_label(segment.speaker)
     return json.dumps({**told, "text": text}, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chyme.model import Transcript
-from chyme.speech.transcripts.cleanup_rules import tidied
+from chyme.speech.transcripts.cleanup_rules import clean_segments
 from chyme.speech.transcripts.summary import Point, Summary
 from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import empty_words
@@ -40,12 +40,12 @@ def is_short(transcript: Transcript) -> bool:
     return sum(word_count(segment.text) for segment in transcript.segments) < SHORT
 
 
-def extracted(transcript: Transcript) -> Summary:
+def extract_summary(transcript: Transcript) -> Summary:
     """What the transcript says in its own words. The takeaway is empty when nothing was said."""
     language = transcript.language
-    texts = tidied(transcript.segments, language)
+    texts = clean_segments(transcript.segments, language)
     if is_short(transcript):
-        return Summary(joined(texts))
+        return Summary(join_texts(texts))
     sentences = sentences_of(transcript.segments, texts)
     empty = empty_words(language)
     bags = [frozenset(terms_of(one.text, empty)) for one in sentences]
@@ -66,7 +66,7 @@ def extracted(transcript: Transcript) -> Summary:
     )
 
 
-def joined(texts: Sequence[str]) -> str:
+def join_texts(texts: Sequence[str]) -> str:
     """The texts one after the other, with a blank between them where the script has some."""
     told = ""
     for text in texts:
@@ -86,7 +86,7 @@ def _takeaway(sentences: Sequence[Sentence], bags: Sequence[frozenset[str]], sco
         chosen += [at for at in ranked[1:] if _adds(bags[at], bags[best]) and weighed[at] >= _SECOND * weighed[best]][
             :1
         ]
-    return joined([_capitalised(sentences[at].text) for at in sorted(chosen)])
+    return join_texts([_capitalised(sentences[at].text) for at in sorted(chosen)])
 
 
 def _weighed(sentence: Sentence, place: float, score: float) -> float:

@@ -51,19 +51,19 @@ KNOWN = tuple(_FILLERS)
 
 
 @cache
-def filler(language: str | None) -> re.Pattern[str]:
+def filler_pattern(language: str | None) -> re.Pattern[str]:
     """Matches one whole word that is only a sound; case does not matter."""
     return re.compile(_FILLERS.get(language or "", _FILLERS_ELSEWHERE), re.IGNORECASE)
 
 
 @cache
-def said_once(language: str | None) -> frozenset[str]:
+def stutter_words(language: str | None) -> frozenset[str]:
     """Words, in lower case, whose immediate repetition is a stutter."""
     return frozenset(_SAID_ONCE.get(language or "", "").split())
 
 
 @cache
-def phrases_said_once(language: str | None) -> frozenset[tuple[str, str]]:
+def stutter_phrases(language: str | None) -> frozenset[tuple[str, str]]:
     """Pairs of words, in lower case, whose immediate repetition is a stutter."""
     known = language or ""
     return frozenset(
@@ -75,4 +75,4 @@ def phrases_said_once(language: str | None) -> frozenset[tuple[str, str]]:
 
 def is_filler(word: str, language: str | None) -> bool:
     """Whether a bare word is only a sound. In capitals it is an abbreviation: ER, UM."""
-    return filler(language).fullmatch(word) is not None and (len(word) < 2 or not word.isupper())
+    return filler_pattern(language).fullmatch(word) is not None and (len(word) < 2 or not word.isupper())

@@ -18,7 +18,8 @@ def as_json(transcript: Transcript, **more: object) -> str:
         "duration": round(transcript.duration, 2),
         "segments": [_segment(segment) for segment in transcript.segments],
         "speakers": [
-            {"speaker": speaker, "seconds": round(seconds, 2)} for speaker, seconds in spoken(transcript.segments)
+            {"speaker": speaker, "seconds": round(seconds, 2)}
+            for speaker, seconds in speaking_times(transcript.segments)
         ],
         **more,
     }
@@ -48,7 +49,7 @@ def from_json(content: str) -> Transcript:
     )
 
 
-def spoken(segments: Iterable[Segment]) -> list[tuple[str, float]]:
+def speaking_times(segments: Iterable[Segment]) -> list[tuple[str, float]]:
     """How long each speaker spoke, in order of appearance."""
     seconds: dict[str, float] = {}
     for segment in segments:
@@ -62,7 +63,7 @@ def speaker_label(number: int) -> str:
     return f"speaker-{number}"
 
 
-def in_words(label: str) -> str:
+def format_speaker_label(label: str) -> str:
     """A label as people read it: Speaker 1."""
     return label.replace("-", " ", 1).capitalize()
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from chyme.digester import Calls
 from chyme.errors import TimedOut
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.prompt_delimiters import marked
-from chyme.models.providers.structured_request import ask, ready
+from chyme.models.providers.prompt_delimiters import delimit_data
+from chyme.models.providers.structured_request import ask, require_client_for_file
 
 if TYPE_CHECKING:
     from chyme.speech.transcripts.language_model_schemas import CorrectedSegments, SpokenSummary
@@ -33,7 +33,7 @@ _SUMMARISE = (
 )
 
 
-class Patience:
+class TimeBudget:
     """How long an attempt may go on that asks many questions."""
 
     def __init__(self, seconds: float) -> None:
@@ -50,7 +50,7 @@ class Patience:
         self._asked = True
 
 
-def corrected(
+def ask_for_corrections(
     calls: Calls,
     name: str,
     texts: Sequence[str],
@@ -60,17 +60,17 @@ def corrected(
     wrong: Callable[[CorrectedSegments], str | None],
 ) -> CorrectedSegments:
     """These segments, numbered from 1, as the model corrects them. `around` is what was said before and after."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 
     lines = [json.dumps({"index": at, "text": text}, ensure_ascii=False) for at, text in enumerate(texts, 1)]
     before, after = (json.dumps({"context": text}, ensure_ascii=False) if text else "" for text in around)
     question = f"Correct the segments 1 to {len(texts)}. Lines with `context` only help to understand them."
     said = "\n".join(line for line in (before, *lines, after) if line)
-    return ask(settings.endpoint, calls, name, _CORRECT, marked(question, spoken, said), CorrectedSegments, wrong)
+    return ask(settings.endpoint, calls, name, _CORRECT, delimit_data(question, spoken, said), CorrectedSegments, wrong)
 
 
-def summarised(
+def ask_for_summary(
     calls: Calls,
     name: str,
     said: str,
@@ -79,8 +79,8 @@ def summarised(
     wrong: Callable[[SpokenSummary], str | None],
 ) -> SpokenSummary:
     """What was said, in short, as the model tells it. Each line of `said` is one JSON object."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from chyme.speech.transcripts.language_model_schemas import SpokenSummary
 
     question = "Summarise this recording."
-    return ask(settings.endpoint, calls, name, _SUMMARISE, marked(question, spoken, said), SpokenSummary, wrong)
+    return ask(settings.endpoint, calls, name, _SUMMARISE, delimit_data(question, spoken, said), SpokenSummary, wrong)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chyme.model import Segment
-from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.json_format import format_speaker_label
 
 LINE = 42  # columns; a letter of Chinese, Japanese or Korean takes two
 LONGEST = 7.0  # seconds one cue may stand
@@ -71,7 +71,7 @@ def _cues(segments: Sequence[Segment], names: Mapping[str, str], inline: bool) -
     said = sorted((segment for segment in segments if _tidy(segment.text)), key=lambda segment: segment.start)
     shown = {label: _tidy(names.get(label, "")) for segment in said if (label := segment.speaker) is not None}
     worth_it = any(shown.values()) or len(shown) > 1
-    display = {label: _short(name or in_words(label)) for label, name in shown.items()} if worth_it else {}
+    display = {label: _short(name or format_speaker_label(label)) for label, name in shown.items()} if worth_it else {}
     parts: list[tuple[str | None, Sequence[_Piece]]] = []
     for speaker, run in _runs(said, display):
         head = _head(speaker) if inline and (not parts or parts[-1][0] != speaker) else 0

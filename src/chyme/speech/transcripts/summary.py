@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.model import Place
-from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.json_format import format_speaker_label
 
 POINTS = 8  # in one section
 LENGTH = 300  # characters of one point
@@ -49,7 +49,7 @@ class Summary:
 
 def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str, tuple[Place, ...]]:
     """The text, and where its points stand in the recording. `made` is its last line: how it came to be."""
-    text = escaped(cut(summary.takeaway, TAKEAWAY_LENGTH))
+    text = escape_markdown(shorten_text(summary.takeaway, TAKEAWAY_LENGTH))
     places: list[Place] = []
     for heading, points in zip(headings(language), (summary.topics, summary.actions, summary.questions), strict=True):
         if not points:
@@ -61,10 +61,10 @@ def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str,
             if point.seconds is not None:
                 places.append(Place(len(text), len(text) + len(line), seconds=point.seconds, speaker=point.speaker))
             text += line
-    return f"{text}\n\n*{escaped(made)}*\n", tuple(places)
+    return f"{text}\n\n*{escape_markdown(made)}*\n", tuple(places)
 
 
-def without_mark(markdown: str) -> str:
+def strip_origin_line(markdown: str) -> str:
     """The text without its last line, which tells how it was made and not what was said."""
     return _MARK.sub("\n", markdown)
 
@@ -74,7 +74,7 @@ def headings(language: str | None) -> Sequence[str]:
     return _HEADINGS.get(language or "", _HEADINGS["en"])
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text so that markdown shows it letter by letter: one line, no markup, no heading, no list."""
     line = _MARKUP.sub(r"\\\1", " ".join(text.split()))
     leading = _LEADING.match(line)
@@ -84,7 +84,7 @@ def escaped(text: str) -> str:
     return f"{line[:end]}\\{line[end:]}" if line[0].isdigit() else f"\\{line}"
 
 
-def cut(text: str, length: int) -> str:
+def shorten_text(text: str, length: int) -> str:
     """The text, shortened at a blank where it is too long."""
     text = " ".join(text.split())
     if len(text) <= length:
@@ -94,14 +94,14 @@ def cut(text: str, length: int) -> str:
     return (kept[:at] if at > length // 2 else kept).rstrip(" ,;:") + "…"
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """12:34, or 1:02:34 in a long recording."""
     whole = int(seconds)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
-def seconds_of(told: str, duration: float) -> float | None:
+def parse_clock(told: str, duration: float) -> float | None:
     """What a clock time means; None when it is none, or after the end."""
     parts = told.strip().strip("[]()").split(":")
     if not 2 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) <= 3 for part in parts):
@@ -113,6 +113,6 @@ def seconds_of(told: str, duration: float) -> float | None:
 
 
 def _line(point: Point) -> str:
-    who = f"{escaped(in_words(point.speaker))}: " if point.speaker else ""
-    when = f" ({clock(point.seconds)})" if point.seconds is not None else ""
-    return f"- {who}{escaped(cut(point.text, LENGTH))}{when}"
+    who = f"{escape_markdown(format_speaker_label(point.speaker))}: " if point.speaker else ""
+    when = f" ({format_clock(point.seconds)})" if point.seconds is not None else ""
+    return f"- {who}{escape_markdown(shorten_text(point.text, LENGTH))}{when}"

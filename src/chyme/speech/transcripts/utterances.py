@@ -18,16 +18,16 @@ _ABBREVIATIONS = frozenset(_ABBREVIATED.split()) | {"e.g", "i.e", "z.b", "d.h", 
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenWord:
     """A word, and whether a blank stands before it in the text."""
 
     word: Word
     blank: bool = True
 
 
-def utterances(said: Sequence[Said]) -> list[Segment]:
+def utterances(said: Sequence[SpokenWord]) -> list[Segment]:
     """Segments in order: none overlaps another, each lasts some time, together they hold all words."""
-    runs: list[list[Said]] = [[]]
+    runs: list[list[SpokenWord]] = [[]]
     for at, one in enumerate(said):
         runs[-1].append(one)
         if at + 1 < len(said) and _over(one.word, said[at + 1].word):
@@ -48,7 +48,7 @@ def _over(word: Word, following: Word) -> bool:
     return not (bare.endswith(".") and (core in _ABBREVIATIONS or initial))
 
 
-def _parts(run: list[Said]) -> list[list[Said]]:
+def _parts(run: list[SpokenWord]) -> list[list[SpokenWord]]:
     """A sentence, cut where it is too long: behind a comma or in a pause, and rather in the middle."""
     if len(run) < 2 or (run[-1].word.end - run[0].word.start <= LONGEST and len(_text(run)) <= LETTERS):
         return [run]
@@ -56,15 +56,15 @@ def _parts(run: list[Said]) -> list[list[Said]]:
     return [*_parts(run[:at]), *_parts(run[at:])]
 
 
-def _fitness(run: list[Said], cut: int) -> float:
+def _fitness(run: list[SpokenWord], cut: int) -> float:
     before, after = run[cut - 1].word, run[cut].word
     comma = 1.0 if before.word.rstrip(_CLOSING).endswith(_BREAKS) else 0.0
     return comma + min(max(after.start - before.end, 0.0), 1.0) - 2.0 * abs(cut / len(run) - 0.5)
 
 
-def _lasting(parts: list[list[Said]]) -> list[list[Said]]:
+def _lasting(parts: list[list[SpokenWord]]) -> list[list[SpokenWord]]:
     """What takes no time goes with what came before it, or with what follows."""
-    kept: list[list[Said]] = []
+    kept: list[list[SpokenWord]] = []
     for part in parts:
         if kept and (_short(part) or _short(kept[-1])):
             kept[-1] = [*kept[-1], *part]
@@ -73,11 +73,11 @@ def _lasting(parts: list[list[Said]]) -> list[list[Said]]:
     return kept
 
 
-def _short(part: list[Said]) -> bool:
+def _short(part: list[SpokenWord]) -> bool:
     return part[-1].word.end - part[0].word.start < SHORTEST
 
 
-def _segment(part: list[Said]) -> Segment:
+def _segment(part: list[SpokenWord]) -> Segment:
     words = tuple(one.word for one in part)
     start, end = words[0].start, words[-1].end
     if end - start < SHORTEST:  # only when nothing else was said in the whole file
@@ -85,5 +85,5 @@ def _segment(part: list[Said]) -> Segment:
     return Segment(start, end, _text(part), None, words)
 
 
-def _text(part: list[Said]) -> str:
+def _text(part: list[SpokenWord]) -> str:
     return "".join((" " if one.blank and at else "") + one.word.word for at, one in enumerate(part))

@@ -11,7 +11,7 @@ from chyme.model import Segment
 _WORD = re.compile(r"\S+")
 
 
-class Timed(NamedTuple):
+class TimedWord(NamedTuple):
     """Some letters of a segment's text, and when they are said."""
 
     first: int  # characters into the text
@@ -20,7 +20,7 @@ class Timed(NamedTuple):
     end: float
 
 
-def timed_words(segment: Segment) -> list[Timed]:
+def timed_words(segment: Segment) -> list[TimedWord]:
     """The words of the text in order. Where they are not those heard, the heard ones' times are stretched over them."""
     letters = [at for at, letter in enumerate(segment.text) if not letter.isspace()]
     heard = [("".join(word.word.split()), word.start, word.end) for word in segment.words]
@@ -30,14 +30,16 @@ def timed_words(segment: Segment) -> list[Timed]:
     if "".join(word for word, _, _ in heard) == "".join(segment.text[at] for at in letters):
         words, passed = [], 0
         for text, start, end in heard:
-            words.append(Timed(letters[passed], letters[passed + len(text) - 1] + 1, start, end))
+            words.append(TimedWord(letters[passed], letters[passed + len(text) - 1] + 1, start, end))
             passed += len(text)
         return words
     stretch = sum(len(word) for word, _, _ in heard) / len(letters)
     words, passed = [], 0
     for found in _WORD.finditer(segment.text):
         first, passed = passed, passed + len(found[0])
-        words.append(Timed(found.start(), found.end(), _when(heard, first * stretch), _when(heard, passed * stretch)))
+        words.append(
+            TimedWord(found.start(), found.end(), _when(heard, first * stretch), _when(heard, passed * stretch))
+        )
     return words
 
 

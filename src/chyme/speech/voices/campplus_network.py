@@ -26,7 +26,7 @@ _BLOCKS = ((12, 1), (24, 2), (16, 2))  # layers, dilation
 _EVEN = 1e-5  # keeps the normalisation of a channel that never varies from dividing by nothing
 
 
-def network(tensors: Tensors) -> tuple[bytes, str]:
+def build_network(tensors: Tensors) -> tuple[bytes, str]:
     """An ONNX file and the name of what it gives; KeyError or ValueError when these are other tensors."""
     made = _Layers(tensors)
     flow = _head(made, SOUND)

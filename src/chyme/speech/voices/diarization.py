@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chyme.model import Turn, Voice
-from chyme.speech.voices.linkage import joined
+from chyme.speech.voices.linkage import cluster_vectors
 from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Rules:
     change: float = 0.10  # how much better another speaker must fit, for speakers change seldom
 
 
-def tell_apart(windows: Sequence[Window], rules: Rules | None = None) -> list[Turn]:
+def separate_speakers(windows: Sequence[Window], rules: Rules | None = None) -> list[Turn]:
     """Who speaks when, in order: speaker-1, speaker-2 … as they appear. No turns overlap."""
     rules = rules or Rules()
     heard = sorted(filter(_sound, windows), key=lambda one: one.start)
@@ -67,7 +67,7 @@ def _speakers(heard: Sequence[Window], vectors: Floats, rules: Rules) -> Floats:
 
     long = numpy.array([one.end - one.start >= LONG for one in heard])
     chosen = numpy.flatnonzero(long if long.any() else ~long)
-    group = joined(vectors[chosen], rules.alike)
+    group = cluster_vectors(vectors[chosen], rules.alike)
     means, spoken, at_once = _groups([heard[at] for at in chosen.tolist()], vectors[chosen], group)
     total = float(spoken.sum())
     least = max(rules.least_seconds, rules.least_part * total)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import VOICES
-from chyme.models.weights.folder import read
+from chyme.models.weights.folder import read_files
 from chyme.models.weights.onnx_session import open_session
-from chyme.speech.voices.campplus_network import BANDS, SOUND, SPREAD, network, spread
+from chyme.speech.voices.campplus_network import BANDS, SOUND, SPREAD, build_network, spread
 from chyme.speech.voices.spectrum import RATE, spectrum
-from chyme.speech.voices.torch_file import tensors
+from chyme.speech.voices.torch_file import read_tensors
 from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Encoder:
     def __init__(self, data: bytes) -> None:
         """Takes the file of weights; ValueError when it is another one."""
         try:
-            made, self._voice = network(tensors(data))
+            made, self._voice = build_network(read_tensors(data))
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
         self._session = open_session(made)
@@ -102,7 +102,7 @@ class Encoder:
 @functools.cache
 def load(weights_dir: str = "") -> Encoder:
     """The encoder, loaded once in a process, or EngineUnavailable with the way to get its weights."""
-    data = read(VOICES, weights_dir)[VOICES.members[0].filename]
+    data = read_files(VOICES, weights_dir)[VOICES.members[0].filename]
     try:
         return Encoder(data)
     except ImportError as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST = 1500  # items compared each with each: 9 MB of similarities
 
 
-def joined(vectors: Floats, alike: float) -> Numbers:
+def cluster_vectors(vectors: Floats, alike: float) -> Numbers:
     """The group of each vector, numbered from 0.
 
     Whatever their number, only MOST are compared each with each: more of them are first joined within stretches of

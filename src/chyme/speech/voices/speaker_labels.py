@@ -18,7 +18,7 @@ _CLOSING = "\"'”’»)]」』"
 _OPENING = {"Ps", "Pi"}  # brackets and quotation marks that belong to what follows
 
 
-def labelled(segments: Sequence[Segment], turns: Sequence[Turn]) -> tuple[Segment, ...]:
+def label_segments(segments: Sequence[Segment], turns: Sequence[Turn]) -> tuple[Segment, ...]:
     """The segments with their speakers, split where the speaker changes. Not one letter of the text changes."""
     if not turns:
         return tuple(segments)

@@ -64,7 +64,7 @@ class _Unpickler(pickle.Unpickler):
         return _Storage(kind, key)
 
 
-def tensors(data: bytes) -> dict[str, NDArray[numpy.float32]]:
+def read_tensors(data: bytes) -> dict[str, NDArray[numpy.float32]]:
     """The tensors by name; ValueError when the file is anything else."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LOOKED_AT = 400_000  # characters in which the form is found
+MAX_CHARS = 400_000  # characters in which the form is found
 _NAMED = 6  # columns, fields or parts that are told by name
 _NAME_LENGTH = 40
 _LONG = 50  # characters of a cell, on average, from which on it is no table but a layout
@@ -29,8 +29,8 @@ _DATA = {
     "text/x-diff": "a patch", "text/vcard": "contacts", "text/calendar": "calendar", "application/gpx+xml": "GPX",
     "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
 }  # fmt: skip
-TABBED = "text/tab-separated-values"
-_TABLES = frozenset({"text/csv", TABBED})
+TAB_SEPARATED = "text/tab-separated-values"
+_TABLES = frozenset({"text/csv", TAB_SEPARATED})
 _PARTS = re.compile(
     r"^(?:export\s+|public\s+|async\s+|static\s+|pub\s+)*(?:def|class|function|func|fn|struct|interface|enum|trait"
     r"|CREATE TABLE(?: IF NOT EXISTS)?)\s+[\"`]?([A-Za-z]\w{1,60})",
@@ -65,35 +65,35 @@ def is_tabbed(text: str) -> bool:
     return len(counts) > 2 and counts[0] > 1 and counts.count(counts[0]) >= len(counts) - 1
 
 
-def described(text: str, mime: str) -> str | None:
+def describe_data(text: str, mime: str) -> str | None:
     """What a file of data is; None when it is none, or its form is not what its type promises."""
     if mime in _TABLES:
-        table = separated(text)
-        return told(table) if table else None
+        table = parse_delimited_table(text)
+        return describe_table(table) if table else None
     if mime in _CODE:
         lines = text.count("\n") + 1
-        names = tuple(dict.fromkeys(_PARTS.findall(text[:LOOKED_AT])))
+        names = tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS])))
         return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_many(lines, 'line')}{_listed(names)}."
     if mime not in _DATA:
         return None
     if "json" in mime:
         return _objects(text, mime)
     if "xml" in mime:
-        elements = list(dict.fromkeys(_ELEMENT.findall(text[:LOOKED_AT])))
+        elements = list(dict.fromkeys(_ELEMENT.findall(text[:MAX_CHARS])))
         return f"{_DATA[mime]} data{_listed(elements[:_NAMED])}." if elements else None
-    names = tuple(dict.fromkeys(_FIELDS.findall(text[:LOOKED_AT])))
+    names = tuple(dict.fromkeys(_FIELDS.findall(text[:MAX_CHARS])))
     return f"{_DATA[mime][:1].upper()}{_DATA[mime][1:]} data{_listed(names)}."
 
 
-def told(table: Table) -> str:
+def describe_table(table: Table) -> str:
     """`A table of 12 columns and 340 rows: name, price, …`"""
     size = f"{_many(table.columns, 'column')} and {_many(table.rows, 'row')}"
     return f"A table of {size}{_listed(table.names)}."
 
 
-def separated(text: str) -> Table | None:
+def parse_delimited_table(text: str) -> Table | None:
     """A table with commas, semicolons, tabs or bars between its cells."""
-    lines = [line for line in text[:LOOKED_AT].split("\n", 60)[:60] if line.strip()]
+    lines = [line for line in text[:MAX_CHARS].split("\n", 60)[:60] if line.strip()]
     if not lines:
         return None
     counts = {sign: lines[0].count(sign) for sign in ",;\t|"}
@@ -107,7 +107,7 @@ def separated(text: str) -> Table | None:
     return Table(len(head), max(rows - named - bool(caption), 0), _names(head) if named else (), caption)
 
 
-def marked(markdown: str) -> Table | None:
+def parse_markdown_table(markdown: str) -> Table | None:
     """The first table of more than a row in markdown, if tables are most of the text."""
     rows = _ROW.findall(markdown)
     if sum(map(len, rows)) < 0.5 * len(markdown):
@@ -131,7 +131,7 @@ def marked(markdown: str) -> Table | None:
 def _objects(text: str, mime: str) -> str | None:
     what = _DATA[mime]
     try:
-        held = json.loads(text if len(text) <= LOOKED_AT else "")
+        held = json.loads(text if len(text) <= MAX_CHARS else "")
     except (ValueError, RecursionError):
         names = tuple(dict.fromkeys(re.findall(r'"([A-Za-z_][\w .-]{0,40})"\s*:', text[:50_000])))
         return f"{what} data{_listed(names)}." if names else None

@@ -122,12 +122,12 @@ _BY_MIME = (
 )
 
 
-def names(title: str, tag: str) -> bool:
+def title_names_type(title: str, tag: str) -> bool:
     """Whether a title says that this is what the document is."""
     return any(kind.names.search(title) for kind in _KINDS if kind.tag == tag)
 
 
-def sort_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]]:
+def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]]:
     """What kind of document it is, in English words, each with how sure that is: by its type, and by what it says."""
     found = [(tag, 0.9) for part, tag in _BY_MIME if part in mime][:1]
     if is_code(mime):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
-from chyme.models.providers.prompt_delimiters import marked
-from chyme.models.providers.structured_request import ask, ready
+from chyme.models.providers.prompt_delimiters import delimit_data
+from chyme.models.providers.structured_request import ask, require_client_for_file
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
 
-    from chyme.understanding.classification.model_schema import Classified
+    from chyme.understanding.classification.model_schema import ClassificationAnswer
 
-PROMPTS = 1  # raise it when a prompt or a shape changes
+PROMPT_VERSION = 1  # raise it when a prompt or a shape changes
 _FIELDS = (
     " Give a title that tells this {thing} from others like it, never a file name; a summary of exactly one sentence;"
     " the date {of_it}, quoted exactly as it stands there, or null where none stands; the language; and three to ten"
@@ -37,37 +37,37 @@ _PICTURE = (
 )
 
 
-def classified_document(
+def ask_about_document(
     calls: Calls,
     name: str,
     text: str,
     language: str | None,
     settings: LanguageSettings,
-    wrong: Callable[[Classified], str | None],
-) -> Classified:
+    wrong: Callable[[ClassificationAnswer], str | None],
+) -> ClassificationAnswer:
     """What the document is, as the model tells it."""
-    ready(name, settings.provider)
-    from chyme.understanding.classification.model_schema import Classified
+    require_client_for_file(name, settings.provider)
+    from chyme.understanding.classification.model_schema import ClassificationAnswer
 
-    question = marked("Catalogue this document.", language, text)
-    return ask(settings.endpoint, calls, name, _DOCUMENT, question, Classified, wrong)
+    question = delimit_data("Catalogue this document.", language, text)
+    return ask(settings.endpoint, calls, name, _DOCUMENT, question, ClassificationAnswer, wrong)
 
 
-def classified_picture(
+def ask_about_picture(
     calls: Calls,
     name: str,
     jpeg: bytes,
     words: str,
     settings: VisionSettings,
-    wrong: Callable[[Classified], str | None],
-) -> Classified:
+    wrong: Callable[[ClassificationAnswer], str | None],
+) -> ClassificationAnswer:
     """What the picture is, as the model tells it. `words` were read in it."""
-    ready(name, settings.provider)
+    require_client_for_file(name, settings.provider)
     from pydantic_ai import BinaryContent
 
-    from chyme.understanding.classification.model_schema import Classified
+    from chyme.understanding.classification.model_schema import ClassificationAnswer
 
     question = "Catalogue this picture."
-    told = marked(f"{question} These words were read in it.", None, words) if words else question
+    told = delimit_data(f"{question} These words were read in it.", None, words) if words else question
     content: list[UserContent] = [told, BinaryContent(jpeg, media_type="image/jpeg")]
-    return ask(settings.endpoint, calls, name, _PICTURE, content, Classified, wrong)
+    return ask(settings.endpoint, calls, name, _PICTURE, content, ClassificationAnswer, wrong)

@@ -25,7 +25,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class Sureness(_Answer):
+class Confidence(_Answer):
     title: float = Field(description="How sure the title is, from 0 to 1.")
     summary: float = Field(description="How sure the summary is, from 0 to 1.")
     date: float = Field(description="How sure the date is, from 0 to 1; 0 without a date.")
@@ -33,7 +33,7 @@ class Sureness(_Answer):
     tags: float = Field(description="How sure the tags are, from 0 to 1.")
 
 
-class Classified(_Answer):
+class ClassificationAnswer(_Answer):
     # The quotes stand before what they prove: whoever quotes first guesses less. (A docstring would be sent.)
     language: _Code | None = Field(description="The ISO 639-1 code of the language, such as en or de; null if no text.")
     title_text: _Title | None = Field(description="Words the title was made from, exactly as they stand; null if none.")
@@ -45,4 +45,4 @@ class Classified(_Answer):
         description="Three to ten topics in lower case, each of one to three words.",
         json_schema_extra={"maxItems": 10},
     )
-    confidence: Sureness
+    confidence: Confidence

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.pictures.captions import words_in
-from chyme.speech.transcripts.summary import cut
+from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.sentences import word_count
-from chyme.understanding.classification.document_types import sort_tags
+from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.classification.result import (
     EVIDENCE_LENGTH,
     LOCAL,
@@ -20,12 +20,12 @@ from chyme.understanding.classification.result import (
     Candidate,
     Classification,
 )
-from chyme.understanding.classification.source_text import Json, material, read_json, text_in
+from chyme.understanding.classification.source_text import Json, read_json, read_source_text, text_in
 from chyme.understanding.classification.source_text import words_in as list_in
-from chyme.understanding.dates.document_date import chosen
-from chyme.understanding.tags.topics import topics
-from chyme.understanding.titles.candidates import ENOUGH, Title, titles
-from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, spelt
+from chyme.understanding.dates.document_date import choose_date
+from chyme.understanding.tags.topics import find_topics
+from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_titles
+from chyme.understanding.titles.placeholders import comparison_key, is_file_name, is_junk, same_words
 
 _SURE = 0.5  # of a thing in the picture, from which on it is worth a tag
 _THINGS = 5
@@ -50,7 +50,7 @@ _OF = re.compile(r"^an? (?:[\w-]+ ){0,3}?(?:photograph|photo|picture|image) of "
 _QUOTE = re.compile(r"; it (?:says|begins) “.*$")
 
 
-def classified_picture(
+def classify_picture_by_rules(
     *,
     preview: str | None,
     ocr: str | None,
@@ -70,7 +70,7 @@ def classified_picture(
 
     def note(field: str, sure: float, read: str) -> None:
         confidence[field] = round(sure, 2)
-        evidence[field] = cut(read, EVIDENCE_LENGTH)
+        evidence[field] = shorten_text(read, EVIDENCE_LENGTH)
 
     readable = words_in(ocr or "")
     seen = any(content is not None for content in (preview, ocr, caption, objects))
@@ -78,10 +78,10 @@ def classified_picture(
     if title:
         note("title", title.confidence, title.evidence)
     told_by = text_in(about, "description") or ("" if _PLAIN.match(text) else text)  # "A picture." says nothing
-    summary = cut(told_by, SUMMARY_LENGTH) or None
+    summary = shorten_text(told_by, SUMMARY_LENGTH) or None
     if summary:
         note("summary", 0.5 if composed else 0.7, summary)
-    taken = chosen(dates)
+    taken = choose_date(dates)
     if taken:
         note("date", taken.confidence, taken.text)
     spoken_in = language if readable else None
@@ -116,7 +116,7 @@ def _title(about: Json, ocr: str, caption: str, composed: bool, name: str) -> Ti
     if own and not is_file_name(own) and not same_words(own, stem):
         found.append(Title(own, 0.85, "image-preview", own))
     if ocr:
-        read = titles(material({"image-ocr": ocr}), name, "image")
+        read = find_titles(read_source_text({"image-ocr": ocr}), name, "image")
         short = word_count(words_in(ocr)) < _A_PAGE
         found += [one for one in read if one.where != "name"][:1]
         if short and words_in(ocr) and word_count(words_in(ocr)) >= 2:
@@ -128,8 +128,8 @@ def _title(about: Json, ocr: str, caption: str, composed: bool, name: str) -> Ti
     if name and not is_machine_made(name):
         spaced = " ".join(stem.replace("_", " ").split())
         found.append(Title(spaced, 0.4, "name", name))
-    told = [Title(cut(one.text, TITLE_LENGTH), one.confidence, one.where, one.evidence) for one in found]
-    fitting = [one for one in told if one.confidence >= ENOUGH and not is_junk(one.text)]
+    told = [Title(shorten_text(one.text, TITLE_LENGTH), one.confidence, one.where, one.evidence) for one in found]
+    fitting = [one for one in told if one.confidence >= MIN_CONFIDENCE and not is_junk(one.text)]
     return max(fitting, key=lambda one: one.confidence, default=None)
 
 
@@ -141,14 +141,14 @@ def _tags(about: Json, ocr: str, caption: str, objects: Json, language: str | No
         found.append(("photo", 0.7))
     found += [(word.lower().strip(), 0.85) for word in list_in(about, "keywords")[:5]]
     found += _things(objects)
-    text = material({"image-ocr": ocr}) if ocr else None
+    text = read_source_text({"image-ocr": ocr}) if ocr else None
     if text and word_count(words_in(ocr)) >= _A_PAGE // 2:
-        found += sort_tags(text.text, None, "image")
-        found += [(one.tag, one.score) for one in topics(text.blocks, None, language, 4)]
+        found += document_type_tags(text.text, None, "image")
+        found += [(one.tag, one.score) for one in find_topics(text.blocks, None, language, 4)]
     distinct: dict[str, tuple[str, float]] = {}
     for tag, score in found:
-        if 1 < len(tag) <= 40 and spelt(tag):
-            distinct.setdefault(spelt(tag), (tag, score))
+        if 1 < len(tag) <= 40 and comparison_key(tag):
+            distinct.setdefault(comparison_key(tag), (tag, score))
     return list(distinct.values())[:MOST_TAGS]
 
 

@@ -43,7 +43,7 @@ _SPEAKS_AS = re.compile(
 )
 
 
-def orders_in(text: str) -> tuple[str, str]:
+def split_injections(text: str) -> tuple[str, str]:
     """The sentences that give orders to a model, and the others, as a model reads them."""
     lines = _as_read(text)
     flat = _WRAPPED.sub(" ", lines)  # as long as before: what is found here stands there
@@ -69,7 +69,7 @@ def orders_in(text: str) -> tuple[str, str]:
     return "\n".join(orders), "\n".join(other for other in others if other.strip())
 
 
-def obeys(told: str, text: str, language: str | None) -> bool:
+def follows_injection(told: str, text: str, language: str | None) -> bool:
     """Whether most of the words told stand only where the text gives orders to a model."""
     ordered = _only_ordered(text, language)
     if not ordered:
@@ -81,7 +81,7 @@ def obeys(told: str, text: str, language: str | None) -> bool:
 @lru_cache(maxsize=16)  # of one text a title, a summary and many tags are asked
 def _only_ordered(text: str, language: str | None) -> frozenset[str]:
     """The words that stand in orders to a model and nowhere else."""
-    orders, others = orders_in(text)
+    orders, others = split_injections(text)
     empty = empty_words(language)
     return _heads(orders, empty) - _heads(others, empty) if orders else frozenset()
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from chyme.speech.transcripts.summary import without_mark
+from chyme.speech.transcripts.summary import strip_origin_line
 from chyme.text.markdown_blocks import Block, blocks_of
 
 FILE = "file"  # the name of the file's own text
@@ -18,7 +18,7 @@ TEXTS = (
 )
 _RUNNING = TEXTS[:6]  # of which the first that has any is the text
 _SPEECH = ("speech-recognition-cleanup", "speech-recognition")
-MOST = 100_000  # characters looked at; a longer text is sampled from its whole length
+MAX_CHARS = 100_000  # characters looked at; a longer text is sampled from its whole length
 _HEAD, _SAMPLES = 0.4, 12  # the share its beginning has of them, and from how many places the rest is
 _LINE = 4_000  # characters of one line
 _MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.{0,16000}?\n(?:\1|\.\.\.)[ \t]*\n", re.DOTALL)
@@ -30,7 +30,7 @@ _MAIL_FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ")
 Json = dict[str, object]
 
 
-class Stated(Protocol):
+class DocumentProperties(Protocol):
     """What a document says of itself; empty where it says nothing."""
 
     @property
@@ -54,7 +54,7 @@ class Stated(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DocumentMetadata:
     """The same, wherever it was read from."""
 
     title: str = ""
@@ -67,13 +67,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class SourceText:
     """A file's text, bounded, and its blocks in plain words."""
 
     where: str  # the output it was read from; empty when there is no text
     text: str
     blocks: Sequence[Block]
-    said: Said
+    said: DocumentMetadata
     summary: str = ""  # of a recording, as it was summarised
     whole: str = ""  # the text as it stands, all of it: only for counting
 
@@ -82,30 +82,32 @@ class Material:
         return self.where in _SPEECH
 
 
-def material(texts: Mapping[str, str], properties: Stated | None = None, most: int = MOST) -> Material:
+def read_source_text(
+    texts: Mapping[str, str], properties: DocumentProperties | None = None, most: int = MAX_CHARS
+) -> SourceText:
     """What the outputs of a file give; content that is not in its promised shape gives nothing."""
     where = next((name for name in _RUNNING if texts.get(name, "").strip()), "")
     text = running_text(where, texts.get(where, ""), most)
-    summary = without_mark(texts.get("speech-recognition-summary", "")[:50_000])
+    summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])
     said = _said(texts, properties)
     if where == "doc-to-markdown" and not said.title:
         said = replace(said, title=_subject(texts[where]))
-    return Material(where, text, blocks_of(text), said, summary, texts.get(where, ""))
+    return SourceText(where, text, blocks_of(text), said, summary, texts.get(where, ""))
 
 
-def running_text(where: str, content: str, most: int = MOST) -> str:
+def running_text(where: str, content: str, most: int = MAX_CHARS) -> str:
     """The text of one output, without our notes, and sampled where it is long."""
     if where in _SPEECH:
         told = read_json(content)
         rows = told.get("segments")
         lines = [text_in(row, "text") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        return sampled("\n".join(lines) or text_in(told, "text"), most)
+        return sample_text("\n".join(lines) or text_in(told, "text"), most)
     if where == FILE and content[:1] == "{" and '"cells"' in content[:1000]:
         content = _notebook(content) or content
     elif where == FILE and "-->" in content[:1000]:
         content = _TIMING.sub("", content[: 20 * most])
     text = _MATTER.sub("", content, count=1) if where == FILE and content[:3] in ("---", "+++") else content
-    text = sampled(text, most)
+    text = sample_text(text, most)
     if where != FILE:
         text = _NOTE.sub("", text)
     if where == "image-ocr" or "[?]" in text:
@@ -147,7 +149,7 @@ def _subject(text: str) -> str:
     return ""
 
 
-def sampled(text: str, most: int) -> str:
+def sample_text(text: str, most: int) -> str:
     """The text, or its beginning and places spread over all of it; no line is longer than anybody reads."""
     if len(text) > most:
         head = int(most * _HEAD)
@@ -185,10 +187,10 @@ def text_in(told: Json, name: str) -> str:
     return " ".join(value[:10_000].split()) if isinstance(value, str) else ""
 
 
-def _said(texts: Mapping[str, str], properties: Stated | None) -> Said:
+def _said(texts: Mapping[str, str], properties: DocumentProperties | None) -> DocumentMetadata:
     page = read_json(texts.get("url-metadata"))
     if page:
-        return Said(
+        return DocumentMetadata(
             text_in(page, "title"),
             text_in(page, "author"),
             text_in(page, "description"),
@@ -199,7 +201,7 @@ def _said(texts: Mapping[str, str], properties: Stated | None) -> Said:
         )
     tags = read_json(texts.get("media-preview")).get("tags")
     if isinstance(tags, dict):
-        return Said(
+        return DocumentMetadata(
             text_in(tags, "title"),
             text_in(tags, "artist"),
             text_in(tags, "description") or text_in(tags, "synopsis") or text_in(tags, "comment"),
@@ -207,8 +209,8 @@ def _said(texts: Mapping[str, str], properties: Stated | None) -> Said:
             where="media-preview",
         )
     if properties is None:
-        return Said()
-    return Said(
+        return DocumentMetadata()
+    return DocumentMetadata(
         properties.title, properties.author, properties.description, properties.keywords, properties.language or None
     )
 

@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import cut
+from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.action_phrases import is_question
 from chyme.text.function_words import empty_words
-from chyme.text.markdown_blocks import Block, Sort
-from chyme.text.page_summary import picked
+from chyme.text.markdown_blocks import Block, BlockType
+from chyme.text.page_summary import pick_sentences
 from chyme.text.sentences import sentences_of, terms_of, word_count
-from chyme.understanding.classification.data_descriptions import described, is_data, marked, told
+from chyme.understanding.classification.data_descriptions import (
+    describe_data,
+    describe_table,
+    is_data,
+    parse_markdown_table,
+)
 from chyme.understanding.classification.result import SUMMARY_LENGTH
-from chyme.understanding.classification.source_text import Material
+from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.titles.placeholders import is_junk, same_words
 
 _LEAST, _MOST = 5, 60  # words of a sentence that says something
@@ -62,7 +67,7 @@ _BOX = re.compile(r"^(?:\[[ xX]\]|\[edit\]|[☐☑☒✓])\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummarySentence:
     """The sentence, and how sure it is that it says what the document is about."""
 
     text: str
@@ -71,32 +76,38 @@ class Told:
     where: str
 
 
-def one_sentence(
-    found: Material, title: str | None, mime: str, language: str | None, sort: str = "", sender: str = "", day: str = ""
-) -> Told | None:
+def choose_sentence(
+    found: SourceText,
+    title: str | None,
+    mime: str,
+    language: str | None,
+    sort: str = "",
+    sender: str = "",
+    day: str = "",
+) -> SummarySentence | None:
     """None when there is nothing to say. `sort` is what kind of document it is, `day` its date, as far as known."""
     if is_data(mime):
-        data = described(found.whole, mime)
+        data = describe_data(found.whole, mime)
         if data:
-            return Told(cut(data, SUMMARY_LENGTH), 0.8, data, found.where)
+            return SummarySentence(shorten_text(data, SUMMARY_LENGTH), 0.8, data, found.where)
     said = _first_sentence(found.said.description)
     if said and not same_words(said, title or ""):
-        return Told(said, 0.75, found.said.description, found.said.where)
+        return SummarySentence(said, 0.75, found.said.description, found.said.where)
     if found.spoken and found.summary:
         takeaway = _first_sentence(next((part for part in found.summary.split("\n\n") if part.strip()), ""))
         if takeaway:
-            return Told(takeaway, 0.6, takeaway, "speech-recognition-summary")
-    table = marked(found.text) and marked(found.whole[:_COUNTED])
+            return SummarySentence(takeaway, 0.6, takeaway, "speech-recognition-summary")
+    table = parse_markdown_table(found.text) and parse_markdown_table(found.whole[:_COUNTED])
     bill = _bill(sort, sender, day)
     if bill and not table:
-        return Told(bill, 0.6, f"{sort}, {sender or day}", found.where)
+        return SummarySentence(bill, 0.6, f"{sort}, {sender or day}", found.where)
     chosen = None if table else _chosen(found, title, language)
     if chosen:
-        return Told(cut(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0], found.where)
+        return SummarySentence(shorten_text(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0], found.where)
     if table:
-        return Told(told(table), 0.7, told(table), found.where)
+        return SummarySentence(describe_table(table), 0.7, describe_table(table), found.where)
     composed = _outline(found, title, mime)
-    return Told(cut(composed, SUMMARY_LENGTH), 0.3, composed, found.where) if composed else None
+    return SummarySentence(shorten_text(composed, SUMMARY_LENGTH), 0.3, composed, found.where) if composed else None
 
 
 def _bill(sort: str, sender: str, day: str) -> str:
@@ -123,13 +134,13 @@ def _first_sentence(text: str) -> str:
     first = sentences[0] if sentences else ""
     if word_count(first) < _LEAST and len(sentences) > 1:
         first = f"{first} {sentences[1]}"
-    return cut(first, SUMMARY_LENGTH) if word_count(first) >= _LEAST else ""
+    return shorten_text(first, SUMMARY_LENGTH) if word_count(first) >= _LEAST else ""
 
 
-def _chosen(found: Material, title: str | None, language: str | None) -> tuple[str, float] | None:
+def _chosen(found: SourceText, title: str | None, language: str | None) -> tuple[str, float] | None:
     """The best of the sentences that stand for the others: one that speaks of the title, and rather an early one."""
     usable = _usable(found.blocks, title)
-    points = [_BOX.sub("", point).replace(_POINT, ".") for point in picked(usable, language).points]
+    points = [_BOX.sub("", point).replace(_POINT, ".") for point in pick_sentences(usable, language).points]
     points = [point for point in points if _says_something(point) and not _is_flattened(point, found.text)]
     whole = [point for point in points if _ENDED.search(point) and not is_question(point)]
     if not whole:
@@ -156,7 +167,7 @@ def _usable(blocks: Sequence[Block], title: str | None) -> list[Block]:
     found: list[Block] = []
     room = _UNITS
     for block in blocks[:_BLOCKS]:
-        if block.sort in (Sort.PARAGRAPH, Sort.ITEM) and not same_words(block.text, title or ""):
+        if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and not same_words(block.text, title or ""):
             plain = _ABBREVIATED.sub(lambda short: short[0].replace(".", _POINT), block.text)
             found += [Block(block.sort, part) for part in _without_tables(plain)]
             room -= len(block.text)
@@ -202,22 +213,24 @@ def _says_something(sentence: str) -> bool:
     )
 
 
-def _outline(found: Material, title: str | None, mime: str) -> str:
+def _outline(found: SourceText, title: str | None, mime: str) -> str:
     """What stands in a document that has no sentences: its headings, or its first words."""
     told_before = title or ""
     headings = [
         one.text.rstrip(".:")
         for one in found.blocks[:_BLOCKS]
-        if one.sort is Sort.HEADING and not same_words(one.text, told_before) and not is_junk(one.text)
+        if one.sort is BlockType.HEADING and not same_words(one.text, told_before) and not is_junk(one.text)
     ]
     what = _form(mime)
     names = list(dict.fromkeys(headings))
     if len(names) > 1:
         return f"{what} about {'; '.join(names[:5])}."
     words = [
-        one.text for one in found.blocks[:20] if one.sort is not Sort.MENU and not same_words(one.text, told_before)
+        one.text
+        for one in found.blocks[:20]
+        if one.sort is not BlockType.MENU and not same_words(one.text, told_before)
     ]
-    line = cut(" · ".join(dict.fromkeys(word for word in words if _LETTER.search(word))), 160)
+    line = shorten_text(" · ".join(dict.fromkeys(word for word in words if _LETTER.search(word))), 160)
     return f"{what} that says “{line}”." if len(line) > 20 else ""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from chyme.understanding.dates.forms import Mention
-from chyme.understanding.dates.labels import DECORATION, NOTHING, SECONDARY, Line, label_of, line_of
+from chyme.understanding.dates.labels import DECORATION, NOTHING, SECONDARY, DateLine, line_of, score_label
 from chyme.understanding.dates.words import SALUTATION
 
 _DAY, _MONTH = 0.35, 0.2  # for being written there at all
@@ -40,7 +40,7 @@ _TRAILING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DateContext:
     """What is looked up for every date of one text."""
 
     text: str
@@ -51,19 +51,19 @@ class Page:
     today: date
 
 
-def page_of(text: str, found: Sequence[Mention], today: date) -> Page:
+def prepare_context(text: str, found: Sequence[Mention], today: date) -> DateContext:
     """The text, prepared for `weight`."""
     head = _head_of(text)
     distinct = {one.iso() for one in found if one.day is not None}
     at_first = {one.iso() for one in found if one.day is not None and one.start < head}
-    return Page(text, found, head, len(distinct) > _MANY, len(at_first) > _MANY_AT_FIRST, today)
+    return DateContext(text, found, head, len(distinct) > _MANY, len(at_first) > _MANY_AT_FIRST, today)
 
 
-def weight(page: Page, at: int, iso: str) -> float:
+def score_date(page: DateContext, at: int, iso: str) -> float:
     """0..1: how likely the document is of this date, by what stands around it."""
     one = page.found[at]
     line = line_of(page.text, one)
-    label = label_of(page.text, page.found, at, line)
+    label = score_label(page.text, page.found, at, line)
     score = (_DAY if one.day is not None else _MONTH) + _place(page, one, line)
     if label < NOTHING:
         return min(_OTHERS, score / 2)
@@ -84,22 +84,22 @@ def weight(page: Page, at: int, iso: str) -> float:
     return max(_LEAST, min(score, _MOST))
 
 
-def _in_head(page: Page, one: Mention, line: Line) -> bool:
+def _in_head(page: DateContext, one: Mention, line: DateLine) -> bool:
     return one.start < page.head and not line.cell
 
 
-def _crowded(page: Page, one: Mention, line: Line) -> bool:
+def _crowded(page: DateContext, one: Mention, line: DateLine) -> bool:
     return page.crowded_head if _in_head(page, one, line) else page.crowded
 
 
-def _place(page: Page, one: Mention, line: Line) -> float:
+def _place(page: DateContext, one: Mention, line: DateLine) -> float:
     if _in_head(page, one, line):
         return _LETTERHEAD
     near = _NEAR if one.start < _NEARBY else 0.0
     return near + (_AT_THE_END if one.end > len(page.text) - _END else 0.0)
 
 
-def _setting(page: Page, one: Mention, line: Line) -> float:
+def _setting(page: DateContext, one: Mention, line: DateLine) -> float:
     """How the line speaks for a date that has no label: dates of letters stand by themselves."""
     if line.bare and SALUTATION.match(page.text[one.end : one.end + _LETTER].lstrip(DECORATION + ".\n")):
         return _ABOVE_A_LETTER
@@ -118,12 +118,12 @@ def _setting(page: Page, one: Mention, line: Line) -> float:
     return _SHORT_LINE if head else 0.0
 
 
-def _after_a_place(line: Line) -> bool:
+def _after_a_place(line: DateLine) -> bool:
     """Berlin, den 3. April 2026"""
     return not _rest(line) and _PLACE.match(line.before.lstrip(DECORATION)) is not None
 
 
-def _rest(line: Line) -> str:
+def _rest(line: DateLine) -> str:
     return _TRAILING.sub("", line.after, count=1).strip(DECORATION)
 
 

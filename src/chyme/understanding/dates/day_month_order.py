@@ -73,7 +73,7 @@ def _by_signs(text: str, found: Sequence[Mention], base: str) -> Order:
     return Order(base == "en", _BY_HABIT, ambiguous=True)
 
 
-def settled(one: Mention, order: Order | None, today: date) -> tuple[str, float, bool]:
+def resolve_mention(one: Mention, order: Order | None, today: date) -> tuple[str, float, bool]:
     """The date a mention stands for, how far its order is to be trusted, whether it may be the other way round."""
     if not one.swappable or order is None:
         return one.iso(), 1.0, False

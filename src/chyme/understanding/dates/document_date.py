@@ -11,15 +11,15 @@ from dataclasses import replace
 from datetime import date
 
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.dates.context import page_of, weight
-from chyme.understanding.dates.day_month_order import order_of, settled
-from chyme.understanding.dates.forms import LATEST, mentions
+from chyme.understanding.dates.context import prepare_context, score_date
+from chyme.understanding.dates.day_month_order import order_of, resolve_mention
+from chyme.understanding.dates.forms import MAX_YEARS_AHEAD, find_mentions
 from chyme.understanding.dates.metadata import NAME, TRUST, from_name, from_stamp
 
-__all__ = ["ENOUGH", "RULES", "chosen", "dates_in", "from_name", "from_stamp", "ranked"]
+__all__ = ["MIN_CONFIDENCE", "RULES_VERSION", "choose_date", "find_dates", "from_name", "from_stamp", "rank_dates"]
 
-RULES = 2  # raise it when a rule changes what comes out
-ENOUGH = 0.5  # the confidence from which on a date is the document's
+RULES_VERSION = 2  # raise it when a rule changes what comes out
+MIN_CONFIDENCE = 0.5  # the confidence from which on a date is the document's
 MOST_CANDIDATES = 10
 _MONTH = len("2026-04")
 _MOST_FOUND = 50
@@ -41,21 +41,21 @@ _PICTURES, _RECORDINGS, _PAGES = frozenset({"image"}), frozenset({"audio", "vide
 _MACHINES = frozenset(TRUST)
 
 
-def dates_in(text: str, language: str | None, where: str, today: date) -> list[Candidate]:
+def find_dates(text: str, language: str | None, where: str, today: date) -> list[Candidate]:
     """Every date a text tells, the likeliest first, each once and with the characters it was read from.
 
     Of a long text the beginning, the end and samples between them are read.
     """
-    found = mentions(text, _parts(len(text)), language, today)
+    found = find_mentions(text, _parts(len(text)), language, today)
     if len(found) > _FIRST + _LAST:
         found = found[:_FIRST] + found[-_LAST:]
-    page = page_of(text, found, today)
+    page = prepare_context(text, found, today)
     orders = {mark: order_of(text, found, mark, language) for mark in {one.mark for one in found if one.swappable}}
     best: dict[str, Candidate] = {}
     times: Counter[str] = Counter()
     for at, mention in enumerate(found):
-        iso, trust, ambiguous = settled(mention, orders.get(mention.mark), today)
-        told = Candidate(iso, text[mention.start : mention.end], where, weight(page, at, iso) * trust, ambiguous)
+        iso, trust, ambiguous = resolve_mention(mention, orders.get(mention.mark), today)
+        told = Candidate(iso, text[mention.start : mention.end], where, score_date(page, at, iso) * trust, ambiguous)
         times[iso] += 1
         if iso not in best or told.confidence > best[iso].confidence:
             best[iso] = told
@@ -71,12 +71,12 @@ def _doubted(found: list[Candidate]) -> list[Candidate]:
     return [replace(one, confidence=one.confidence * _DOUBT) for one in found]
 
 
-def ranked(candidates: Iterable[Candidate], kind: str | None, today: date) -> tuple[Candidate, ...]:
+def rank_dates(candidates: Iterable[Candidate], kind: str | None, today: date) -> tuple[Candidate, ...]:
     """The dates of a document from all its sources, the one to believe first, at most ten.
 
     `kind` is the kind of its file, or `mail` or `page`: of a picture the camera knows the day, of a page its site.
     """
-    given = [one for one in candidates if one.date[:4] <= str(today.year + LATEST)]
+    given = [one for one in candidates if one.date[:4] <= str(today.year + MAX_YEARS_AHEAD)]
     made = max((one.date for one in given if one.where == "modified"), default=None)
     best: dict[str, Candidate] = {}
     sources: dict[str, set[str]] = {}
@@ -91,9 +91,9 @@ def ranked(candidates: Iterable[Candidate], kind: str | None, today: date) -> tu
     return tuple(sorted(best.values(), key=lambda one: (-one.confidence, -len(one.date))))[:MOST_CANDIDATES]
 
 
-def chosen(candidates: Sequence[Candidate]) -> Candidate | None:
+def choose_date(candidates: Sequence[Candidate]) -> Candidate | None:
     """Of the dates in their order: the first, if it is likely enough; none is better than a wrong one."""
-    return candidates[0] if candidates and candidates[0].confidence >= ENOUGH else None
+    return candidates[0] if candidates and candidates[0].confidence >= MIN_CONFIDENCE else None
 
 
 def _trusted(one: Candidate, kind: str | None, made: str | None) -> float:

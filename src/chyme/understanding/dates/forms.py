@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from re import Match, Pattern
 
-from chyme.understanding.dates.words import NUMBERED, month_of
+from chyme.understanding.dates.words import VERSION_NUMBER_WORDS, month_of
 
 EARLIEST, EARLIEST_IN_FIGURES = 1000, 1583  # figures before the calendar of today are another calendar's
-LATEST = 2  # years ahead of today
+MAX_YEARS_AHEAD = 2  # years ahead of today
 YEAR_FIRST = frozenset({"ja", "ko", "zh", "hu", "lt", "mn", "sv"})  # who write 26-04-03 for 2026
 _WITH_POINTS_ONLY = frozenset({"en", "ja", "zh"})  # whose 3.4.26 is rather a section or a version
 _BUDDHIST, _TAIWAN = 543, 1911
@@ -86,7 +86,7 @@ class Mention:
         return f"{self.year:04}-{month:02}-{day:02}"
 
 
-def mentions(text: str, parts: Iterable[tuple[int, int]], language: str | None, today: date) -> list[Mention]:
+def find_mentions(text: str, parts: Iterable[tuple[int, int]], language: str | None, today: date) -> list[Mention]:
     """What is written like a date in these parts of the text, in order; none lies in another."""
     found = [
         one
@@ -102,7 +102,7 @@ def mentions(text: str, parts: Iterable[tuple[int, int]], language: str | None, 
         if one.start < reached:
             continue
         reached = one.end  # also by what is impossible: of 31 February 2026, no February is left
-        if possible(one, today) and (not one.mark or _is_date(text, one, language, sections)):
+        if is_possible(one, today) and (not one.mark or _is_date(text, one, language, sections)):
             apart.append(one)
     return apart
 
@@ -128,9 +128,9 @@ def _each(pattern: Pattern[str], text: str, begin: int, end: int) -> Iterator[Ma
         begin = match.start() + 1
 
 
-def possible(one: Mention, today: date) -> bool:
+def is_possible(one: Mention, today: date) -> bool:
     """Whether there is such a day in the calendar, not too far ahead."""
-    if not (EARLIEST_IN_FIGURES if one.mark else EARLIEST) <= one.year <= today.year + LATEST:
+    if not (EARLIEST_IN_FIGURES if one.mark else EARLIEST) <= one.year <= today.year + MAX_YEARS_AHEAD:
         return False
     try:
         date(one.year, one.month, one.day or 1)
@@ -145,7 +145,7 @@ def full_year(figures: str, today: date) -> int:
     if len(figures.lstrip("'’")) > 2:
         return year
     century = today.year - today.year % 100
-    return century + year if century + year <= today.year + LATEST else century + year - 100
+    return century + year if century + year <= today.year + MAX_YEARS_AHEAD else century + year - 100
 
 
 def _written(text: str, begin: int, end: int, language: str | None, today: date) -> Iterator[Mention]:
@@ -230,7 +230,7 @@ def _gregorian(year: int, base: str) -> int:
 def _is_date(text: str, one: Mention, language: str | None, sections: bool) -> bool:
     """Figures may be a version, a section, a telephone number: what stands before them tells."""
     before = text[max(0, one.start - 24) : one.start].lower()
-    if NUMBERED.search(before) or _DIALLED.search(before):
+    if VERSION_NUMBER_WORDS.search(before) or _DIALLED.search(before):
         return False
     base = (language or "").split("-")[0]
     if one.mark == "." and text[one.start : one.start + 4].isdecimal() is False:

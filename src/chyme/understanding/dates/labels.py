@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from re import Match
 
 from chyme.understanding.dates.forms import Mention
-from chyme.understanding.dates.words import AFTERWARDS, BORN, BORN_AFTERWARDS, LESS, OF_IT, OF_OTHERS
+from chyme.understanding.dates.words import (
+    BIRTH_SIGN,
+    DOCUMENT_DATE_WORDS,
+    OTHER_DATE_WORDS,
+    TRAILING_BIRTH_WORDS,
+    TRAILING_DATE_WORDS,
+    WEAK_DATE_WORDS,
+)
 
 OF_THE_DOCUMENT, SECONDARY, SOFT, HINT, NOTHING, OF_SOMETHING_ELSE = 0.4, 0.32, 0.15, 0.05, 0.0, -1.0
 AROUND = 300  # characters that are looked at before and after a date
@@ -41,7 +48,7 @@ _CLOSES_IT, _NAME = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DateLine:
     """Where a date stands."""
 
     begin: int  # in the text
@@ -56,7 +63,7 @@ class Line:
         return not self.before.strip(DECORATION)
 
 
-def line_of(text: str, one: Mention) -> Line:
+def line_of(text: str, one: Mention) -> DateLine:
     """The line around a date, as far as it is looked at."""
     begin = text.rfind("\n", max(0, one.start - AROUND), one.start) + 1 or max(0, one.start - AROUND)
     end = text.find("\n", one.end, one.end + AROUND)
@@ -66,7 +73,9 @@ def line_of(text: str, one: Mention) -> Line:
     value = before.rstrip('"')[-1:] in {"", ",", ";", "\t", _ROW} and _SEPARATED.search(after[:28]) is not None
     value = value and len(_SEPARATED.findall(before + after)) > 1 and ", " not in before[-8:] + after[:28]
     cell = row or value
-    return Line(begin, before, after, cell, not cell and _is_prose(before.strip(DECORATION), after.strip(DECORATION)))
+    return DateLine(
+        begin, before, after, cell, not cell and _is_prose(before.strip(DECORATION), after.strip(DECORATION))
+    )
 
 
 def _is_prose(before: str, after: str) -> bool:
@@ -76,18 +85,18 @@ def _is_prose(before: str, after: str) -> bool:
     return len(line) + wide > _SENTENCE or len(_SMALL_WORDS.findall(line)) > most
 
 
-def label_of(text: str, found: Sequence[Mention], at: int, line: Line) -> float:
+def score_label(text: str, found: Sequence[Mention], at: int, line: DateLine) -> float:
     """How much the words beside a date speak for it; below nothing, they say it is of something else."""
-    if BORN_AFTERWARDS.match(line.after) or _RIGHTS.search(line.before):
+    if TRAILING_BIRTH_WORDS.match(line.after) or _RIGHTS.search(line.before):
         return OF_SOMETHING_ELSE
-    if BORN.search(line.before[-3:]) and not line.after.startswith("*"):
+    if BIRTH_SIGN.search(line.before[-3:]) and not line.after.startswith("*"):
         return OF_SOMETHING_ELSE
     one = found[at]
     said = max(line.begin, one.start - _BEFORE, found[at - 1].end if at else 0)
     told = _told_by(text[said : one.start], line.prose)
     if told == NOTHING and _OPENS_A_LINK.search(line.before[-_NAME:]) and _CLOSES_IT.match(line.after[:_NAME]):
         return OF_SOMETHING_ELSE  # the name of another note
-    if told == NOTHING and AFTERWARDS.match(line.after):
+    if told == NOTHING and TRAILING_DATE_WORDS.match(line.after):
         return OF_THE_DOCUMENT
     if told == NOTHING and line.cell:
         return _told_by(_column(text, line), prose=False)
@@ -99,8 +108,8 @@ def label_of(text: str, found: Sequence[Mention], at: int, line: Line) -> float:
 def _told_by(beside: str, prose: bool) -> float:
     """By the label that stands last, nearest to the date."""
     plain = _own(beside)
-    good = max(OF_IT.finditer(plain), key=Match.end, default=None)
-    bad = max(OF_OTHERS.finditer(plain), key=Match.end, default=None)
+    good = max(DOCUMENT_DATE_WORDS.finditer(plain), key=Match.end, default=None)
+    bad = max(OTHER_DATE_WORDS.finditer(plain), key=Match.end, default=None)
     if bad and len(plain[bad.end() :].strip()) > _OTHERS_FARTHEST:
         bad = None
     if good and len(plain[good.end() :].strip()) > _FARTHEST:
@@ -117,7 +126,7 @@ def _told_by(beside: str, prose: bool) -> float:
         return SECONDARY
     if prose and ":" not in plain[good.end() :] and (good[0] in _QUOTED or plain[: good.start()].strip(DECORATION)):
         return HINT
-    return SECONDARY if LESS.search(good[0]) else OF_THE_DOCUMENT
+    return SECONDARY if WEAK_DATE_WORDS.search(good[0]) else OF_THE_DOCUMENT
 
 
 def _own(beside: str) -> str:
@@ -129,7 +138,7 @@ def _own(beside: str) -> str:
     return _SPACES.sub(" ", lower[ends[-1] if ends else 0 :])
 
 
-def _column(text: str, line: Line) -> str:
+def _column(text: str, line: DateLine) -> str:
     """The head of the column, where one row is all the table has: of many rows, each has a date of its own."""
     cells = line.before.count(_ROW)
     below = text[line.begin + len(line.before) :][: 3 * AROUND].partition("\n")[2].lstrip("\n")

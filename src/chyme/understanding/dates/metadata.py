@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from email.utils import parsedate_tz
 
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.dates.day_month_order import order_of, settled
-from chyme.understanding.dates.forms import mentions
+from chyme.understanding.dates.day_month_order import order_of, resolve_mention
+from chyme.understanding.dates.forms import find_mentions
 
 # How much a stamp is worth by where it is from.
 TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.62, "modified": 0.4}
@@ -39,7 +39,7 @@ def from_stamp(value: str, where: str, today: date) -> Candidate | None:
     if parsed := parsedate_tz(told):
         year, month, day = parsed[:3]
         return _checked(str(year), str(month), str(day), told, where, today)
-    found = mentions(told, [(0, len(told))], None, today)
+    found = find_mentions(told, [(0, len(told))], None, today)
     if len(found) == 1 and found[0].day is not None and not found[0].swappable:
         written = found[0].iso().split("-")
         return _checked(written[0], written[1], written[2], told, where, today)
@@ -67,14 +67,14 @@ def from_name(name: str, today: date) -> Candidate | None:
         found = _named("-".join(match.groups()), figures, _FULL, today)
         if found is not None:
             return found
-    mentioned = mentions(plain, [(0, len(plain))], None, today)
+    mentioned = find_mentions(plain, [(0, len(plain))], None, today)
     exact = [one for one in mentioned if one.day is not None]
     exact = [one for one in exact if plain[one.start : one.start + 4].isdecimal()] or exact  # the other may be a time
     if len({one.iso() for one in exact}) > 1:
         return None  # a span of time
     if exact:
         one = exact[0]
-        iso, _, ambiguous = settled(one, order_of(plain, exact, one.mark, None), today)
+        iso, _, ambiguous = resolve_mention(one, order_of(plain, exact, one.mark, None), today)
         ambiguous = ambiguous and one.mark != "."
         sure = _UNCLEAR if ambiguous else _FULL - (0.1 if one.short_year else 0.0)
         return _named(iso, told[one.start : one.end], sure, today, ambiguous)

@@ -171,17 +171,17 @@ def _alternatives(pattern: str) -> str:
     return "|".join(sorted(" ".join(pattern.split()).split(" | "), key=len, reverse=True))  # the longest first
 
 
-OF_IT = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_IT)})(?!\w)|{_OF_IT_CJK}")
-OF_OTHERS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_OTHERS)})(?!\w)|{_OF_OTHERS_CJK}|†|✝")
-LESS = re.compile(
+DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_IT)})(?!\w)|{_OF_IT_CJK}")
+OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_OTHERS)})(?!\w)|{_OF_OTHERS_CJK}|†|✝")
+WEAK_DATE_WORDS = re.compile(
     r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
 )  # not when it was written
-BORN = re.compile(r"[\s(]\*\s?$")  # * 3. April 1950, as genealogists write
+BIRTH_SIGN = re.compile(r"[\s(]\*\s?$")  # * 3. April 1950, as genealogists write
 # After a date: 2026年4月3日发布, 3. April 2026 (aktualisiert).
-AFTERWARDS = re.compile(
+TRAILING_DATE_WORDS = re.compile(
     rf"[\s(]{{0,2}}(?:付け?|現在|{_OF_IT_CJK}|published|posted|updated|aktualisiert|veröffentlicht)"
 )
-BORN_AFTERWARDS = re.compile(r"\s?(?:生まれ|出生|生(?![成效产産])|born)")
+TRAILING_BIRTH_WORDS = re.compile(r"\s?(?:生まれ|出生|生(?![成效产産])|born)")
 # A letter begins.
 SALUTATION = re.compile(
     r"(?:dear|sehr geehrte|liebe|hallo|hello|hi\b|ch[eè]re?|madame|monsieur|estimad|querid|gentil|egregi|spett"
@@ -190,7 +190,7 @@ SALUTATION = re.compile(
     re.IGNORECASE,
 )
 # Before numbers with points or strokes in them that are no dates.
-NUMBERED = re.compile(
+VERSION_NUMBER_WORDS = re.compile(
     r"(?:(?<!\w)(?:v|ver|vers|version|rel|release|rev|build|firmware|kernel|section|sec|sect|chapter|chap|clause|para"
     r"|paragraph|article|art|abschnitt|abs|kapitel|kap|ziffer|nummer|nr|no|num|number|page|pages|pg|p|pp|seite|s|fig"
     r"|figure|abb|table|tabelle|tel|telefon|phone|fax|mobile|mobil|cell|call|isbn|issn|sku|ref|id|iban|account|konto"

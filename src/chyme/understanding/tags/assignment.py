@@ -8,14 +8,14 @@ from sqlite3 import Connection
 
 from chyme.core.store import tags
 from chyme.model import File, Output, TagVector
-from chyme.speech.people.voice_matching import unit
+from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.classification.result import MOST_TAGS
-from chyme.understanding.tags.digest import as_json, from_json, ruled
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, comparable
-from chyme.understanding.tags.similarity import Coded, code_of, nearest, same
+from chyme.understanding.tags.digest import apply_rules, as_json, from_json
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, comparison_key
+from chyme.understanding.tags.similarity import TagBits, find_same_meaning, nearest, sign_bits
 
 
-def content_of(db: Connection, file: File, output: Output, now: str) -> str | None:
+def assign_tags(db: Connection, file: File, output: Output, now: str) -> str | None:
     """What is stored as the output's content; where it proposes tags, the file is given its tags first.
 
     Two files that propose the same new tag share it: whoever comes second finds the one the first one made.
@@ -24,7 +24,7 @@ def content_of(db: Connection, file: File, output: Output, now: str) -> str | No
         return output.content
     tagged = from_json(output.content)
     if tagged is None:
-        forgotten(db, file.id)
+        remove_tags(db, file.id)
         return output.content
     vocabulary = _Vocabulary(db, {meaning.tag: meaning for meaning in output.tag_vectors}, now)
     chosen: dict[str, int] = {}
@@ -39,20 +39,20 @@ def content_of(db: Connection, file: File, output: Output, now: str) -> str | No
         chosen.setdefault(name, tag_id)
         if name != proposed:
             reused[proposed] = name
-    tags.give(db, file.id, list(chosen.values()))
+    tags.set_file_tags(db, file.id, list(chosen.values()))
     return as_json(replace(tagged, tags=tuple(chosen), reused=reused))
 
 
-def vectors_of(db: Connection, output: Output) -> None:
+def store_tag_vectors(db: Connection, output: Output) -> None:
     """Keep what tags mean that nobody could tell before, or another model told."""
     if output.name == TAG_EMBEDDINGS:
         for meaning in output.tag_vectors:
-            tags.learn(db, meaning)
+            tags.set_missing_vector(db, meaning)
 
 
-def forgotten(db: Connection, file_id: int) -> None:
+def remove_tags(db: Connection, file_id: int) -> None:
     """The file has no tags any more, and those that nobody else has go. What persons decided about them stays."""
-    tags.give(db, file_id, ())
+    tags.set_file_tags(db, file_id, ())
 
 
 class _Vocabulary:
@@ -63,11 +63,11 @@ class _Vocabulary:
         self._meanings = meanings
         self._now = now
         self._rules = tags.rules(db)
-        self._codes: dict[str, list[Coded]] = {}  # by model
+        self._codes: dict[str, list[TagBits]] = {}  # by model
 
     def tag_for(self, proposed: str) -> tuple[str, int] | None:
         """The tag, and its id, that stands for what was proposed; None when persons do not want it."""
-        name = ruled(proposed, self._rules)
+        name = apply_rules(proposed, self._rules)
         if name is None:
             return None
         found = self._exact(name)
@@ -78,7 +78,7 @@ class _Vocabulary:
             return None
         if known == name:
             known = self._of_same_meaning(name) or name
-        wanted = ruled(known, self._rules)
+        wanted = apply_rules(known, self._rules)
         if wanted is None:
             return None
         return self._exact(wanted) or (wanted, self._added(wanted))
@@ -90,12 +90,12 @@ class _Vocabulary:
         tag_id, model = found
         meaning = self._meanings.get(name)
         if meaning is not None and meaning.model != model:
-            tags.mean(self._db, tag_id, meaning)
+            tags.set_vector(self._db, tag_id, meaning)
         return name, tag_id
 
     def _variant(self, name: str) -> str | None:
         """The tag that is only spelt differently, or what persons said of it; `name` itself when there is none."""
-        key = comparable(name)
+        key = comparison_key(name)
         if key in self._ruled_spellings:
             return self._ruled_spellings[key]
         return self._spellings.get(key, name)
@@ -104,26 +104,26 @@ class _Vocabulary:
         meaning = self._meanings.get(name)
         if meaning is None:
             return None
-        vector = unit(meaning.vector)
+        vector = normalise(meaning.vector)
         if meaning.model not in self._codes:
-            self._codes[meaning.model] = tags.coded(self._db, meaning.model)
-        near = nearest(code_of(vector), self._codes[meaning.model])
-        found = same(name, vector, tags.known(self._db, near))
+            self._codes[meaning.model] = tags.list_codes(self._db, meaning.model)
+        near = nearest(sign_bits(vector), self._codes[meaning.model])
+        found = find_same_meaning(name, vector, tags.list_with_vectors(self._db, near))
         return found.name if found else None
 
     def _added(self, name: str) -> int:
         meaning = self._meanings.get(name)
         tag_id = tags.add(self._db, name, meaning, self._now)
-        self._spellings.setdefault(comparable(name), name)
+        self._spellings.setdefault(comparison_key(name), name)
         if meaning is not None and meaning.model in self._codes:
-            self._codes[meaning.model].append((tag_id, code_of(unit(meaning.vector))))
+            self._codes[meaning.model].append((tag_id, sign_bits(normalise(meaning.vector))))
         return tag_id
 
     @cached_property
     def _spellings(self) -> dict[str, str]:
         """Every tag by what it is compared by."""
-        return {comparable(name): name for name in tags.names(self._db)}
+        return {comparison_key(name): name for name in tags.names(self._db)}
 
     @cached_property
     def _ruled_spellings(self) -> dict[str, str | None]:
-        return {comparable(name): ruled(name, self._rules) for name in self._rules}
+        return {comparison_key(name): apply_rules(name, self._rules) for name in self._rules}

@@ -9,11 +9,11 @@ from sqlite3 import Connection
 
 from chyme.core.store import digests, document_descriptions, documents, edits, events, tags
 from chyme.model import TagVector
-from chyme.speech.people.voice_matching import packed, unpacked
+from chyme.speech.people.voice_matching import pack_vector, unpack_vector
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
 from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value
 from chyme.understanding.tags.names import TAG_EMBEDDINGS
-from chyme.understanding.tags.undo import Before, Rule, taken_back
+from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 
 
 class Decision:
@@ -83,7 +83,8 @@ class Decision:
             "files": {file_id: [before, tags.of_file(self._db, file_id)] for file_id, before in self._files.items()},
             "edits": edited,
             "meanings": {
-                name: [one.model, base64.b64encode(packed(one.vector)).decode()] for name, one in self._meanings.items()
+                name: [one.model, base64.b64encode(pack_vector(one.vector)).decode()]
+                for name, one in self._meanings.items()
             },
         }
         return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
@@ -97,9 +98,9 @@ class Decision:
         if rules and not undone:
             return False
         names = {*undone, *(both[1] for both in undone.values() if isinstance(both[1], str))}
-        recorded = {int(file_id): Before(*both) for file_id, both in told["files"].items()}
+        recorded = {int(file_id): TagChange(*both) for file_id, both in told["files"].items()}
         self._meanings = {
-            name: TagVector(name, model, unpacked(base64.b64decode(vector)))
+            name: TagVector(name, model, unpack_vector(base64.b64decode(vector)))
             for name, (model, vector) in told["meanings"].items()
         }
         for file_id in (*recorded, *tags.files_with(self._db, names)):
@@ -110,7 +111,7 @@ class Decision:
         banned = {name for name, (before, _) in undone.items() if before is None}
         for file_id, current in self._files.items():
             digest = tags.digest_of(self._db, file_id)
-            back = taken_back(current, digest, recorded.get(file_id), becomes)
+            back = undo_decision(current, digest, recorded.get(file_id), becomes)
             self._give(file_id, [name for name in back if name not in banned])
         for file_id, (before, after) in told["edits"].items():
             if edits.of_file(self._db, int(file_id)).get(TAGS_SET) == after:
@@ -121,12 +122,12 @@ class Decision:
 
     def tell(self, what: str) -> None:
         """Digests, documents, index and whoever watches learn of it; what a new tag means is asked for again."""
-        events.tell(self._db, self.now, "vault", detail=what)
+        events.record(self._db, self.now, "vault", detail=what)
         for file_id in sorted(self._files):
-            tags.tell_again(self._db, file_id)
+            tags.refresh_digest(self._db, file_id)
             document_descriptions.describe(self._db, file_id, self.now)
         for name in sorted(set(self._told_of())):
-            unclear = tags.without_meaning(self._db, name)
+            unclear = tags.find_file_without_vector(self._db, name)
             if unclear is not None:
                 digests.cascade(self._db, unclear, (TAG_EMBEDDINGS,), self.now)
 
@@ -142,7 +143,7 @@ class Decision:
     def _give(self, file_id: int, names: Iterable[str]) -> None:
         wanted = list(names)
         if wanted != self._files[file_id]:
-            tags.give(self._db, file_id, [self._tag(name) for name in wanted])
+            tags.set_file_tags(self._db, file_id, [self._tag(name) for name in wanted])
 
     def _tag(self, name: str) -> int:
         found = tags.by_name(self._db, name)

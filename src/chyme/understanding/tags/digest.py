@@ -11,7 +11,7 @@ Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is never g
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TagDigest:
     """The tags of a file."""
 
     tags: tuple[str, ...]
@@ -20,7 +20,7 @@ class Tagged:
     reused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # proposed → given instead
 
 
-def as_json(tagged: Tagged) -> str:
+def as_json(tagged: TagDigest) -> str:
     """The content of the digest."""
     told: dict[str, object] = {"tags": list(tagged.tags), "source": tagged.source, "proposed": list(tagged.proposed)}
     if tagged.reused:
@@ -28,7 +28,7 @@ def as_json(tagged: Tagged) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-def from_json(content: str | None) -> Tagged | None:
+def from_json(content: str | None) -> TagDigest | None:
     """The same, read back; None when it is something else."""
     try:
         told = json.loads(content or "null")
@@ -37,7 +37,7 @@ def from_json(content: str | None) -> Tagged | None:
     if not isinstance(told, dict) or not isinstance(told.get("tags"), list):
         return None
     tags, proposed, reused = told["tags"], told.get("proposed", told["tags"]), told.get("reused")
-    return Tagged(
+    return TagDigest(
         _texts(tags),
         str(told.get("source", "")),
         _texts(proposed if isinstance(proposed, list) else tags),
@@ -49,7 +49,7 @@ def _texts(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str))
 
 
-def ruled(tag: str, rules: Rules) -> str | None:
+def apply_rules(tag: str, rules: Rules) -> str | None:
     """What a tag becomes by what persons decided, one decision after the other; None when it is never given."""
     seen = {tag}
     while tag in rules:
@@ -63,11 +63,11 @@ def ruled(tag: str, rules: Rules) -> str | None:
     return tag
 
 
-def in_line(tagged: Tagged, tags: Sequence[str], rules: Rules) -> Tagged:
+def update_digest(tagged: TagDigest, tags: Sequence[str], rules: Rules) -> TagDigest:
     """The digest after a person decided something: its tags are these now."""
     reused = {}
     for tag in tagged.proposed:
-        used = ruled(tagged.reused.get(tag, tag), rules)
+        used = apply_rules(tagged.reused.get(tag, tag), rules)
         if tag not in tags and used in tags:
             reused[tag] = str(used)
     return replace(tagged, tags=tuple(tags), reused=reused)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from chyme.text.spelling_variants import comparable
+from chyme.text.spelling_variants import comparison_key
 from chyme.text.stemmer import fold
 
 _WORD = re.compile(r"[^\W_]+")
@@ -131,8 +131,8 @@ def _numbers(words: list[str]) -> list[str]:
 
 def _beyond(words: list[str], others: list[str]) -> list[str]:
     """The words that the others have not, in singular or plural."""
-    known = {comparable(word) for word in others}
-    return [word for word in words if comparable(word) not in known]
+    known = {comparison_key(word) for word in others}
+    return [word for word in words if comparison_key(word) not in known]
 
 
 def _apart(one: str, other: str) -> bool:

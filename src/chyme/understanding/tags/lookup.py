@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from chyme.text.spelling_variants import comparable
-from chyme.understanding.tags.digest import Rules, ruled
+from chyme.text.spelling_variants import comparison_key
+from chyme.understanding.tags.digest import Rules, apply_rules
 
 
-def spelt(name: str, known: Collection[str]) -> list[str]:
+def match_spelling(name: str, known: Collection[str]) -> list[str]:
     """The tag that is written so; where there is none, those that are only spelt otherwise."""
-    return [name] if name in known else [one for one in known if comparable(one) == comparable(name)]
+    return [name] if name in known else [one for one in known if comparison_key(one) == comparison_key(name)]
 
 
-def renamed(rules: Rules) -> dict[str, str]:
+def current_names(rules: Rules) -> dict[str, str]:
     """Tag → what it is called now, by one decision after the other. What became a banned one keeps its name."""
-    return {name: becomes for name in rules if (becomes := ruled(name, rules))}
+    return {name: becomes for name in rules if (becomes := apply_rules(name, rules))}
 
 
-def meant(name: str, known: Collection[str], rules: Rules) -> list[str]:
+def resolve_tag(name: str, known: Collection[str], rules: Rules) -> list[str]:
     """The tags to look for: what it became, else what is spelt so, else what another spelling of it became."""
-    becomes = renamed(rules)
+    becomes = current_names(rules)
     if name in becomes:
         return [becomes[name]]
-    return spelt(name, known) or [becomes[old] for old in spelt(name, becomes)[:1]] or [name]
+    return match_spelling(name, known) or [becomes[old] for old in match_spelling(name, becomes)[:1]] or [name]

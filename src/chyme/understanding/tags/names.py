@@ -11,7 +11,7 @@ from functools import cache
 
 from chyme.errors import UsageError
 from chyme.text.function_words import function_words
-from chyme.text.spelling_variants import comparable
+from chyme.text.spelling_variants import comparison_key
 from chyme.text.stop_words import STOP_WORDS
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 from chyme.understanding.classification.result import MOST_TAGS
@@ -19,7 +19,7 @@ from chyme.understanding.classification.result import MOST_TAGS
 TAGS = "tags"  # the output that brings them
 TAG_EMBEDDINGS = "tag-embeddings"  # the output that brings what they mean
 LONGEST, MOST_WORDS = 50, 4
-MOST_TOLD = 5
+MAX_SUGGESTIONS = 5
 
 _LOOKED_AT = 500  # characters: what is longer is no tag, whatever it says
 _LONGEST_RUN = 16  # letters of a script without spaces
@@ -52,10 +52,18 @@ other others tag tags tbd text texts todo various unbekannt sonstiges dokument d
 """
 _EMPTY = frozenset(_ANYTHING.split())
 
-__all__ = ["TAGS", "TAG_EMBEDDINGS", "comparable", "distinct", "given", "normalised", "unknown"]
+__all__ = [
+    "TAGS",
+    "TAG_EMBEDDINGS",
+    "comparison_key",
+    "normalise_tag",
+    "parse_typed_tag",
+    "split_tags",
+    "unknown_tag_message",
+]
 
 
-def normalised(text: str) -> str | None:
+def normalise_tag(text: str) -> str | None:
     """The tag as it is kept: lower-case, a few words; None for what says nothing about a file, or is no tag at all."""
     tag = None if "<" in text else _written(text)
     if tag is None or _MARKUP.search(tag) or _ADDRESS.search(tag) or _FILE_NAME.search(tag):
@@ -63,7 +71,7 @@ def normalised(text: str) -> str | None:
     return None if _says_nothing(tag) else tag
 
 
-def given(text: str) -> str:
+def parse_typed_tag(text: str) -> str:
     """A tag that a person typed, as it is kept. They may have their reasons for one that a machine must not give."""
     tag = _written(text)
     if tag is None or not any(letter.isalnum() for letter in tag):
@@ -74,23 +82,23 @@ def given(text: str) -> str:
     return tag
 
 
-def distinct(texts: Iterable[str], most: int = MOST_TAGS) -> list[str]:
+def split_tags(texts: Iterable[str], most: int = MOST_TAGS) -> list[str]:
     """The tags in these texts, in order, each once; what has commas is several."""
     found: dict[str, str] = {}
     for text in texts:
         for piece in _BETWEEN.split(text[:_LOOKED_AT]):
-            tag = normalised(piece)
+            tag = normalise_tag(piece)
             if tag is not None:
-                found.setdefault(comparable(tag), tag)
+                found.setdefault(comparison_key(tag), tag)
         if len(found) >= most:
             break
     return list(found.values())[:most]
 
 
-def unknown(asked: str, known: Sequence[str]) -> str:
+def unknown_tag_message(asked: str, known: Sequence[str]) -> str:
     """Says that there is no such tag, and which may have been meant."""
-    near = difflib.get_close_matches(asked, known, MOST_TOLD, 0.6) if len(asked) <= LONGEST else []
-    near += [name for name in known if asked and asked in name and name not in near][: MOST_TOLD - len(near)]
+    near = difflib.get_close_matches(asked, known, MAX_SUGGESTIONS, 0.6) if len(asked) <= LONGEST else []
+    near += [name for name in known if asked and asked in name and name not in near][: MAX_SUGGESTIONS - len(near)]
     if near:
         listed = near[0] if len(near) == 1 else f"{', '.join(near[:-1])} or {near[-1]}"
         return f"there is no tag “{asked[:LONGEST]}”; is it {listed}?"

@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chyme.model import Upstream
-from chyme.text.digest_text import readable
+from chyme.text.digest_text import extract_text
 from chyme.text.function_words import language_of
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.result import MOST_TAGS, Classification
 from chyme.understanding.classification.source_text import read_json, running_text
-from chyme.understanding.tags.digest import Tagged
-from chyme.understanding.tags.names import distinct
-from chyme.understanding.tags.topics import topics
+from chyme.understanding.tags.digest import TagDigest
+from chyme.understanding.tags.names import split_tags
+from chyme.understanding.tags.topics import find_topics
 
-RULES = 2  # raise it when the same texts give other tags
+RULES_VERSION = 2  # raise it when the same texts give other tags
 CLASSIFICATION, GENERATED = "classification", "generated"
-THINGS = "image-objects"
+OBJECTS_OUTPUT = "image-objects"
 SURE = 0.5  # from which on something seen in a picture is worth a tag
 MOST_THINGS = 5  # in a picture: who sees twenty cups has not said twenty things about it
 _LONG = ("file", "url-crawl-content", "doc-to-markdown", "image-ocr", "speech-recognition")
 _SAMPLE = 5000  # characters by which a language is told
 
 
-def proposed(classified: Classification | None, texts: Mapping[str, str]) -> Tagged | None:
+def propose_tags(classified: Classification | None, texts: Mapping[str, str]) -> TagDigest | None:
     """Up to ten tags, normalised; None when there are none. `texts`: outputs as they stand, and the file's own."""
-    things = _things(texts.get(THINGS))
-    if classified is not None and (told := distinct(tag for tag in classified.tags if isinstance(tag, str))):
-        tags = distinct([*told, *things])
-        return Tagged(tuple(tags), CLASSIFICATION, tuple(tags))
+    things = _things(texts.get(OBJECTS_OUTPUT))
+    if classified is not None and (told := split_tags(tag for tag in classified.tags if isinstance(tag, str))):
+        tags = split_tags([*told, *things])
+        return TagDigest(tuple(tags), CLASSIFICATION, tuple(tags))
     title, language = (classified.title, classified.language) if classified else (None, None)
     scored: list[tuple[float, str]] = []
     for name, content in texts.items():
-        if name == THINGS or not content.strip():
+        if name == OBJECTS_OUTPUT or not content.strip():
             continue
-        text = running_text(name, content) if name in _LONG else readable(Upstream(name, content)).text
-        found = topics(blocks_of(text), title, language or language_of(text[:_SAMPLE]), MOST_TAGS)
+        text = running_text(name, content) if name in _LONG else extract_text(Upstream(name, content)).text
+        found = find_topics(blocks_of(text), title, language or language_of(text[:_SAMPLE]), MOST_TAGS)
         scored += [(topic.score, topic.tag) for topic in found]
     scored.sort(key=lambda one: -one[0])
-    tags = distinct([*things, *(tag for _, tag in scored)])
-    return Tagged(tuple(tags), GENERATED, tuple(tags)) if tags else None
+    tags = split_tags([*things, *(tag for _, tag in scored)])
+    return TagDigest(tuple(tags), GENERATED, tuple(tags)) if tags else None
 
 
 def _things(content: str | None) -> list[str]:
@@ -56,4 +56,4 @@ def _things(content: str | None) -> list[str]:
         name, tags = thing.get("name"), thing.get("tags")
         names += [name] if isinstance(name, str) else []
         more += [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    return distinct([*names, *more], MOST_THINGS)
+    return split_tags([*names, *more], MOST_THINGS)

@@ -15,14 +15,14 @@ from chyme.understanding.tags.lexical_differences import may_be_one
 # at .86 114 and none, but more of those that merely stand close among all the others.
 SAME_MEANING = 0.90  # cosine from which on one tag stands for the other
 CLOSE = 0.80  # from which on a person is asked whether two are one
-RESCORED = 32  # nearest by signs alone, looked at closely
+RESCORE_COUNT = 32  # nearest by signs alone, looked at closely
 _FARTHEST = 0.3  # share of signs that may differ: what is close differs in a fifth of them, and chance adds little
 
 
-Coded = tuple[int, bytes]  # a tag by the signs of its vector; plain, because thousands are read at once
+TagBits = tuple[int, bytes]  # a tag by the signs of its vector; plain, because thousands are read at once
 
 
-class Known(NamedTuple):
+class KnownTag(NamedTuple):
     """A tag with what it means."""
 
     id: int
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
     likeness: float
 
 
-def code_of(vector: Sequence[float]) -> bytes:
+def sign_bits(vector: Sequence[float]) -> bytes:
     """A bit for each sign; what differs in few of them is near."""
     bits = 0
     for value in vector:
@@ -46,14 +46,16 @@ def code_of(vector: Sequence[float]) -> bytes:
     return bits.to_bytes((len(vector) + 7) // 8, "big")
 
 
-def nearest(code: bytes, known: Iterable[Coded], most: int = RESCORED) -> list[int]:
+def nearest(code: bytes, known: Iterable[TagBits], most: int = RESCORE_COUNT) -> list[int]:
     """The tags whose signs differ least, at most so many. Written for thousands of them, many times a second."""
     ours, read, size = int.from_bytes(code, "big"), int.from_bytes, len(code)
     found = [((ours ^ read(theirs, "big")).bit_count(), id_) for id_, theirs in known if len(theirs) == size]
     return [id_ for _, id_ in heapq.nsmallest(most, found)]
 
 
-def same(tag: str, vector: Vector, known: Iterable[Known], enough: float = SAME_MEANING) -> Known | None:
+def find_same_meaning(
+    tag: str, vector: Vector, known: Iterable[KnownTag], enough: float = SAME_MEANING
+) -> KnownTag | None:
     """The tag that means the same, and most so; None when it must be a new one."""
     alike = [
         (likeness, -one.id, one)
@@ -68,9 +70,9 @@ def likeness_of(one: Vector, other: Vector) -> float:
     return 1 - math.dist(one, other) ** 2 / 2 if len(one) == len(other) else -1.0
 
 
-def close_pairs(known: Sequence[Known], enough: float = CLOSE) -> list[Pair]:
+def close_pairs(known: Sequence[KnownTag], enough: float = CLOSE) -> list[Pair]:
     """All that may be one, the closest first. Signs sort out what is far: they seldom deceive by so much."""
-    coded = [(one, int.from_bytes(code_of(one.vector), "big")) for one in known]
+    coded = [(one, int.from_bytes(sign_bits(one.vector), "big")) for one in known]
     found = []
     for (one, ours), (other, theirs) in combinations(coded, 2):
         if (ours ^ theirs).bit_count() > _FARTHEST * len(one.vector):

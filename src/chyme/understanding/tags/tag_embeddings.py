@@ -9,7 +9,7 @@ from chyme.digester import Digester, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Upstream
 from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
-from chyme.understanding.tags.vectors import AS, vectors_of
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 SECONDS = 30.0
 MOST = 100  # tags of one file that are looked at; a person may have given it many
@@ -32,7 +32,7 @@ class TagEmbeddings(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.embedding.fingerprint}, {AS!r}"
+        return f"{self.embedding.fingerprint}, {EMBEDDING_TEMPLATE!r}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER

@@ -12,10 +12,10 @@ from chyme.text.decoding import read_text
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.tags.digest import as_json
 from chyme.understanding.tags.names import TAGS
-from chyme.understanding.tags.proposals import RULES, proposed
+from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
 from chyme.understanding.tags.vectors import embed_tags
 
-LOOKED_AT = 500_000  # characters of a text: a book's worth
+MAX_INPUT_CHARS = 500_000  # characters of a text: a book's worth
 _CLASSIFIERS = ("classify-document", "classify-image")
 _TEXTS = (
     "url-crawl-content",
@@ -46,11 +46,11 @@ class Tags(Digester):
 
     @property
     def fingerprint(self) -> str:
-        return f"rules {RULES}"
+        return f"rules {RULES_VERSION}"
 
     @property
     def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(("url-crawl-content", "doc-to-markdown", "image-ocr"), LOOKED_AT)
+        return dict.fromkeys(("url-crawl-content", "doc-to-markdown", "image-ocr"), MAX_INPUT_CHARS)
 
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER
@@ -59,7 +59,7 @@ class Tags(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        tagged = proposed(_classified(source), _texts(source))
+        tagged = propose_tags(_classified(source), _texts(source))
         if tagged is None:
             return [Output(self.name, None)]
         meanings = embed_tags(tagged.proposed, self.embedding)
@@ -78,7 +78,7 @@ def _classified(source: Source) -> Classification | None:
 
 
 def _texts(source: Source) -> dict[str, str]:
-    texts = {"file": read_text(source, LOOKED_AT).text} if source.file.kind is Kind.TEXT else {}
+    texts = {"file": read_text(source, MAX_INPUT_CHARS).text} if source.file.kind is Kind.TEXT else {}
     for name in _TEXTS:
         output = source.output(name)
         if output is not None and output.content:

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chyme.text.general_words import begins_with_a_day, compound_words, general_words, is_nounlike, knows
+from chyme.text.general_words import begins_with_a_day, compound_words, general_words, has_language, is_nounlike
 from chyme.text.key_phrases import key_phrases
-from chyme.text.markdown_blocks import Block, Sort
+from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 from chyme.understanding.titles.placeholders import same_words
 
-ENOUGH = 0.28  # of the best: what scores less says less than it costs to read
+MIN_SCORE = 0.28  # of the best: what scores less says less than it costs to read
 _LONGEST = 3  # words of a tag
 _TAG_LENGTH = 40
 _ABBREVIATION = 4  # mentions that a tag of two letters needs
@@ -60,7 +60,7 @@ class _Phrase:
     places: set[int] = field(default_factory=set)
 
 
-def topics(blocks: Sequence[Block], title: str | None, language: str | None, most: int) -> list[Topic]:
+def find_topics(blocks: Sequence[Block], title: str | None, language: str | None, most: int) -> list[Topic]:
     """The best ones first; few or none where nothing comes again."""
     sample = "".join(block.text[:400] for block in blocks[:20]) + (title or "")
     if len(IDEOGRAPH.findall(sample)) > 0.3 * max(len(sample), 1):
@@ -79,7 +79,7 @@ def topics(blocks: Sequence[Block], title: str | None, language: str | None, mos
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * at), 2)) for at, phrase in enumerate(told_once[:most])]
     phrases = _counted(blocks, title, language)
     scores = {keys: _score(one, language) for keys, one in phrases.items()}
-    told = [keys for keys in scores if scores[keys] > 0 and _is_enough(phrases[keys], blocks, knows(language))]
+    told = [keys for keys in scores if scores[keys] > 0 and _is_enough(phrases[keys], blocks, has_language(language))]
     told.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
     chosen = _distinct(told, most)
     if not chosen:
@@ -88,7 +88,7 @@ def topics(blocks: Sequence[Block], title: str | None, language: str | None, mos
     return [
         Topic(_shown(phrases[keys], language), round(min(0.9, 0.3 + 0.5 * scores[keys] / best), 2))
         for keys in chosen
-        if scores[keys] >= ENOUGH * best
+        if scores[keys] >= MIN_SCORE * best
     ]
 
 
@@ -98,7 +98,7 @@ def _bounded(blocks: Sequence[Block]) -> Iterator[Block]:
         if room <= 0:
             return
         room -= len(block.text)
-        if block.sort is not Sort.MENU:
+        if block.sort is not BlockType.MENU:
             yield block
 
 
@@ -106,7 +106,7 @@ def _counted(blocks: Sequence[Block], title: str | None, language: str | None) -
     empty = general_words(language)
     found: dict[tuple[str, ...], _Phrase] = {}
     units = [(title or "", _TITLE)]
-    weights = {Sort.HEADING: _HEADING, Sort.ASIDE: _ASIDE}
+    weights = {BlockType.HEADING: _HEADING, BlockType.ASIDE: _ASIDE}
     units += [(block.text, weights.get(block.sort, _BODY)) for block in _bounded(blocks)]
     for at, (text, weight) in enumerate(units):
         if at and at < 20 and title and same_words(text, title):
@@ -198,7 +198,7 @@ def _score(one: _Phrase, language: str | None) -> float:
         score *= 1.2 if one.capitals > 0.5 * max(one.inside, 1) else 0.2  # its nouns have capitals
     elif named:
         score *= 1.15
-    if not knows(language):
+    if not has_language(language):
         score *= 1.0 if named or len(last) > 5 else 0.3
     if len(one.keys) == 1 and len(last) < 5 and not named:
         score *= 0.8

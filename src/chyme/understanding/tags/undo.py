@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from chyme.understanding.tags.digest import Tagged
+from chyme.understanding.tags.digest import TagDigest
 
 Rule = str | Literal[False] | None  # what a tag becomes; None: it is never given; False: nobody decided anything
 
 
-class Before(NamedTuple):
+class TagChange(NamedTuple):
     """The tags of a file before and after the decision."""
 
     was: Sequence[str]
     became: Sequence[str]
 
 
-def taken_back(
-    current: Sequence[str], digest: Tagged | None, recorded: Before | None, becomes: Mapping[str, str]
+def undo_decision(
+    current: Sequence[str], digest: TagDigest | None, recorded: TagChange | None, becomes: Mapping[str, str]
 ) -> list[str]:
     """The file's tags without the decision, by which some tags became others.
 

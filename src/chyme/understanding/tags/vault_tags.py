@@ -9,13 +9,13 @@ from sqlite3 import Connection
 
 from chyme.core.store import tags
 from chyme.core.store.sqlite.database import Database
-from chyme.core.store.tags import Holder, Listed
+from chyme.core.store.tags import Holder, TagCount
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.understanding.tags.decision import Decision
 from chyme.understanding.tags.digest import Rules
-from chyme.understanding.tags.lookup import renamed, spelt
-from chyme.understanding.tags.names import comparable, given, unknown
+from chyme.understanding.tags.lookup import current_names, match_spelling
+from chyme.understanding.tags.names import comparison_key, parse_typed_tag, unknown_tag_message
 from chyme.understanding.tags.similarity import Pair, close_pairs
 
 MOST_COMPARED = 3000  # tags among which pairs are looked for: their number grows with the square
@@ -32,16 +32,16 @@ class UnknownTag(UsageError):
 class Listing:
     """Every tag that a file has, and what was decided about tags."""
 
-    tags: tuple[Listed, ...]
+    tags: tuple[TagCount, ...]
     banned: tuple[str, ...]
     becomes: dict[str, str]  # renamed or merged: tag → what it becomes
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TagDetails:
     """A tag with the files that have it."""
 
-    tag: Listed
+    tag: TagCount
     files: tuple[Holder, ...]
     replaces: tuple[str, ...]  # tags that become this one
 
@@ -57,15 +57,15 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DecisionResult:
     """What was decided, in words; the tag it was about, if it is still there; and how many files it touched."""
 
     what: str
-    tag: Listed | None = None
+    tag: TagCount | None = None
     files: int = 0
 
 
-class Tags:
+class VaultTags:
     """The tags of one vault. Each decision is one transaction: who reads finds documents, digests and index in line.
 
     A tag is given as it is written, in capitals or not; its plural or another spelling will do as well.
@@ -79,23 +79,23 @@ class Tags:
         """Those on most files first. What persons took from every file that had it is left out."""
         with self._database.snapshot() as db:
             rules = tags.rules(db)
-            kept = tags.given_by_hand(db).difference(renamed(rules))
+            kept = tags.list_manual(db).difference(current_names(rules))
             return Listing(
-                tuple(one for one in tags.listed(db) if one.files or one.name in kept),
+                tuple(one for one in tags.list_tags(db) if one.files or one.name in kept),
                 tuple(sorted(name for name, becomes in rules.items() if becomes is None)),
                 {name: becomes for name, becomes in sorted(rules.items()) if becomes is not None},
             )
 
-    def show(self, tag: str) -> Shown:
+    def show(self, tag: str) -> TagDetails:
         """One tag, with the files on disk that have it."""
         with self._database.snapshot() as db:
             name = _meant(db, tag)
-            replaces = sorted(old for old, becomes in renamed(tags.rules(db)).items() if becomes == name)
-            return Shown(_one(db, name) or Listed(name, 0, 0, 0), tuple(tags.holders(db, name)), tuple(replaces))
+            replaces = sorted(old for old, becomes in current_names(tags.rules(db)).items() if becomes == name)
+            return TagDetails(_one(db, name) or TagCount(name, 0, 0, 0), tuple(tags.holders(db, name)), tuple(replaces))
 
-    def rename(self, old: str, new: str) -> Done:
+    def rename(self, old: str, new: str) -> DecisionResult:
         """Call a tag otherwise, now and whenever it is proposed."""
-        wanted = given(new)
+        wanted = parse_typed_tag(new)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
             name = _undecided(db, _meant(db, old))
@@ -109,7 +109,7 @@ class Tags:
 
         return self._decide(decide)
 
-    def merge(self, into: str, others: Sequence[str]) -> Done:
+    def merge(self, into: str, others: Sequence[str]) -> DecisionResult:
         """These tags all mean the first one, now and whenever they are proposed."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
@@ -126,11 +126,11 @@ class Tags:
 
         return self._decide(decide)
 
-    def ban(self, tag: str) -> Done:
+    def ban(self, tag: str) -> DecisionResult:
         """No machine gives this tag to any file, also one that no file has yet. What a person gave by hand stays."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
-            name = _to_ban(db, given(tag))
+            name = _to_ban(db, parse_typed_tag(tag))
             decision.touch([name])
             decision.rule(name, None)
             decision.take(name)
@@ -138,13 +138,13 @@ class Tags:
 
         return self._decide(decide)
 
-    def unban(self, tag: str) -> Done:
+    def unban(self, tag: str) -> DecisionResult:
         """The tag may be given again; files get it when they are digested again."""
-        name = given(tag)
+        name = parse_typed_tag(tag)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
             banned = _banned(tags.rules(db))
-            found = spelt(name, banned)[:1]
+            found = match_spelling(name, banned)[:1]
             if not found:
                 known = f"; banned are {', '.join(sorted(banned))}" if banned else ""
                 raise UsageError(f"“{name}” is not banned{known}")
@@ -156,7 +156,7 @@ class Tags:
     def similar(self) -> list[Similar]:
         """Tags that may be one: spelt alike, or close in meaning; the closest first."""
         with self._database.snapshot() as db:
-            counts = {one.name: one.files for one in tags.listed(db)}
+            counts = {one.name: one.files for one in tags.list_tags(db)}
             pairs = [*_spelt_alike(counts), *close_pairs(tags.meanings(db, MOST_COMPARED))]
         found: dict[frozenset[str], Similar] = {}
         for pair in pairs:
@@ -165,7 +165,7 @@ class Tags:
             found.setdefault(frozenset((one, other)), Similar(one, other, round(pair.likeness, 3), files))
         return list(found.values())[:MOST_PAIRS]
 
-    def undo(self) -> Done:
+    def undo(self) -> DecisionResult:
         """Take the last decision back; once more: the one before it. What was tagged since goes along."""
         now = iso(self._clock())
 
@@ -186,43 +186,45 @@ class Tags:
                 f"“{what}” cannot be undone any more: something else was decided about these tags since; "
                 "undo again for the decision before it"
             )
-        return Done(what, None, files)
+        return DecisionResult(what, None, files)
 
-    def _decide(self, decide: Decide) -> Done:
+    def _decide(self, decide: Decide) -> DecisionResult:
         now = iso(self._clock())
 
-        def write(db: Connection) -> Done:
+        def write(db: Connection) -> DecisionResult:
             decision = Decision(db, now)
             what, name = decide(db, decision)
             decision.tell(what)
-            tags.note(db, what, decision.undo(), now)
-            return Done(what, _one(db, name), decision.files)
+            tags.record_change(db, what, decision.undo(), now)
+            return DecisionResult(what, _one(db, name), decision.files)
 
         return self._database.write(write)
 
 
-def chosen(tags: Sequence[Listed], *, prefix: str = "", contains: str = "", by_name: bool = False) -> list[Listed]:
+def filter_tags(
+    tags: Sequence[TagCount], *, prefix: str = "", contains: str = "", by_name: bool = False
+) -> list[TagCount]:
     """Those that begin with some letters, and hold some; in the order given, or by name."""
     begins, within = prefix.strip().lower(), contains.strip().lower()
     fitting = [one for one in tags if one.name.startswith(begins) and within in one.name]
     return sorted(fitting, key=lambda one: one.name) if by_name else fitting
 
 
-def as_json(tag: Listed) -> dict[str, object]:
+def as_json(tag: TagCount) -> dict[str, object]:
     """The shape that the command line and HTTP promise."""
     return {"name": tag.name, "files": tag.files, "by_machine": tag.by_machine, "by_person": tag.by_person}
 
 
 def _meant(db: Connection, asked: str) -> str:
     """The tag somebody means, or the sentence that says which there are."""
-    name, known, rules = given(asked), tags.in_use(db), tags.rules(db)
-    now = renamed(rules).get(name, name)
-    if comparable(now) != comparable(name):
+    name, known, rules = parse_typed_tag(asked), tags.in_use(db), tags.rules(db)
+    now = current_names(rules).get(name, name)
+    if comparison_key(now) != comparison_key(name):
         raise UsageError(f"“{name}” became “{now}”")
-    found = [now] if now != name else spelt(name, known)
+    found = [now] if now != name else match_spelling(name, known)
     if len(found) == 1:
         return found[0]
-    raise UsageError(_ruled_out(name, rules)) if name in rules else UnknownTag(unknown(name, known))
+    raise UsageError(_ruled_out(name, rules)) if name in rules else UnknownTag(unknown_tag_message(name, known))
 
 
 def _ruled_out(name: str, rules: Rules) -> str:
@@ -243,13 +245,13 @@ def _undecided(db: Connection, name: str) -> str:
 
 def _to_ban(db: Connection, name: str) -> str:
     """The tag that somebody means; the word itself, when it is none yet."""
-    known, banned = tags.in_use(db), spelt(name, _banned(tags.rules(db)))
+    known, banned = tags.in_use(db), match_spelling(name, _banned(tags.rules(db)))
     if name in banned or (banned and name not in known):
         raise UsageError(f"“{banned[0]}” is banned already")
     try:
         return _meant(db, name)
     except UnknownTag:
-        if spelt(name, known):  # several, and who knows which
+        if match_spelling(name, known):  # several, and who knows which
             raise
         return name
 
@@ -261,13 +263,15 @@ def _banned(rules: Rules) -> list[str]:
 def _only_by_renaming(db: Connection, error: UnknownTag, asked: Sequence[str]) -> UsageError:
     """Who merges with a word that is no tag wants to call a tag so."""
     known = tags.in_use(db)
-    old = next((one for one in asked if spelt(given(one), known)), None)
-    new = next((one for one in asked if not spelt(given(one), known)), None)
+    old = next((one for one in asked if match_spelling(parse_typed_tag(one), known)), None)
+    new = next((one for one in asked if not match_spelling(parse_typed_tag(one), known)), None)
     if old is None or new is None:
         return error
     told = str(error).rstrip(".")
     end = "" if told.endswith("?") else "."
-    return UsageError(f"{told}{end} A new name is given by: chyme tags rename '{given(old)}' '{given(new)}'")
+    return UsageError(
+        f"{told}{end} A new name is given by: chyme tags rename '{parse_typed_tag(old)}' '{parse_typed_tag(new)}'"
+    )
 
 
 def _allowed(db: Connection, name: str) -> None:
@@ -283,15 +287,15 @@ def _move(decision: Decision, names: Sequence[str], into: str) -> None:
     decision.move(names, into)
 
 
-def _one(db: Connection, name: str) -> Listed | None:
-    return next((one for one in tags.listed(db) if one.name == name), None)
+def _one(db: Connection, name: str) -> TagCount | None:
+    return next((one for one in tags.list_tags(db) if one.name == name), None)
 
 
 def _spelt_alike(names: Sequence[str] | dict[str, int]) -> list[Pair]:
     first: dict[str, str] = {}
     found = []
     for name in names:
-        one = first.setdefault(comparable(name), name)
+        one = first.setdefault(comparison_key(name), name)
         if one != name:
             found.append(Pair(one, name, 1.0))
     return found

@@ -9,18 +9,29 @@ from dataclasses import dataclass, replace
 
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import cut
+from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.function_words import function_words
-from chyme.text.markdown_blocks import Sort, blocks_of
+from chyme.text.markdown_blocks import BlockType, blocks_of
 from chyme.text.sentences import sentences_of, word_count
 from chyme.text.unspaced_scripts import IDEOGRAPH
-from chyme.understanding.classification.data_descriptions import is_code, is_data, marked, separated
-from chyme.understanding.classification.source_text import Material
-from chyme.understanding.titles.cleanup import cleaned, spaced, unmarked
-from chyme.understanding.titles.letterheads import is_company, is_entry, is_logged, sender_in
-from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, spelt, unprefixed
+from chyme.understanding.classification.data_descriptions import (
+    is_code,
+    is_data,
+    parse_delimited_table,
+    parse_markdown_table,
+)
+from chyme.understanding.classification.source_text import SourceText
+from chyme.understanding.titles.cleanup import clean_title, name_to_words, strip_markup
+from chyme.understanding.titles.letterheads import is_address_or_list_line, is_company, is_log_line, sender_in
+from chyme.understanding.titles.placeholders import (
+    comparison_key,
+    is_file_name,
+    is_junk,
+    same_words,
+    strip_program_name,
+)
 
-ENOUGH = 0.3  # below, a title is not worth showing
+MIN_CONFIDENCE = 0.3  # below, a title is not worth showing
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 _NAMED = 0.35  # what the file is called, where a person called it so
 _GIVEN = 0.95  # what somebody wrote where a title belongs, and be it "test"
@@ -77,14 +88,16 @@ class Title:
     evidence: str  # as it stood there
 
 
-def titles(found: Material, name: str, mime: str, generator: str = "", topics: Sequence[str] = ()) -> list[Title]:
+def find_titles(
+    found: SourceText, name: str, mime: str, generator: str = "", topics: Sequence[str] = ()
+) -> list[Title]:
     """Everything that may be the title, the likeliest first. `topics` name a recording that has nothing better."""
     stem = without_extension(name)
     all_of_them = [*_from_properties(found, mime, stem, generator), *_from_text(found, mime), *_from_table(found, mime)]
     if found.spoken and topics:
         all_of_them.append(_made(", ".join(topics[:3]), 0.4, found.where))
     all_of_them += [_from_name(name, stem, mime), *_from_opening(found, mime)]
-    told = [replace(one, text=cleaned(one.text, found.text, found.said.site)) for one in all_of_them]
+    told = [replace(one, text=clean_title(one.text, found.text, found.said.site)) for one in all_of_them]
     kept = [
         one
         for one in told
@@ -92,14 +105,14 @@ def titles(found: Material, name: str, mime: str, generator: str = "", topics: S
         and one.text
         and (one.confidence >= _GIVEN or one.where == _NAME or not is_junk(one.text, generator))
     ]
-    spellings = [spelt(one.text) for one in kept]
+    spellings = [comparison_key(one.text) for one in kept]
     agreed = [_agreed(one, ours, kept, spellings) for one, ours in zip(kept, spellings, strict=True)]
     return sorted(agreed, key=lambda one: -one.confidence)
 
 
-def _from_properties(found: Material, mime: str, stem: str, generator: str) -> Iterator[Title]:
+def _from_properties(found: SourceText, mime: str, stem: str, generator: str) -> Iterator[Title]:
     said = found.said
-    title = unprefixed(said.title.strip())
+    title = strip_program_name(said.title.strip())
     if not title:
         return
     if mime in _MAIL:
@@ -110,7 +123,7 @@ def _from_properties(found: Material, mime: str, stem: str, generator: str) -> I
         confidence -= 0.35  # the name of the file it was printed from
     if is_file_name(title) or same_words(title, stem):
         confidence = 0.38 if not is_machine_made(title) else 0.0
-        title = spaced(without_extension(title))
+        title = name_to_words(without_extension(title))
     elif title[0].islower():
         confidence -= 0.3
     elif said.where == "properties" and found.text and not _stands_in(title, found.text):
@@ -123,16 +136,16 @@ def _from_properties(found: Material, mime: str, stem: str, generator: str) -> I
 
 
 def _stands_in(title: str, text: str) -> bool:
-    beginning = spelt_text(text[:_BEGINNING])
-    return spelt(title) in beginning
+    beginning = text_comparison_key(text[:_BEGINNING])
+    return comparison_key(title) in beginning
 
 
-def spelt_text(text: str) -> str:
+def text_comparison_key(text: str) -> str:
     """A longer text in the spelling titles are compared by."""
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _from_text(found: Material, mime: str) -> Iterator[Title]:
+def _from_text(found: SourceText, mime: str) -> Iterator[Title]:
     if not found.text or found.spoken:
         return
     if is_data(mime):
@@ -156,7 +169,7 @@ def _from_text(found: Material, mime: str) -> Iterator[Title]:
             taken += 1
     sheets = "sheet" in mime or "excel" in mime
     for one in _from_headings(headings, found.where):
-        yield replace(one, text=spaced(one.text), confidence=one.confidence - 0.25) if sheets else one
+        yield replace(one, text=name_to_words(one.text), confidence=one.confidence - 0.25) if sheets else one
 
 
 def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iterator[Title]:
@@ -183,7 +196,7 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
         not 1 <= words <= 25
         or len(plain) > 160
         or _NO_TITLE.search(plain)
-        or is_entry(plain)
+        or is_address_or_list_line(plain)
         or _CODE.search(line)
         or _SALUTATION.match(plain)
     ):
@@ -206,7 +219,7 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
     yield Title(plain, confidence, where, line)
 
 
-def company(found: Material) -> str:
+def find_company(found: SourceText) -> str:
     """The first line that names a company, of those in which a letterhead stands; empty when none does."""
     return sender_in([_plain(line) for line in _lines(found.text[:_LETTERHEAD]) if line][:_FIRST])
 
@@ -220,8 +233,12 @@ def _goes_on(line: str, following: str) -> bool:
     return hanging or (line.isupper() and following.isupper())
 
 
-def _from_table(found: Material, mime: str) -> Iterator[Title]:
-    table = separated(found.text) if mime in ("text/csv", "text/tab-separated-values") else marked(found.text)
+def _from_table(found: SourceText, mime: str) -> Iterator[Title]:
+    table = (
+        parse_delimited_table(found.text)
+        if mime in ("text/csv", "text/tab-separated-values")
+        else parse_markdown_table(found.text)
+    )
     if table is None:
         return
     if table.caption:
@@ -230,26 +247,26 @@ def _from_table(found: Material, mime: str) -> Iterator[Title]:
         yield _made(f"Table of {', '.join(table.names[:4])}", 0.31, found.where)
 
 
-def _from_opening(found: Material, mime: str) -> Iterator[Title]:
+def _from_opening(found: SourceText, mime: str) -> Iterator[Title]:
     """How the text begins, for files that have nothing else, not even a name that a person gave."""
-    if is_data(mime) or marked(found.text):
+    if is_data(mime) or parse_markdown_table(found.text):
         return
     for block in found.blocks[:5]:
-        if block.sort in (Sort.PARAGRAPH, Sort.ITEM) and word_count(block.text[:400]) > 2:
+        if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and word_count(block.text[:400]) > 2:
             sentence = sentences_of([Segment(0.0, 0.0, block.text[:400])], [block.text[:400]])[0].text
-            if not _SALUTATION.match(sentence) and not is_logged(sentence):
-                yield Title(cut(sentence.rstrip("."), _OPENING), 0.31, found.where, sentence)
+            if not _SALUTATION.match(sentence) and not is_log_line(sentence):
+                yield Title(shorten_text(sentence.rstrip("."), _OPENING), 0.31, found.where, sentence)
                 return
 
 
 def _from_name(name: str, stem: str, mime: str) -> Title:
     """A person's name for it is better than none, and source code is called by its name whatever that is."""
     if is_code(mime):
-        return Title(name if is_machine_made(stem) or is_junk(stem) else spaced(stem), _NAMED, _NAME, name)
+        return Title(name if is_machine_made(stem) or is_junk(stem) else name_to_words(stem), _NAMED, _NAME, name)
     if is_machine_made(stem if mime == "text/html" else name):
         return Title("", 0.0, _NAME, name)
-    plain = spaced(unmarked(stem))
-    return Title(plain, ENOUGH if is_junk(plain) else _NAMED, _NAME, name)
+    plain = name_to_words(strip_markup(stem))
+    return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _NAMED, _NAME, name)
 
 
 def _made(text: str, confidence: float, where: str) -> Title:

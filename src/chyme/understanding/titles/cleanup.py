@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chyme.speech.transcripts.summary import cut
+from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.function_words import empty_words
 from chyme.text.unspaced_scripts import RUNS
 from chyme.understanding.classification.result import TITLE_LENGTH
@@ -21,24 +21,24 @@ _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
-def spaced(stem: str) -> str:
+def name_to_words(stem: str) -> str:
     """A name in words: `rental_contract-Miller` is `rental contract Miller`."""
     return " ".join(_SEPARATORS.sub(" ", _CAMEL.sub(" ", stem)).split())
 
 
-def unmarked(stem: str) -> str:
+def strip_markup(stem: str) -> str:
     """A file's name without what is markup elsewhere: `<script>alert(1)<` is `script alert(1)`."""
     return _MARKS.sub(" ", stem).strip()
 
 
-def cleaned(text: str, around: str, site: str = "") -> str:
+def clean_title(text: str, around: str, site: str = "") -> str:
     """The title on one line; `around` is the text it belongs to, `site` the name of the site that pages put behind."""
     line = " ".join(_FILLED_IN.sub(" ", _LEADERS.sub("", text)).split())
     line = line.replace("\u00ad", "")
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
-    return cut(_calmed(line, around), TITLE_LENGTH)
+    return shorten_text(_calmed(line, around), TITLE_LENGTH)
 
 
 def _shouts(words: Sequence[str]) -> bool:

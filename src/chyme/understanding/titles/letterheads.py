@@ -38,12 +38,12 @@ def is_company(line: str) -> bool:
     return len(line) <= _NAME_LENGTH and ":" not in line and _COMPANY.search(line) is not None
 
 
-def is_logged(line: str) -> bool:
+def is_log_line(line: str) -> bool:
     """Whether a line begins with the day and hour it was written, as those of a log do."""
     return _LOGGED.match(line) is not None
 
 
-def is_entry(line: str) -> bool:
+def is_address_or_list_line(line: str) -> bool:
     """Whether a line is an address, of a log, or what a recipe takes: nothing that names a paper."""
     if not _DIGIT.search(line):
         return False

@@ -58,7 +58,7 @@ _MASHED = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: 
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def unprefixed(title: str) -> str:
+def strip_program_name(title: str) -> str:
     """Without the name of a program in front of a file's name: `Microsoft Word - Contract.doc` is `Contract.doc`."""
     return _PROGRAMS.sub("", title, count=1).strip() if _PROGRAMS.match(title) else title
 
@@ -67,11 +67,11 @@ def same_words(one: str, other: str) -> bool:
     """Whether two titles are the same to somebody who looks past case, spaces and signs."""
     if len(one) > 2 * len(other) + 20 or len(other) > 2 * len(one) + 20:
         return False
-    ours = spelt(one)
-    return bool(ours) and ours == spelt(other)
+    ours = comparison_key(one)
+    return bool(ours) and ours == comparison_key(other)
 
 
-def spelt(text: str) -> str:
+def comparison_key(text: str) -> str:
     """Letters and digits alone, in lower case: by this titles are compared."""
     folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
     return "".join(letter for letter in folded if letter.isalnum())

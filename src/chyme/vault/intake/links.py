@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from itertools import count
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import spell, unspell
+from chyme.core.files.vault_folder import decode_path, encode_path
 from chyme.core.store import files
 from chyme.core.store import link_files as link_file_rows
 from chyme.errors import UsageError, VaultError
-from chyme.files.link_files import LINK_BYTES, LINK_EXTENSIONS, link_in, shortcut
+from chyme.files.link_files import LINK_BYTES, LINK_EXTENSIONS, link_in, make_shortcut
 from chyme.model import File, Kind
 from chyme.vault.intake.link_names import file_name, link_name, safe_name
-from chyme.vault.intake.new_files import folder_parts, held_open, is_taken, write_new
+from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
 from chyme.vault.intake.url_normalisation import address_of
 
 REMEMBERED = 1000  # links written last
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class LinkResult:
     """A link that is in the vault now. `created` is False when it was there before."""
 
     url: str
@@ -32,7 +32,7 @@ class Added:
     created: bool
 
 
-def add_links(app: App, typed: Sequence[str], name: str | None = None, folder: str = "") -> list[Added]:
+def add_links(app: App, typed: Sequence[str], name: str | None = None, folder: str = "") -> list[LinkResult]:
     """Write a file for each address into a folder of the vault, which is made where it is missing.
 
     Nothing is written unless all addresses will do. `folder` is relative to the vault. Whoever watches the vault takes
@@ -48,7 +48,7 @@ def add_links(app: App, typed: Sequence[str], name: str | None = None, folder: s
         raise UsageError("nothing of this name can stand in a file name; choose another")
     inside = folder_parts(app, folder)
     try:
-        with held_open(app, inside) as handle:
+        with open_folder(app, inside) as handle:
             shelf = _Shelf(app, inside, handle)
             return [shelf.add(address, stem or link_name(address)) for address in addresses]
     except OSError as error:
@@ -56,13 +56,13 @@ def add_links(app: App, typed: Sequence[str], name: str | None = None, folder: s
         raise VaultError(f"{where}: no link can be written there ({error.strerror})") from error
 
 
-def link_files(app: App, addresses: Sequence[str]) -> dict[str, str]:
+def find_link_files(app: App, addresses: Sequence[str]) -> dict[str, str]:
     """address → path of the link file that keeps it: written by chyme, or with a page fetched from there."""
     db = app.database.read()
     found = link_file_rows.fetched_from(db, addresses)
     found.update((one, path) for one in addresses if (path := _just_written(app, one)) is not None)
     for address in addresses:
-        written = files.same_content(db, hashlib.sha256(shortcut(address)).hexdigest())
+        written = files.same_content(db, hashlib.sha256(make_shortcut(address)).hexdigest())
         found.update((address, file.path) for file in written if file.vanished_at is None)
     return found
 
@@ -80,7 +80,7 @@ def _just_written(app: App, address: str) -> str | None:
     if path is None:
         return None
     try:
-        return path if (app.vault.root / unspell(path)).read_bytes() == shortcut(address) else None
+        return path if (app.vault.root / decode_path(path)).read_bytes() == make_shortcut(address) else None
     except OSError:
         return None
 
@@ -94,31 +94,33 @@ class _Shelf:
         self._handle = handle
         self._here: dict[str, str] | None = None  # address → path, read when somebody asks
 
-    def add(self, address: str, stem: str) -> Added:
+    def add(self, address: str, stem: str) -> LinkResult:
         found = self._known(address)
         if found is not None:
-            return Added(address, found, created=False)
+            return LinkResult(address, found, created=False)
         for number in count(1):
             name = file_name(stem, number)
             path = self._prefix + name
             if self._app.scanner.passes_over(path):
                 raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
             # Asked before writing, which takes a disk's time; many addresses differ only behind their path.
-            created = not is_taken(self._handle, name) and write_new(self._handle, name, shortcut(address))
+            created = not is_taken(self._handle, name) and write_new(self._handle, name, make_shortcut(address))
             if created:
-                _remember(self._app, address, spell(path)[0])
+                _remember(self._app, address, encode_path(path)[0])
             if created or self._link(name) == address:
-                return Added(address, spell(path)[0], created)
+                return LinkResult(address, encode_path(path)[0], created)
         raise AssertionError("there is always another number")
 
     def _known(self, address: str) -> str | None:
         """The path of a link to the same address: in this folder, or written by chyme anywhere in the vault."""
-        content = shortcut(address)
+        content = make_shortcut(address)
         for file in files.same_content(self._app.database.read(), hashlib.sha256(content).hexdigest()):
             if file.vanished_at is None and self._holds(file, content):
                 return file.path
         if self._here is None:
-            self._here = {found: spell(self._prefix + name)[0] for name in self._links() if (found := self._link(name))}
+            self._here = {
+                found: encode_path(self._prefix + name)[0] for name in self._links() if (found := self._link(name))
+            }
         return self._here.get(address)
 
     def _holds(self, file: File, content: bytes) -> bool:
@@ -131,9 +133,9 @@ class _Shelf:
 
     def _links(self) -> Iterator[str]:
         """The names of files here that are links: known as such, or looking like one and not taken in yet."""
-        known = files.in_folder(self._app.database.read(), spell(self._prefix.rstrip("/"))[0])
+        known = files.in_folder(self._app.database.read(), encode_path(self._prefix.rstrip("/"))[0])
         for name in os.listdir(self._handle):
-            file = known.get(spell(self._prefix + name)[0])
+            file = known.get(encode_path(self._prefix + name)[0])
             if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINK_EXTENSIONS:
                 yield name
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import FOLDER_ITSELF, unspell
+from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path
 from chyme.errors import UsageError, VaultGone
 from chyme.vault.intake.link_names import safe_name
 
@@ -21,7 +21,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, err
 
 def folder_parts(app: App, folder: str) -> list[str]:
     """The parts of a folder's path, as the disk spells them. Refuses what lies outside, and what chyme never reads."""
-    raw = unspell(folder)
+    raw = decode_path(folder)
     parts = [part for part in raw.split("/") if part not in ("", ".")]
     if raw.startswith("/") or ".." in parts or "\0" in raw:
         raise UsageError(f"{folder!r}: is not a folder inside the vault")
@@ -37,7 +37,7 @@ def folder_parts(app: App, folder: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def held_open(app: App, parts: Sequence[str]) -> Iterator[int]:
+def open_folder(app: App, parts: Sequence[str]) -> Iterator[int]:
     """The folder, made where it is missing. Links are not followed, not even by one that appears just now."""
     app.database.presence.require()
     handle = os.open(app.vault.root, FOLDER_ITSELF)
@@ -94,7 +94,7 @@ def write_new(handle: int, name: str, data: bytes) -> bool:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        return place(handle, temporary, handle, name)
+        return move_into_place(handle, temporary, handle, name)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=handle)
@@ -105,7 +105,7 @@ def hidden_name() -> str:
     return f".{secrets.token_hex(8)}.part"
 
 
-def place(source: int, temporary: str, handle: int, name: str) -> bool:
+def move_into_place(source: int, temporary: str, handle: int, name: str) -> bool:
     """Give a whole file its name in a folder, of the same disk as its own. False when something has that name.
 
     The temporary name may stay.

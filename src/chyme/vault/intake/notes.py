@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import spell
+from chyme.core.files.vault_folder import encode_path
 from chyme.errors import UsageError, VaultError
-from chyme.understanding.slug_format import numbered
-from chyme.vault.intake.new_files import folder_parts, held_open, is_taken, write_new
+from chyme.understanding.slug_format import numbered_name
+from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
 from chyme.vault.intake.upload_names import note_name
 
 ENDING = ".md"
@@ -22,9 +22,9 @@ def add_note(app: App, text: str, title: str = "", folder: str = "") -> str:
     wanted = note_name(title, text) + ENDING
     parts = folder_parts(app, folder)
     try:
-        with held_open(app, parts) as handle:
+        with open_folder(app, parts) as handle:
             for number in range(1, MOST_NUMBERS):
-                name = numbered(wanted, number, ENDING)
+                name = numbered_name(wanted, number, ENDING)
                 raw = "/".join([*parts, name])
                 if app.scanner.passes_over(raw):
                     raise UsageError(
@@ -32,7 +32,7 @@ def add_note(app: App, text: str, title: str = "", folder: str = "") -> str:
                     )
                 if not is_taken(handle, name) and write_new(handle, name, body.encode("utf-8", "replace")):
                     app.look_soon([raw])
-                    return spell(raw)[0]
+                    return encode_path(raw)[0]
     except OSError as error:
         where = "/".join(parts) or app.vault.root.name
         raise VaultError(f"{where}: no note can be written there ({error.strerror})") from error

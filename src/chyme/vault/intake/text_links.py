@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import unspell
+from chyme.core.files.vault_folder import decode_path
 from chyme.errors import ChymeError, UsageError
 from chyme.files.link_notes import links_in
 from chyme.model import File, Kind
 from chyme.text.decoding import decode
-from chyme.vault.intake.links import Added, add_links, link_files
+from chyme.vault.intake.links import LinkResult, add_links, find_link_files
 from chyme.vault.intake.url_normalisation import address_of
 
 log = logging.getLogger(__name__)
@@ -34,11 +34,11 @@ class TextLink:
 def links_of(app: App, path: str) -> list[TextLink]:
     """The links in a text, each once, and where they are kept; of every other kind of file none."""
     there = _addresses(app, path)
-    kept = link_files(app, there)
+    kept = find_link_files(app, there)
     return [TextLink(url, kept.get(url)) for url in there]
 
 
-def keep_links(app: App, path: str, urls: Sequence[str] | None = None, folder: str = FOLDER) -> list[Added]:
+def keep_links(app: App, path: str, urls: Sequence[str] | None = None, folder: str = FOLDER) -> list[LinkResult]:
     """Write a link file for each link of a text (None: all), unless one keeps it already. Whoever watches takes it in.
 
     Only links of that text are kept: an address that does not stand in it is refused.
@@ -50,11 +50,11 @@ def keep_links(app: App, path: str, urls: Sequence[str] | None = None, folder: s
             raise UsageError(f"{path}: has no link to {url}; 'chyme add' takes any address")
     if not wanted:
         return []
-    kept = link_files(app, wanted)
+    kept = find_link_files(app, wanted)
     new = [url for url in wanted if url not in kept]
     added = {one.url: one for one in add_links(app, new, folder=folder)} if new else {}
-    app.take_in([unspell(one.path) for one in added.values() if one.created])
-    return [added.get(url) or Added(url, kept[url], created=False) for url in wanted]
+    app.take_in([decode_path(one.path) for one in added.values() if one.created])
+    return [added.get(url) or LinkResult(url, kept[url], created=False) for url in wanted]
 
 
 def keep_new_links(app: App, path: str) -> None:

@@ -11,7 +11,7 @@ DEEPEST = 32  # folders inside each other
 _ESCAPED = {"%22": '"', "%0D": " ", "%0A": " "}  # as browsers send them
 
 
-def sent_name(raw: bytes) -> str:
+def decode_name(raw: bytes) -> str:
     """The name in the header of a part. What is no UTF-8 is left out later."""
     name = raw.decode("utf-8", "replace")
     for escaped, letter in _ESCAPED.items():
@@ -19,7 +19,7 @@ def sent_name(raw: bytes) -> str:
     return name
 
 
-def sent_path(field: str, name: str) -> list[str]:
+def split_path(field: str, name: str) -> list[str]:
     """The folders and the name that were sent: in the file's name, else (dropped folders) in that of its field."""
     given = name if "/" in name or "/" not in field else field
     parts = [part for part in given.split("/") if part not in ("", ".")]
@@ -30,13 +30,13 @@ def sent_path(field: str, name: str) -> list[str]:
     return parts
 
 
-def kept_name(name: str) -> str:
+def safe_file_name(name: str) -> str:
     """The name as every system takes it, with its ending."""
     stem = without_extension(name)
     return (safe_name(stem, BYTES) or "unnamed") + name[len(stem) :]
 
 
-def kept_folder(name: str) -> str:
+def safe_folder_name(name: str) -> str:
     """The same for a folder."""
     return safe_name(name, BYTES) or "unnamed"
 

@@ -14,11 +14,11 @@ from itertools import groupby
 from pathlib import Path
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import FOLDER_ITSELF, spell
+from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
-from chyme.understanding.slug_format import numbered
-from chyme.vault.intake.new_files import MODE, NEW, held_open, hidden_name, is_taken, place
+from chyme.understanding.slug_format import numbered_name
+from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_into_place, open_folder
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 MOST_NUMBERS = 10_000
@@ -27,7 +27,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class StagedFile:
     """A whole file under a name aside, and where it is wanted."""
 
     name: str  # as it was sent
@@ -39,7 +39,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadResult:
     """A file that was sent. `created` is False when it was there before, or (`problem`) could not be taken."""
 
     name: str
@@ -50,7 +50,7 @@ class Uploaded:
     by_disk: bool = False  # whether the problem is ours, not that of what was sent
 
 
-def name_all(app: App, aside: Path, files: Sequence[Arrived]) -> Generator[Uploaded]:
+def place_uploads(app: App, aside: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
     """Each file, in order, as far as it could be named; what the folder held before is not touched."""
     source = os.open(aside, FOLDER_ITSELF)
     try:
@@ -60,51 +60,51 @@ def name_all(app: App, aside: Path, files: Sequence[Arrived]) -> Generator[Uploa
         os.close(source)
 
 
-def why_not(error: OSError) -> str:
+def explain_write_error(error: OSError) -> str:
     """Why a file could not be written, and the way out."""
     if error.errno in FULL:
         return "there is no room left on the disk; make room and send it again"
     return f"no file can be written there ({error.strerror}); see who may write in the vault's folder"
 
 
-def _in_folder(app: App, source: int, folder: Sequence[str], files: Sequence[Arrived]) -> list[Uploaded]:
+def _in_folder(app: App, source: int, folder: Sequence[str], files: Sequence[StagedFile]) -> list[UploadResult]:
     try:
-        with held_open(app, folder) as handle:
+        with open_folder(app, folder) as handle:
             return [_attempt(one, lambda one=one: _named(source, handle, folder, one)) for one in files]  # type: ignore[misc]
     except (UsageError, OSError) as error:
         return [_refused(one, error) for one in files]
 
 
-def _attempt(one: Arrived, name: Callable[[], Uploaded]) -> Uploaded:
+def _attempt(one: StagedFile, name: Callable[[], UploadResult]) -> UploadResult:
     try:
         return name()
     except (UsageError, OSError) as error:
         return _refused(one, error)
 
 
-def _refused(one: Arrived, error: UsageError | OSError) -> Uploaded:
+def _refused(one: StagedFile, error: UsageError | OSError) -> UploadResult:
     by_disk = isinstance(error, OSError)
-    why = why_not(error) if isinstance(error, OSError) else str(error)
-    return Uploaded(one.name, None, one.size, problem=f"{one.name[:100]}: {why}", by_disk=by_disk)
+    why = explain_write_error(error) if isinstance(error, OSError) else str(error)
+    return UploadResult(one.name, None, one.size, problem=f"{one.name[:100]}: {why}", by_disk=by_disk)
 
 
-def _named(source: int, handle: int, folder: Sequence[str], one: Arrived) -> Uploaded:
+def _named(source: int, handle: int, folder: Sequence[str], one: StagedFile) -> UploadResult:
     """Under the first free name, unless a file of the same content has one of those before it."""
     ending = one.wanted[len(without_extension(one.wanted)) :]
     for number in range(1, MOST_NUMBERS):
-        name = numbered(one.wanted, number, ending)
-        path = spell("/".join([*folder, name]))[0]
+        name = numbered_name(one.wanted, number, ending)
+        path = encode_path("/".join([*folder, name]))[0]
         if not is_taken(handle, name) and _placed(source, one.aside, handle, name):
-            return Uploaded(one.name, path, one.size, created=True)
+            return UploadResult(one.name, path, one.size, created=True)
         if _holds(handle, name, one):
-            return Uploaded(one.name, path, one.size)
+            return UploadResult(one.name, path, one.size)
     raise UsageError("too many files are called so; choose another name")
 
 
 def _placed(source: int, aside: str, handle: int, name: str) -> bool:
     """Whether the file has this name now, which nobody had; copied where the folder is on another disk."""
     try:
-        return place(source, aside, handle, name)
+        return move_into_place(source, aside, handle, name)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -117,13 +117,13 @@ def _placed(source: int, aside: str, handle: int, name: str) -> bool:
             shutil.copyfileobj(whole, copy, MB)
             copy.flush()
             os.fsync(copy.fileno())
-        return place(handle, temporary, handle, name)
+        return move_into_place(handle, temporary, handle, name)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=handle)
 
 
-def _holds(handle: int, name: str, one: Arrived) -> bool:
+def _holds(handle: int, name: str, one: StagedFile) -> bool:
     """Whether the file of this name is the very one that was sent."""
     try:
         opened = os.open(name, _READ, dir_fd=handle)

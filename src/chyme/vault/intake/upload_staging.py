@@ -16,7 +16,7 @@ from chyme.core.files.vault_folder import STATE
 FOLDER = "incoming"
 
 
-class Incoming:
+class UploadStaging:
     """In the vault's own `.chyme`, wherever the database lives: a file that is whole moves in without being copied."""
 
     def __init__(self, root: Path) -> None:

@@ -16,24 +16,24 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from chyme.application.app import App
-from chyme.core.files.vault_folder import unspell
+from chyme.core.files.vault_folder import decode_path
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.intake.new_files import DEEPEST, MODE, NEW, folder_parts
-from chyme.vault.intake.upload_names import kept_folder, kept_name, sent_name, sent_path
-from chyme.vault.intake.upload_placement import FULL, MB, Arrived, Uploaded, name_all, why_not
+from chyme.vault.intake.upload_names import decode_name, safe_file_name, safe_folder_name, split_path
+from chyme.vault.intake.upload_placement import FULL, MB, StagedFile, UploadResult, explain_write_error, place_uploads
 
-__all__ = ["Receiving", "TooMuch", "Uploaded"]
+__all__ = ["UploadReceiver", "UploadResult", "UploadTooLarge"]
 
 HEADERS, HEADER_BYTES = 16, 16 * 1024  # of one part
 
 logging.getLogger("python_multipart").setLevel(logging.ERROR)  # of a broken body, whoever sent it is told
 
 
-class TooMuch(UsageError):
+class UploadTooLarge(UsageError):
     """An upload goes beyond a limit; the message names the setting."""
 
 
-class Receiving:
+class UploadReceiver:
     """One upload. Give it the body of the request piece by piece, then `finish`. Must be closed; blocks on the disk.
 
     Nothing of it is in the vault before `finish`: a request that breaks off leaves nothing behind.
@@ -47,10 +47,10 @@ class Receiving:
         self._parser = self._parsing(boundary)
         self._headers: dict[bytes, bytes] = {}
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())  # the one that is being read
-        self._coming: Arrived | None = None
+        self._coming: StagedFile | None = None
         self._stream: BinaryIO | None = None
         self._hash = hashlib.sha256()
-        self._results: list[Arrived | Uploaded] = []
+        self._results: list[StagedFile | UploadResult] = []
         self._size = 0
         self._whole = False
         self._stack = ExitStack()
@@ -94,20 +94,20 @@ class Receiving:
         except FormParserError as error:
             raise UsageError("the body is broken; send multipart/form-data as browsers do") from error
 
-    def finish(self) -> list[Uploaded]:
+    def finish(self) -> list[UploadResult]:
         """Give all files their names. UsageError when the body is not whole, or nothing of it could be taken."""
         if not self._whole:
             raise UsageError("the body ends in the middle; send it again")
         if not self._results:
             raise UsageError("there is no file in the body; send each in a part with a filename")
         with _disk_errors(self._app):
-            named = name_all(self._app, self._aside, [one for one in self._results if isinstance(one, Arrived)])
-            told = [next(named) if isinstance(one, Arrived) else one for one in self._results]
+            named = place_uploads(self._app, self._aside, [one for one in self._results if isinstance(one, StagedFile)])
+            told = [next(named) if isinstance(one, StagedFile) else one for one in self._results]
             named.close()
         if all(one.path is None for one in told):
             worst = next((one for one in told if one.by_disk), told[0])
             raise (VaultError if worst.by_disk else UsageError)(worst.problem or "nothing could be taken")
-        self._app.look_soon([unspell(one.path) for one in told if one.path and one.created])
+        self._app.look_soon([decode_path(one.path) for one in told if one.path and one.created])
         return told
 
     def close(self) -> None:
@@ -128,26 +128,28 @@ class Receiving:
     def _headers_finished(self) -> None:
         """A file begins; whatever else is sent is passed over."""
         _, options = parse_options_header(self._headers.get(b"content-disposition"))
-        name = sent_name(options.get(b"filename", b""))
+        name = decode_name(options.get(b"filename", b""))
         if not name:
             return
         if len(self._results) >= self._limits.upload_files:
-            raise TooMuch(f"more than {self._limits.upload_files:,} files; send fewer at once, or raise upload_files")
+            raise UploadTooLarge(
+                f"more than {self._limits.upload_files:,} files; send fewer at once, or raise upload_files"
+            )
         shown = name[:255]
         try:
-            folder, wanted = self._wanted(sent_name(options.get(b"name", b"")), name)
+            folder, wanted = self._wanted(decode_name(options.get(b"name", b"")), name)
         except UsageError as error:
-            self._results.append(Uploaded(shown, None, 0, problem=str(error)))
+            self._results.append(UploadResult(shown, None, 0, problem=str(error)))
             return
-        self._coming = Arrived(shown, folder, wanted, str(len(self._results)), 0, "")
+        self._coming = StagedFile(shown, folder, wanted, str(len(self._results)), 0, "")
         self._stream = os.fdopen(os.open(self._aside / self._coming.aside, NEW, MODE), "wb")
         self._hash = hashlib.sha256()
 
     def _wanted(self, field: str, name: str) -> tuple[tuple[str, ...], str]:
         """Folder and name, both harmless. Hidden names are refused, not made visible."""
-        parts = sent_path(field, name)
-        folder = [*self._folder, *map(kept_folder, parts[:-1])]
-        wanted = kept_name(parts[-1])
+        parts = split_path(field, name)
+        folder = [*self._folder, *map(safe_folder_name, parts[:-1])]
+        wanted = safe_file_name(parts[-1])
         if any(map(self._app.scanner.passes_over, ("/".join(parts), "/".join([*folder, wanted])))):
             raise UsageError(f"{name[:100]}: chyme passes over such files, as they are hidden or in .chymeignore")
         if len(os.fsencode("/".join(folder))) > DEEPEST:
@@ -175,7 +177,7 @@ class Receiving:
     def _refuse_much(self, size: int) -> None:
         most = self._limits.upload_bytes
         if size > most:
-            raise TooMuch(f"more than {most / MB:,.0f} MB; send fewer files at once, or raise upload_bytes")
+            raise UploadTooLarge(f"more than {most / MB:,.0f} MB; send fewer files at once, or raise upload_bytes")
 
     def _refuse_full(self, coming: int) -> None:
         """Before the disk is full: the database lives from what is left."""
@@ -194,4 +196,4 @@ def _disk_errors(app: App) -> Iterator[None]:
     except OSError as error:
         app.database.presence.require()
         kind = DiskFull if error.errno in FULL else VaultError
-        raise kind(f"{app.vault.root.name}: {why_not(error)}") from error
+        raise kind(f"{app.vault.root.name}: {explain_write_error(error)}") from error

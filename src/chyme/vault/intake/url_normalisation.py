@@ -6,8 +6,8 @@ import re
 from urllib.parse import SplitResult, quote, urlsplit
 
 from chyme.errors import UsageError
-from chyme.speech.transcripts.correction_checks import written
-from chyme.speech.transcripts.summary import cut
+from chyme.speech.transcripts.correction_checks import clean_line
+from chyme.speech.transcripts.summary import shorten_text
 
 LONGEST = 8000  # bytes: with what a shortcut says around it, it must still be read as a link
 _SHOWN = 80
@@ -34,7 +34,7 @@ def address_of(typed: str) -> str:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
-        raise _refused(text, f"is no address ({written(str(error))})") from error
+        raise _refused(text, f"is no address ({clean_line(str(error))})") from error
     if parts.scheme not in _PORTS:
         raise _refused(text, "is not the address of a web page; those begin with https:// or http://")
     if "@" in parts.netloc:
@@ -68,4 +68,4 @@ def _host(text: str, parts: SplitResult) -> str:
 
 def _refused(text: str, why: str) -> UsageError:
     """Names the address without its secrets, in one line."""
-    return UsageError(f"{cut(written(_USER.sub('//…@', text[:1000])), _SHOWN)}: {why}")
+    return UsageError(f"{shorten_text(clean_line(_USER.sub('//…@', text[:1000])), _SHOWN)}: {why}")

@@ -8,7 +8,7 @@ from chyme.model import Stamp
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiskFile:
     """A regular file on disk whose path is new, or which is not what it was."""
 
     raw: str  # the path as the disk spells it

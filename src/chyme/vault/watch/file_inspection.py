@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.files.kind_detection import identify
-from chyme.files.link_files import LINK_BYTES, link_in, without_secret
+from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials
 from chyme.model import File, Kind, Seen, Stamp
 
 HEAD = 64 * 1024
@@ -18,7 +18,7 @@ PIECE = 1024 * 1024
 _UNSEEN = Stamp("", "", 0, 0)
 
 
-class Examination:
+class FileInspection:
     """Reads one file piece by piece. Raises OSError when it cannot be read. Must be closed."""
 
     def __init__(self, vault: Vault, path: str, escaped: bool) -> None:
@@ -58,7 +58,7 @@ class Examination:
 
     def _link(self) -> str | None:
         address = link_in(self._name, self._head[: LINK_BYTES + 1])
-        return without_secret(address) if address else None
+        return remove_credentials(address) if address else None
 
     def result(self) -> Seen | None:
         """What the file is; None when it has changed while it was read."""
@@ -72,18 +72,18 @@ class Examination:
         os.close(self._fd)
 
 
-def examine_kind(vault: Vault, path: str, escaped: bool) -> tuple[Kind, str]:
+def inspect_kind(vault: Vault, path: str, escaped: bool) -> tuple[Kind, str]:
     """The kind and the MIME type of the file at this path. Raises OSError when it cannot be read."""
-    with contextlib.closing(Examination(vault, path, escaped)) as examination:
+    with contextlib.closing(FileInspection(vault, path, escaped)) as examination:
         return examination.kind()
 
 
-def examine(vault: Vault, path: str, escaped: bool, pulse: Callable[[], None]) -> Seen | None:
+def inspect_file(vault: Vault, path: str, escaped: bool, pulse: Callable[[], None]) -> Seen | None:
     """What is at this path now, or None when it changed while we looked. Raises OSError when it cannot be read.
 
     `pulse` is called between pieces of a large file and may raise to end it.
     """
-    with contextlib.closing(Examination(vault, path, escaped)) as examination:
+    with contextlib.closing(FileInspection(vault, path, escaped)) as examination:
         while examination.read_piece():
             pulse()
         return examination.result()

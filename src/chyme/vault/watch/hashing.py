@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from chyme.core.files.vault_folder import Vault
 from chyme.model import Seen
-from chyme.vault.watch.disk_file import Found
-from chyme.vault.watch.file_inspection import Examination
+from chyme.vault.watch.disk_file import DiskFile
+from chyme.vault.watch.file_inspection import FileInspection
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +29,10 @@ FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0  # seconds before a file is begun again t
 
 @dataclass
 class _Job:
-    found: Found
+    found: DiskFile
     ready_at: float
     look_after: set[str] = field(default_factory=set)  # paths that are worth a look when this file is hashed
-    examination: Examination | None = None
+    examination: FileInspection | None = None
 
     @property
     def size_left(self) -> int:
@@ -54,7 +54,7 @@ class Hasher:
         self._jobs: dict[str, _Job] = {}  # by raw path, the one that waits longest first
         self._results: dict[str, Seen] = {}
         self._changes: dict[str, int] = {}  # how often a file changed while it was hashed
-        self._dropped: list[Examination] = []
+        self._dropped: list[FileInspection] = []
         self._slices = 0
         self._stop = False
         self._changed = threading.Condition()
@@ -75,7 +75,7 @@ class Hasher:
         """How many files are not hashed yet."""
         return len(self._jobs)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: DiskFile) -> None:
         """Hash this file, unless that is under way."""
         with self._changed:
             before = self._jobs.get(found.raw)
@@ -88,7 +88,7 @@ class Hasher:
                 self._drop(before)
             self._changed.notify_all()
 
-    def result(self, found: Found) -> Seen | None:
+    def result(self, found: DiskFile) -> Seen | None:
         """What was found in this file, as long as it is the same as then."""
         with self._changed:
             seen = self._results.pop(found.raw, None)
@@ -147,7 +147,7 @@ class Hasher:
         try:
             examination = job.examination
             if examination is None:
-                examination = Examination(self._vault, job.found.path, job.found.escaped)
+                examination = FileInspection(self._vault, job.found.path, job.found.escaped)
                 job.examination = examination
             more = True
             for _ in range(SLICE_PIECES):

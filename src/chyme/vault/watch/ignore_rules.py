@@ -11,7 +11,7 @@ HIDDEN = (".", "~$")
 PARTIAL = (".part", ".crdownload", ".partial")  # downloads under way; they get their name when they are whole
 
 
-class Ignore:
+class IgnoreRules:
     """Hidden names, office lock files, unfinished downloads, and the patterns of .chymeignore (gitignore syntax)."""
 
     def __init__(self, root: Path) -> None:

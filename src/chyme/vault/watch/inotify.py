@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO = 0x2, 0x4, 0x8, 0x40, 0x80
 CREATE, DELETE, OVERFLOW, GONE = 0x100, 0x200, 0x4000, 0x8000
 ONLY_FOLDERS, NO_LINKS, NOT_UNLINKED, IS_FOLDER = 0x1000000, 0x2000000, 0x4000000, 0x40000000
-EVERYTHING = (
+WATCH_MASK = (
     MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | ONLY_FOLDERS | NO_LINKS | NOT_UNLINKED
 )
 
@@ -30,14 +30,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass
-class Heard:
+class FileEvents:
     """Paths (as the disk spells them) worth another look; `lost` when the kernel could not keep up."""
 
     paths: set[str] = field(default_factory=set)
     lost: bool = False
 
 
-class Ears:
+class InotifyListener:
     """Listens to every folder of a vault that is not passed over. Must be closed."""
 
     def __init__(self, root: str, passes_over: Callable[[str], bool]) -> None:
@@ -80,7 +80,7 @@ class Ears:
 
     def _add_watch(self, here: str) -> bool:
         """Listen to one folder. Whether it was not listened to before."""
-        watch = _libc.inotify_add_watch(self._fd, self._root + os.fsencode(here), EVERYTHING)
+        watch = _libc.inotify_add_watch(self._fd, self._root + os.fsencode(here), WATCH_MASK)
         if watch < 0:
             self.deaf_to += ctypes.get_errno() == errno.ENOSPC
             return False
@@ -98,7 +98,7 @@ class Ears:
         below = [f"{here}/{name}" if here else name for name in names]
         return [each for each in below if not self._passes_over(each)]
 
-    def _listen_to_some(self, heard: Heard) -> None:
+    def _listen_to_some(self, heard: FileEvents) -> None:
         """Go on with trees that have appeared. Each is heard of once all of it is listened to."""
         for _ in range(SLICE_FOLDERS):
             if not self._to_listen:
@@ -110,9 +110,9 @@ class Ears:
             if self._add_watch(here):  # else what has appeared in it was heard of, and is listened to for its own sake
                 self._to_listen.extend((each, False) for each in self._folders_in(here))
 
-    def hear(self, seconds: float | None) -> Heard:
+    def hear(self, seconds: float | None) -> FileEvents:
         """Wait for something to happen, then for it to be quiet for a moment."""
-        heard = Heard()
+        heard = FileEvents()
         ready = self._poll.poll(self._milliseconds(seconds))
         began = time.monotonic()
         while (ready or self._to_listen) and not any(fd == self._wake for fd, _ in ready):
@@ -130,7 +130,7 @@ class Ears:
             return 0
         return None if seconds is None else max(0.0, seconds) * 1000
 
-    def _read(self, heard: Heard) -> None:
+    def _read(self, heard: FileEvents) -> None:
         try:
             data = os.read(self._fd, 256 * 1024)
         except BlockingIOError:
@@ -148,7 +148,7 @@ class Ears:
             elif name and watch in self._folders:
                 self._note(self._folders[watch], name, mask, heard)
 
-    def _note(self, folder: str, name: str, mask: int, heard: Heard) -> None:
+    def _note(self, folder: str, name: str, mask: int, heard: FileEvents) -> None:
         path = f"{folder}/{name}" if folder else name
         if mask & IS_FOLDER and mask & (CREATE | MOVED_TO | ATTRIB) and not self._passes_over(path):
             self._to_listen += [(path, True), (path, False)]

@@ -6,14 +6,14 @@ import logging
 import stat
 from collections.abc import Iterable
 
-from chyme.core.files.vault_folder import Vault, unspell
+from chyme.core.files.vault_folder import Vault, decode_path
 from chyme.core.store import files, vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 from chyme.vault.purge import PURGE_WAITS
-from chyme.vault.watch.ignore_rules import Ignore
-from chyme.vault.watch.pending_files import Landing, Report
+from chyme.vault.watch.ignore_rules import IgnoreRules
+from chyme.vault.watch.pending_files import PendingFiles, ScanReport
 
 log = logging.getLogger(__name__)
 
@@ -21,16 +21,16 @@ SUSPICIOUS_SHARE = 0.2
 SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
 
 
-class Vanishing:
+class MissingFiles:
     """To be asked when all moves of a round are known."""
 
-    def __init__(self, vault: Vault, database: Database, intake: Intake, landing: Landing) -> None:
+    def __init__(self, vault: Vault, database: Database, intake: FileRegistry, landing: PendingFiles) -> None:
         self._vault = vault
         self._database = database
         self._intake = intake
         self._landing = landing
 
-    def hide(self, gone: Iterable[int], ignore: Ignore) -> int:
+    def hide(self, gone: Iterable[int], ignore: IgnoreRules) -> int:
         """Hide those of these files that are still gone. Returns how many were hidden."""
         db = self._database.read()
         candidates = (files.by_id(db, file_id) for file_id in dict.fromkeys(gone))
@@ -47,16 +47,16 @@ class Vanishing:
             self._database.write(lambda db: vault_properties.put(db, PURGE_WAITS, reason))
         return hidden
 
-    def calm_down(self, report: Report) -> None:
+    def calm_down(self, report: ScanReport) -> None:
         """When the files are back that had vanished at once, purging need not wait for a person any more."""
         db = self._database.read()
         present, vanished = files.counts(db)
         if report.returned and vanished <= SUSPICIOUS_SHARE * present and vault_properties.value_of(db, PURGE_WAITS):
             self._database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))
 
-    def _visible(self, file: File, ignore: Ignore) -> bool:
+    def _visible(self, file: File, ignore: IgnoreRules) -> bool:
         """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
-        raw = unspell(file.path) if file.escaped else file.path
+        raw = decode_path(file.path) if file.escaped else file.path
         if ignore.hides(raw, False):
             return False
         try:

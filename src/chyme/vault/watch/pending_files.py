@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from chyme.core.files.moves import TRASHED, Move, origin
-from chyme.core.files.vault_folder import Vault, stamp_of, unspell
+from chyme.core.files.moves import TRASHED, Move, find_origin
+from chyme.core.files.vault_folder import Vault, decode_path, stamp_of
 from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
 from chyme.model import File, Seen, Stamp
-from chyme.vault.file_registry import Intake
-from chyme.vault.watch.disk_file import Found
-from chyme.vault.watch.file_inspection import examine, examine_kind
+from chyme.vault.file_registry import FileRegistry
+from chyme.vault.watch.disk_file import DiskFile
+from chyme.vault.watch.file_inspection import inspect_file, inspect_kind
 from chyme.vault.watch.hashing import LARGE, Hasher
 
 STILL_SECONDS = 0.5
@@ -24,12 +24,12 @@ BATCH = 250
 BATCH_SECONDS = 0.5
 
 
-class Stopped(ChymeError):
+class ScanStopped(ChymeError):
     """The vault is being closed."""
 
 
 @dataclass
-class Report:
+class ScanReport:
     """What a scan found."""
 
     new: int = 0
@@ -39,8 +39,8 @@ class Report:
     returned: int = 0
     unreadable: list[str] = field(default_factory=list)
 
-    def __add__(self, more: Report) -> Report:
-        return Report(
+    def __add__(self, more: ScanReport) -> ScanReport:
+        return ScanReport(
             self.new + more.new,
             self.changed + more.changed,
             self.moved + more.moved,
@@ -55,10 +55,10 @@ class Report:
         return bool(self.new or self.changed or self.moved or self.vanished or self.returned)
 
 
-class Landing:
+class PendingFiles:
     """Where found files wait until they are still, are recognised, and are handed to the intake in batches."""
 
-    def __init__(self, vault: Vault, database: Database, intake: Intake, wall: Callable[[], float]) -> None:
+    def __init__(self, vault: Vault, database: Database, intake: FileRegistry, wall: Callable[[], float]) -> None:
         self._vault = vault
         self._database = database
         self._intake = intake
@@ -84,7 +84,7 @@ class Landing:
         """These are looked at again: whoever is still being written will be noted anew."""
         return {raw: known for raw in raws if (known := self._moving.pop(raw, None)) is not None}
 
-    def renamed(self, found: Found, report: Report) -> bool:
+    def renamed(self, found: DiskFile, report: ScanReport) -> bool:
         """Whether this is a known file under another path, told by the disk alone."""
         if not found.stamp.size:
             return False
@@ -94,13 +94,13 @@ class Landing:
             return False
         first = left[0]
         unread = Seen(found.path, found.escaped, first.kind, first.mime, found.stamp, first.hash)
-        file = origin(unread, left)
+        file = find_origin(unread, left)
         if file is None:
             return False
         self._move(file, found, found.stamp, report)
         return True
 
-    def take(self, found: Found, report: Report, before: tuple[Stamp, float] | None = None) -> None:
+    def take(self, found: DiskFile, report: ScanReport, before: tuple[Stamp, float] | None = None) -> None:
         """New content of a known path, a file that moved and lost its inode on the way, or a new file."""
         self.pulse()
         db = self._database.read()
@@ -124,7 +124,7 @@ class Landing:
             return
         if own is None or own.vanished_at is not None:
             alike = files.same_content(db, seen.hash) if seen.stamp.size else []
-            file = origin(seen, [each for each in alike if each.path != found.path and self._is_gone(each)])
+            file = find_origin(seen, [each for each in alike if each.path != found.path and self._is_gone(each)])
             if file is not None:
                 self._move(file, found, seen.stamp, report)
                 return
@@ -134,10 +134,10 @@ class Landing:
             report.changed += 1
         self._add(seen)
 
-    def _examine(self, found: Found, report: Report) -> Seen | None:
+    def _examine(self, found: DiskFile, report: ScanReport) -> Seen | None:
         """What is in the file; None when that is not known yet, or cannot be."""
         try:
-            seen = examine(self._vault, found.path, found.escaped, self.pulse)
+            seen = inspect_file(self._vault, found.path, found.escaped, self.pulse)
         except FileNotFoundError:
             return None  # it went while we looked, which is news of its own
         except OSError:
@@ -150,7 +150,7 @@ class Landing:
     def pulse(self) -> None:
         """Raise when it is time to end."""
         if self.stop.is_set():
-            raise Stopped("the vault is being closed; the next scan goes on where this one ended")
+            raise ScanStopped("the vault is being closed; the next scan goes on where this one ended")
 
     def flush(self) -> None:
         """Hand over everything decided so far."""
@@ -166,13 +166,13 @@ class Landing:
         if len(self._batch) >= BATCH or now - self._batch_since > BATCH_SECONDS:
             self.flush()
 
-    def _refresh(self, own: File, stamp: Stamp, report: Report) -> None:
+    def _refresh(self, own: File, stamp: Stamp, report: ScanReport) -> None:
         """Same content under another stamp (touched, restored, mounted elsewhere), or back again."""
         if own.vanished_at is not None:
             report.returned += 1
         self._add(Seen(own.path, own.escaped, own.kind, own.mime, stamp, own.hash))
 
-    def _move(self, file: File, found: Found, stamp: Stamp, report: Report) -> None:
+    def _move(self, file: File, found: DiskFile, stamp: Stamp, report: ScanReport) -> None:
         self._claimed.add(file.id)
         self._add(Move(file.id, Seen(found.path, found.escaped, file.kind, file.mime, stamp, file.hash)))
         report.moved += 1
@@ -181,10 +181,10 @@ class Landing:
         if file.path.startswith(TRASHED):
             self.flush()  # it may be on its way into the trash: who puts it there looks after it only for a moment
 
-    def _look_into(self, found: Found, stamp: Stamp, content_hash: str) -> None:
+    def _look_into(self, found: DiskFile, stamp: Stamp, content_hash: str) -> None:
         """Another extension may make it another kind of file."""
         try:
-            kind, mime = examine_kind(self._vault, found.path, found.escaped)
+            kind, mime = inspect_kind(self._vault, found.path, found.escaped)
         except OSError:
             return
         self._add(Seen(found.path, found.escaped, kind, mime, stamp, content_hash))
@@ -213,7 +213,7 @@ class Landing:
         except OSError:
             return False
 
-    def _still(self, found: Found, before: tuple[Stamp, float] | None) -> bool:
+    def _still(self, found: DiskFile, before: tuple[Stamp, float] | None) -> bool:
         """Whether nothing has been written to the file for half a second."""
         now = time.monotonic()
         since = before[1] if before is not None and before[0] == found.stamp else now
@@ -223,13 +223,13 @@ class Landing:
         self._wait_for(found, since)
         return False
 
-    def _wait_for(self, found: Found, since: float) -> None:
+    def _wait_for(self, found: DiskFile, since: float) -> None:
         self._moving[found.raw] = (found.stamp, since)
         self.on_moving()
 
 
 def _raw(file: File) -> str:
-    return unspell(file.path) if file.escaped else file.path
+    return decode_path(file.path) if file.escaped else file.path
 
 
 def _same_on_disk(known: Stamp, now: Stamp) -> bool:

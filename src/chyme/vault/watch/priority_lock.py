@@ -16,7 +16,7 @@ class Priority(IntEnum):
     ALL = 2  # the whole vault
 
 
-class Turns:
+class PriorityLock:
     """A lock with priorities. Not reentrant."""
 
     def __init__(self) -> None:

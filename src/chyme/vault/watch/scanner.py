@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from sqlite3 import Connection
 
-from chyme.core.files.vault_folder import Vault, spell, stamp_of
+from chyme.core.files.vault_folder import Vault, encode_path, stamp_of
 from chyme.core.store import digest_queue, files, vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
 from chyme.model import Stamp, iso
-from chyme.vault.file_registry import Intake
+from chyme.vault.file_registry import FileRegistry
 from chyme.vault.watch import ignore_rules
-from chyme.vault.watch.disk_file import Found
+from chyme.vault.watch.disk_file import DiskFile
 from chyme.vault.watch.hashing import LARGE, Hasher
-from chyme.vault.watch.ignore_rules import Ignore
-from chyme.vault.watch.missing_files import Vanishing
-from chyme.vault.watch.pending_files import Landing, Report
-from chyme.vault.watch.priority_lock import Priority, Turns
+from chyme.vault.watch.ignore_rules import IgnoreRules
+from chyme.vault.watch.missing_files import MissingFiles
+from chyme.vault.watch.pending_files import PendingFiles, ScanReport
+from chyme.vault.watch.priority_lock import Priority, PriorityLock
 
 log = logging.getLogger(__name__)
 
-SCANNED = "scanned-at"  # when everything was looked at last
-FEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
-OFTEN = 256  # entries of a folder after which a round that waits may go first
+SCANNED_AT = "scanned-at"  # when everything was looked at last
+MAX_PENDING_NEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
+YIELD_EVERY = 256  # entries of a folder after which a round that waits may go first
 
 _TYPE, _REGULAR, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 _Known = dict[str, tuple[int, int, int, str, str, int]]
@@ -41,10 +41,10 @@ class _Round:
     """What one scan or look has come upon."""
 
     priority: Priority
-    report: Report = field(default_factory=Report)
-    new: list[Found] = field(default_factory=list)
-    changed: list[Found] = field(default_factory=list)
-    large: list[Found] = field(default_factory=list)  # new or changed; taken last
+    report: ScanReport = field(default_factory=ScanReport)
+    new: list[DiskFile] = field(default_factory=list)
+    changed: list[DiskFile] = field(default_factory=list)
+    large: list[DiskFile] = field(default_factory=list)  # new or changed; taken last
     walked: set[str] = field(default_factory=set)  # folders that were looked at with all below
     gone: list[int] = field(default_factory=list)
     dark: list[str] = field(default_factory=list)  # folders that cannot be read
@@ -62,14 +62,16 @@ class _Round:
 class Scanner:
     """Walks the vault. Files that are still being written wait until they have been still for half a second."""
 
-    def __init__(self, vault: Vault, database: Database, intake: Intake, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, vault: Vault, database: Database, intake: FileRegistry, wall: Callable[[], float] = time.time
+    ) -> None:
         self.vault = vault
         self._database = database
         self._wall = wall
-        self._landing = Landing(vault, database, intake, wall)
-        self._ignore = Ignore(vault.root)
-        self._vanishing = Vanishing(vault, database, intake, self._landing)
-        self._turns = Turns()
+        self._landing = PendingFiles(vault, database, intake, wall)
+        self._ignore = IgnoreRules(vault.root)
+        self._vanishing = MissingFiles(vault, database, intake, self._landing)
+        self._turns = PriorityLock()
 
     @property
     def moving(self) -> int:
@@ -107,10 +109,10 @@ class Scanner:
         finally:
             self._landing.stop.clear()
 
-    def scan(self, progress: Callable[[int], None] | None = None) -> Report:
+    def scan(self, progress: Callable[[int], None] | None = None) -> ScanReport:
         """Look at everything."""
         with self._turns.hold(Priority.ALL):
-            self._ignore = Ignore(self.vault.root)
+            self._ignore = IgnoreRules(self.vault.root)
             self._landing.begin()
             turn = _Round(Priority.ALL, progress=progress)
             self._walk("", turn)
@@ -121,9 +123,9 @@ class Scanner:
 
     def _done(self, db: Connection) -> None:
         digest_queue.wake_waiting(db)
-        vault_properties.put(db, SCANNED, iso(datetime.fromtimestamp(self._wall(), UTC)))
+        vault_properties.put(db, SCANNED_AT, iso(datetime.fromtimestamp(self._wall(), UTC)))
 
-    def look(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> Report:
+    def look(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> ScanReport:
         """Look at these paths again, as read from disk: files, folders, or nothing any more."""
         wanted = list(paths)
         if ignore_rules.FILE_NAME in wanted:
@@ -131,7 +133,7 @@ class Scanner:
         with self._turns.hold(priority):
             return self._look(wanted, priority)
 
-    def look_within(self, paths: Iterable[str], seconds: float) -> Report | None:
+    def look_within(self, paths: Iterable[str], seconds: float) -> ScanReport | None:
         """The same for files, unless a round is under way that does not end so soon: it may take hours."""
         if not self._turns.acquire(Priority.FILES, seconds):
             return None
@@ -140,7 +142,7 @@ class Scanner:
         finally:
             self._turns.release()
 
-    def _look(self, wanted: list[str], priority: Priority) -> Report:
+    def _look(self, wanted: list[str], priority: Priority) -> ScanReport:
         self._landing.begin()
         turn = _Round(priority, moving=self._landing.forget_moving(wanted))
         for raw in sorted(wanted):  # a folder before what is in it
@@ -154,7 +156,7 @@ class Scanner:
         """Whoever keeps calling `settle` wants to know when there is something to settle."""
         self._landing.on_moving = look_again
 
-    def settle(self) -> Report:
+    def settle(self) -> ScanReport:
         """Take the files that have become still since."""
         return self.look(self._landing.moving, Priority.FILES)
 
@@ -188,7 +190,7 @@ class Scanner:
         turn.tell(len(turn.large))
         turn.large = []
 
-    def _take(self, turn: _Round, some: list[Found]) -> None:
+    def _take(self, turn: _Round, some: list[DiskFile]) -> None:
         for number, found in enumerate(some, 1):
             self._landing.take(found, turn.report, turn.moving.get(found.raw))
             self._give_way(turn)
@@ -203,7 +205,7 @@ class Scanner:
             self._landing.pulse()
             self._give_way(turn)
             self._folder(stack.pop(), stack, turn)
-            if len(turn.new) + len(turn.large) > FEW:
+            if len(turn.new) + len(turn.large) > MAX_PENDING_NEW:
                 self._landing.flush()
                 self._take_new(turn)
                 if self._landing.hasher is not None:
@@ -211,7 +213,7 @@ class Scanner:
         self._lost_folders(below, turn)
 
     def _folder(self, folder: str, stack: list[str], turn: _Round) -> None:
-        spelled, odd = spell(folder)
+        spelled, odd = encode_path(folder)
         try:
             handle = os.open(self.vault.disk_path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
@@ -235,14 +237,14 @@ class Scanner:
         same = 0
         with os.scandir(handle) as entries:
             for number, entry in enumerate(entries, 1):
-                if number % OFTEN == 0:
+                if number % YIELD_EVERY == 0:
                     self._give_way(turn)
                 name = entry.name
                 if passes_over(name):
                     continue
                 path, escaped = spelled_prefix + name, odd
                 if not name.isascii() or "%" in name:
-                    text, strange = spell(name)
+                    text, strange = encode_path(name)
                     path, escaped = spelled_prefix + text, odd or strange
                 try:
                     if entry.is_dir(follow_symlinks=False):
@@ -275,12 +277,12 @@ class Scanner:
                     same += 1
                     continue
                 self._come_upon(
-                    Found(prefix + name, path, escaped, stamp_of(status), status.st_ctime), row is None, turn
+                    DiskFile(prefix + name, path, escaped, stamp_of(status), status.st_ctime), row is None, turn
                 )
         turn.gone.extend(row[0] for row in known.values() if not row[5])
         turn.tell(same)
 
-    def _come_upon(self, found: Found, new: bool, turn: _Round) -> None:
+    def _come_upon(self, found: DiskFile, new: bool, turn: _Round) -> None:
         """Renames at once; everything else when all of them are known, lest it take what has moved for changed."""
         if self._landing.renamed(found, turn.report):
             turn.tell(1)
@@ -289,7 +291,7 @@ class Scanner:
             few.append(found)
 
     def _look_at(self, raw: str, turn: _Round) -> None:
-        path, escaped = spell(raw)
+        path, escaped = encode_path(raw)
         try:
             status = self.vault.status(raw)
         except OSError:
@@ -299,7 +301,7 @@ class Scanner:
         if status is not None and stat.S_ISREG(status.st_mode) and not self._ignore.hides(raw, False):
             stamp = stamp_of(status)
             if known is None or known.stamp != stamp or known.vanished_at is not None:
-                self._come_upon(Found(raw, path, escaped, stamp, status.st_ctime), known is None, turn)
+                self._come_upon(DiskFile(raw, path, escaped, stamp, status.st_ctime), known is None, turn)
             return
         if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.hides(raw, True):
             turn.gone.extend([known.id] if known else ())
@@ -311,7 +313,7 @@ class Scanner:
     def _lost_folders(self, below: str, turn: _Round) -> None:
         """Files of folders that are no longer there. A folder that cannot be read proves nothing."""
         db = self._database.read()
-        for folder in list(files.folders(db, spell(below)[0])):
+        for folder in list(files.folders(db, encode_path(below)[0])):
             if folder in turn.visited or any(folder == d or folder.startswith(d + "/") for d in turn.dark):
                 continue
             turn.gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from chyme.errors import DiskFull
 from chyme.vault.watch import ignore_rules
 from chyme.vault.watch.hashing import Hasher
-from chyme.vault.watch.inotify import Ears
-from chyme.vault.watch.pending_files import STILL_SECONDS, Report, Stopped
+from chyme.vault.watch.inotify import InotifyListener
+from chyme.vault.watch.pending_files import STILL_SECONDS, ScanReport, ScanStopped
 from chyme.vault.watch.priority_lock import Priority
 from chyme.vault.watch.scanner import Scanner
 
@@ -60,7 +60,7 @@ class Watcher:
         self._scan_due = float("inf")
         self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._ears: Ears | None = None
+        self._ears: InotifyListener | None = None
         self._following = False
         self.problem: str | None = None  # why changes are only noticed by the hourly scan, for people
 
@@ -78,7 +78,7 @@ class Watcher:
             jobs.append(self._walk)
             self._scan_due = time.monotonic() + self._rescan
             try:
-                self._ears = Ears(self._root, self._scanner.passes_over)
+                self._ears = InotifyListener(self._root, self._scanner.passes_over)
                 self._complain(self._ears)
                 jobs += [self._listen]
             except OSError as error:
@@ -187,14 +187,14 @@ class Watcher:
         left = self._scan_due - time.monotonic()
         return None if left == float("inf") else max(0.0, left)
 
-    def _act(self, look: Callable[[], Report]) -> bool:
+    def _act(self, look: Callable[[], ScanReport]) -> bool:
         """Whether it worked. Nothing that one look comes upon may end the watch."""
         if self._scanner.problem():
             self._wait_for_return()
             return False
         try:
             report = look()
-        except Stopped:
+        except ScanStopped:
             return True
         except DiskFull as error:
             self._report_full(str(error))
@@ -236,7 +236,7 @@ class Watcher:
         self._complain(self._ears)
         return added
 
-    def _complain(self, ears: Ears) -> None:
+    def _complain(self, ears: InotifyListener) -> None:
         self.problem = None
         if ears.deaf_to:
             self._cannot_follow(f"no room for {ears.deaf_to} folders; raise fs.inotify.max_user_watches")

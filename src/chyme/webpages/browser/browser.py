@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from chyme.core.files.temporary_folder import PrivateFolder
+from chyme.core.files.temporary_folder import TemporaryFolder
 from chyme.digester import Outside
 from chyme.errors import (
     AddressRefused,
@@ -20,13 +20,13 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
-from chyme.webpages.browser.chromium_process import PREFIX, Chromium, NoStart, TooMuchMemory
-from chyme.webpages.browser.devtools_pipe import BrowserGone, CommandFailed, OutOfTime
-from chyme.webpages.browser.executable import WAY_OUT, browser_program
-from chyme.webpages.browser.proxy import MARK, Proxy, Traffic
-from chyme.webpages.browser.rendered_page import Visited
+from chyme.webpages.browser.chromium_process import PREFIX, BrowserStartError, Chromium, MemoryLimitExceeded
+from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded
+from chyme.webpages.browser.executable import INSTALL_HINT, browser_program
+from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy, Traffic
+from chyme.webpages.browser.rendered_page import RenderedPage
 from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.browser.tab import Moving, Tab, TabCrashed
+from chyme.webpages.browser.tab import Tab, TabCrashed, TooManyRedirects
 
 FORGET_SECONDS = 5.0
 LEAST_LEFT = 0.5  # of a page's time, that a second start is worth its while
@@ -46,7 +46,7 @@ class Browser:
 
     def __init__(self, settings: BrowserSettings) -> None:
         self._settings = settings
-        self._home: PrivateFolder | None = None
+        self._home: TemporaryFolder | None = None
         self._chromium: Chromium | None = None
 
     @property
@@ -57,7 +57,7 @@ class Browser:
     def folder(self) -> Path | None:
         return self._home.path if self._home else None
 
-    def visit(self, url: str, outside: Outside, name: str, *, shot: bool = True) -> Visited:
+    def visit(self, url: str, outside: Outside, name: str, *, shot: bool = True) -> RenderedPage:
         """The page behind an address, after its scripts have run; `name` is the file's, for messages."""
         if _split(name, url).scheme not in PORTS:
             raise AddressRefused(f"{name}: only http and https addresses are opened")
@@ -66,22 +66,22 @@ class Browser:
             deadline = time.monotonic() + self._settings.seconds
             try:
                 return self._visited(chromium, url, outside, name, deadline, shot)
-            except BrowserGone:
+            except BrowserDisconnected:
                 if fresh or deadline - time.monotonic() < self._settings.seconds * LEAST_LEFT:
                     raise
             # Perhaps an earlier page had made it ill.
             self._stop()
             return self._visited(self._running(name)[0], url, outside, name, deadline, shot)
-        except (BrowserGone, TabCrashed):
+        except (BrowserDisconnected, TabCrashed):
             self._stop()
             raise ChildCrashed(f"{name}: Chromium crashed on the page") from None
-        except TooMuchMemory:
+        except MemoryLimitExceeded:
             self._stop()
             raise LimitReached(
                 f"{name}: the page takes more than {self._settings.memory_mb:,} MB in Chromium; "
                 "raise browser_memory_mb to see it"
             ) from None
-        except OutOfTime:
+        except DeadlineExceeded:
             self._stop()
             raise TimedOut(
                 f"{name}: Chromium had no answer or no picture of the page within {self._settings.seconds:g} seconds"
@@ -107,11 +107,11 @@ class Browser:
             return self._chromium, False
         program = browser_program(self._settings.program)
         if program is None:
-            raise EngineUnavailable(f"{name}: no Chromium found; {WAY_OUT} and the page is opened")
+            raise EngineUnavailable(f"{name}: no Chromium found; {INSTALL_HINT} and the page is opened")
         try:
-            self._home = self._home or PrivateFolder(PREFIX)
+            self._home = self._home or TemporaryFolder(PREFIX)
             self._chromium = Chromium(program, self._settings, self._home)
-        except NoStart as error:
+        except BrowserStartError as error:
             raise EngineUnavailable(f"{name}: {error}") from error
         except OSError as error:
             raise EngineUnavailable(f"{name}: Chromium cannot be used ({error.strerror or error})") from error
@@ -133,7 +133,7 @@ class Browser:
 
     def _visited(
         self, chromium: Chromium, url: str, outside: Outside, name: str, deadline: float, shot: bool
-    ) -> Visited:
+    ) -> RenderedPage:
         chromium.served += 1
         with _proxy(outside, self._settings, name) as proxy:
             tab = Tab(chromium, proxy, self._settings, deadline)
@@ -142,7 +142,7 @@ class Browser:
             except DigestError:
                 self._forget(tab)
                 raise
-            except Moving:
+            except TooManyRedirects:
                 self._forget(tab)
                 raise UnreadableFile(f"{name}: the page leads on and on to other addresses") from None
             self._forget(tab)
@@ -151,10 +151,10 @@ class Browser:
     def _forget(self, tab: Tab) -> None:
         try:
             tab.close(time.monotonic() + FORGET_SECONDS)
-        except (BrowserGone, CommandFailed, OutOfTime, TooMuchMemory):
+        except (BrowserDisconnected, CommandFailed, DeadlineExceeded, MemoryLimitExceeded):
             self._stop()  # what there was to know is known
 
-    def _seen(self, tab: Tab, proxy: Proxy, url: str, name: str, shot: bool, version: str) -> Visited:
+    def _seen(self, tab: Tab, proxy: Proxy, url: str, name: str, shot: bool, version: str) -> RenderedPage:
         failed, traffic = tab.go(url), proxy.traffic
         if failed:
             raise _failure(name, tab.unreachable or url, failed, traffic)
@@ -165,7 +165,7 @@ class Browser:
         html = tab.written()
         _check(tab, name, proxy)
         notes = [*tab.notes, *([traffic.full] if traffic.full else [])]
-        return Visited(
+        return RenderedPage(
             url=tab.url,
             status=tab.status,
             title=title,
@@ -191,7 +191,7 @@ def _check(tab: Tab, name: str, proxy: Proxy) -> None:
     """Raise unless the tab shows a web page that came from the web."""
     if tab.unreachable:
         raise _failure(name, tab.unreachable, "no answer", proxy.traffic)
-    if tab.headers.get(MARK.lower()) == proxy.mark:
+    if tab.headers.get(REFUSED_HEADER.lower()) == proxy.mark:
         raise _failure(name, tab.url, "refused", proxy.traffic)
     scheme = _split(name, tab.url).scheme
     if scheme not in PORTS:

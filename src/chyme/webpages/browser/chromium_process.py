@@ -18,9 +18,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from chyme.core.files.temporary_folder import PrivateFolder, emptied
-from chyme.webpages.browser.devtools_pipe import BrowserGone, CommandFailed, OutOfTime, Pipe
-from chyme.webpages.browser.process_tree import Process, adopt_orphans, end, family_of, private_memory
+from chyme.core.files.temporary_folder import TemporaryFolder, recreate_folder
+from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded, Pipe
+from chyme.webpages.browser.process_tree import Process, adopt_orphans, kill_all, private_memory, process_tree
 from chyme.webpages.browser.settings import BrowserSettings
 
 PREFIX = "chyme-browser-"
@@ -28,7 +28,7 @@ NOBODY = 65534  # whom Chromium runs as where we are root: it does not run as ro
 START_SECONDS = 30.0
 STOP_SECONDS = 1.0
 COMPLAIN_SECONDS = 10.0
-NICER = 5
+NICE_INCREMENT = 5
 PR_SET_PDEATHSIG = 1
 CHILD_READS, CHILD_WRITES = 3, 4  # the descriptors that --remote-debugging-pipe means
 COMPLAINT_BYTES = 16384
@@ -76,18 +76,18 @@ _FLAGS = (
 )
 
 
-class NoStart(Exception):
+class BrowserStartError(Exception):
     """Chromium does not start; the message says why and what would help, as part of a sentence."""
 
 
-class TooMuchMemory(Exception):
+class MemoryLimitExceeded(Exception):
     """Its processes together held more than they may."""
 
 
 class Chromium:
     """A running one, from construction to `stop`."""
 
-    def __init__(self, program: Path, settings: BrowserSettings, home: PrivateFolder) -> None:
+    def __init__(self, program: Path, settings: BrowserSettings, home: TemporaryFolder) -> None:
         self._most = settings.memory_mb << 20
         self._family: frozenset[Process] = frozenset()
         self.served = 0
@@ -101,12 +101,12 @@ class Chromium:
             told = self.pipe.call("Browser.getVersion", time.monotonic() + START_SECONDS)
             self.version = str(told["product"]).rpartition("/")[2]
             self.agent = str(told["userAgent"]).replace("HeadlessChrome/", "Chrome/")
-        except (BrowserGone, CommandFailed, OutOfTime, KeyError) as error:
+        except (BrowserDisconnected, CommandFailed, DeadlineExceeded, KeyError) as error:
             self.stop()
-            silent = isinstance(error, BrowserGone) and not _lacks_sandbox(complaints)
+            silent = isinstance(error, BrowserDisconnected) and not _lacks_sandbox(complaints)
             if silent:
                 _complain(program, home, complaints)
-            raise NoStart(_why(error, complaints)) from None
+            raise BrowserStartError(_why(error, complaints)) from None
         except BaseException:
             self.stop()
             raise
@@ -118,29 +118,29 @@ class Chromium:
     @property
     def memory(self) -> int:
         """Private bytes of all its processes together."""
-        return 0 if self.pid is None else private_memory(family_of(self._process.pid))
+        return 0 if self.pid is None else private_memory(process_tree(self._process.pid))
 
     def stop(self) -> None:
         """End it and all its processes. Doing so twice does no harm."""
-        known = self._family if self.pid is None else self._family | family_of(self._process.pid)
+        known = self._family if self.pid is None else self._family | process_tree(self._process.pid)
         self.pipe.close()
         self._process.kill()
         self._process.wait()
-        end(process for process in known if process.pid != self._process.pid)
+        kill_all(process for process in known if process.pid != self._process.pid)
         adopt_orphans(self._adopted)
 
     def _watch(self) -> None:
         if self._process.poll() is not None:
-            raise BrowserGone
-        self._family = family_of(self._process.pid)
+            raise BrowserDisconnected
+        self._family = process_tree(self._process.pid)
         if private_memory(self._family) > self._most:
-            raise TooMuchMemory
+            raise MemoryLimitExceeded
 
 
 def _why(error: Exception, complaints: Path) -> str:
     if _lacks_sandbox(complaints):
         return SANDBOX
-    if isinstance(error, OutOfTime):
+    if isinstance(error, DeadlineExceeded):
         return f"Chromium did not start within {START_SECONDS:g} seconds"
     return "Chromium does not start; try `chromium --headless --dump-dom about:blank` by hand, not as root"
 
@@ -154,13 +154,13 @@ def _lacks_sandbox(complaints: Path) -> bool:
     return "No usable sandbox" in said or "without sandboxing" in said
 
 
-def _complain(program: Path, home: PrivateFolder, complaints: Path) -> None:
+def _complain(program: Path, home: TemporaryFolder, complaints: Path) -> None:
     """Start it once more, with its errors written down: pages could write too many, so that it is silent otherwise."""
     answers, commands, process = _spawned(program, home, complaints, "--log-level=2")
     try:
         process.wait(COMPLAIN_SECONDS)
     except subprocess.TimeoutExpired:
-        end(family_of(process.pid))
+        kill_all(process_tree(process.pid))
         process.wait()
     finally:
         os.close(answers)
@@ -168,7 +168,7 @@ def _complain(program: Path, home: PrivateFolder, complaints: Path) -> None:
 
 
 def _spawned(
-    program: Path, home: PrivateFolder, complaints: Path, *more: str
+    program: Path, home: TemporaryFolder, complaints: Path, *more: str
 ) -> tuple[int, int, subprocess.Popen[bytes]]:
     """The process, the end of a pipe where its answers arrive, and the one that takes commands."""
     own = _furnished(home)
@@ -197,16 +197,16 @@ def _spawned(
     except OSError as error:
         os.close(answers)
         os.close(commands)
-        raise NoStart(f"Chromium cannot be started ({error.strerror or error})") from error
+        raise BrowserStartError(f"Chromium cannot be started ({error.strerror or error})") from error
     finally:
         os.close(theirs_in)
         os.close(theirs_out)
     return answers, commands, process
 
 
-def _furnished(home: PrivateFolder) -> Path:
+def _furnished(home: TemporaryFolder) -> Path:
     """A new folder inside the private one, which belongs to whoever Chromium runs as."""
-    own = emptied(home.path / "own")
+    own = recreate_folder(home.path / "own")
     state = own / "profile" / "Local State"
     state.parent.mkdir(mode=0o700)
     state.write_text(LOCAL_STATE, encoding="ascii")
@@ -233,6 +233,6 @@ def _bound_to(parent: int, reads: int, writes: int) -> Callable[[], None]:
             resource.setrlimit(limit, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with suppress(OSError):
-            os.nice(NICER)
+            os.nice(NICE_INCREMENT)
 
     return bind

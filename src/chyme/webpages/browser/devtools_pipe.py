@@ -18,11 +18,11 @@ CHUNK = 1 << 18
 WATCH_SECONDS = 0.1
 END = b"\0"
 
-Told = Mapping[str, Any]
-Hears = Callable[[str, str, Told], None]  # session, name of the event, its parameters
+Message = Mapping[str, Any]
+EventHandler = Callable[[str, str, Message], None]  # session, name of the event, its parameters
 
 
-class BrowserGone(Exception):
+class BrowserDisconnected(Exception):
     """The other end has closed its pipe, or says what makes no sense."""
 
 
@@ -30,7 +30,7 @@ class CommandFailed(Exception):
     """Chromium did not do as it was told; the message says why."""
 
 
-class OutOfTime(Exception):
+class DeadlineExceeded(Exception):
     """The deadline passed."""
 
 
@@ -38,7 +38,7 @@ class Pipe:
     """The commands' end and the answers' end; both belong to this object."""
 
     def __init__(self, answers: int, commands: int, most: int = MESSAGE_BYTES) -> None:
-        self.hears: Hears = _nobody
+        self.hears: EventHandler = _nobody
         self.watches: Callable[[], None] = _nothing  # called at least ten times a second while we wait
         self._answers = answers
         self._commands = commands
@@ -48,7 +48,7 @@ class Pipe:
         self._skipping = False
         self._outbox = bytearray()
         self._number = 0
-        self._awaited: dict[int, Told] = {}
+        self._awaited: dict[int, Message] = {}
         self._watched = 0.0
         os.set_blocking(answers, False)
         os.set_blocking(commands, False)
@@ -67,7 +67,7 @@ class Pipe:
         self._outbox += json.dumps(told).encode() + END
         return self._number
 
-    def call(self, method: str, deadline: float, session: str = "", **parameters: Any) -> Told:
+    def call(self, method: str, deadline: float, session: str = "", **parameters: Any) -> Message:
         """Give a command and return its result, or CommandFailed, OutOfTime, BrowserGone."""
         number = self.send(method, session, **parameters)
         self._awaited[number] = {}
@@ -89,7 +89,7 @@ class Pipe:
             self._watched = now
             self.watches()
         if now >= deadline:
-            raise OutOfTime
+            raise DeadlineExceeded
         writing = [self._commands] if self._outbox else []
         readable, writable, _ = select.select([self._answers], writing, [], min(WATCH_SECONDS, deadline - now))
         if writable:
@@ -103,7 +103,7 @@ class Pipe:
         except BlockingIOError:
             return
         except OSError:
-            raise BrowserGone from None
+            raise BrowserDisconnected from None
         del self._outbox[:written]
 
     def _read(self) -> None:
@@ -114,7 +114,7 @@ class Pipe:
         except OSError:
             data = b""
         if not data:
-            raise BrowserGone
+            raise BrowserDisconnected
         self._inbox += data
         while (end := self._inbox.find(END, self._searched)) >= 0:
             message = bytes(self._inbox[:end])
@@ -132,9 +132,9 @@ class Pipe:
         try:
             told = json.loads(message)
         except (ValueError, RecursionError):
-            raise BrowserGone from None
+            raise BrowserDisconnected from None
         if not isinstance(told, dict):
-            raise BrowserGone
+            raise BrowserDisconnected
         number = told.get("id")
         if number is None:
             self.hears(told.get("sessionId", ""), told.get("method", ""), told.get("params") or {})
@@ -142,7 +142,7 @@ class Pipe:
             self._awaited[number] = told
 
 
-def _nobody(_session: str, _event: str, _parameters: Told) -> None:
+def _nobody(_session: str, _event: str, _parameters: Message) -> None:
     return
 
 

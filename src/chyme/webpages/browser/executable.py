@@ -17,7 +17,7 @@ PROGRAMS = (  # where they lie when no command leads there
     *("/usr/lib64/chromium-browser/chromium-browser", "/opt/google/chrome/chrome", "/opt/chromium.org/chromium/chrome"),
     *("/opt/brave.com/brave/brave", "/opt/microsoft/msedge/msedge", "/opt/vivaldi/vivaldi-bin"),
 )
-WAY_OUT = "install it (Debian: apt-get install chromium)"
+INSTALL_HINT = "install it (Debian: apt-get install chromium)"
 ELF = b"\x7fELF"
 SNAP = "snap"  # what snaps' commands lead to; it needs privileges that we have given up
 

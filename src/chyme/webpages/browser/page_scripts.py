@@ -5,17 +5,17 @@ from __future__ import annotations
 WORLD = "chyme"
 
 # From the beginning of every document on: when its tree last changed.
-LOOKOUT = """(() => {
+WATCH_CHANGES_JS = """(() => {
   const seen = () => { globalThis.chymeChanged = performance.now(); };
   seen();
   new MutationObserver(seen).observe(document, {subtree: true, childList: true, characterData: true});
 })()"""
 
 # Milliseconds since the tree last changed.
-QUIET = "performance.now() - (globalThis.chymeChanged ?? 0)"
+QUIET_TIME_JS = "performance.now() - (globalThis.chymeChanged ?? 0)"
 
 # Title and height: of all that can be scrolled to, or where that is less than the window, of what there is.
-MEASURE = """(() => {
+MEASURE_JS = """(() => {
   const own = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
   const root = own("documentElement"), body = own("body");
   const scrolled = Math.max(root?.scrollHeight ?? 0, body?.scrollHeight ?? 0);
@@ -27,7 +27,7 @@ MEASURE = """(() => {
 # The page as HTML. Where there are shadow trees, they stand in the places of what they are shown for; styles that
 # scripts have made without writing them are written. Nothing is asked of a node by its properties, as far as it may
 # be the document or a form: there a page's names for its parts stand before them.
-WRITE = """(() => {
+SERIALISE_JS = """(() => {
   const MOST = %d;
   const EMPTY = new Set(["area","base","br","col","embed","hr","img","input","link","meta","source","track","wbr"]);
   const RAW = new Set(["script", "style", "noscript", "iframe", "xmp", "noembed", "noframes", "plaintext"]);
@@ -125,4 +125,4 @@ WRITE = """(() => {
 })()"""
 
 # A stretch of what was written.
-READ = "globalThis.chymeHtml.slice(%d, %d)"
+READ_SLICE_JS = "globalThis.chymeHtml.slice(%d, %d)"

@@ -24,7 +24,7 @@ class Process(NamedTuple):
     started: int  # in ticks since the machine started
 
 
-def family_of(pid: int) -> frozenset[Process]:
+def process_tree(pid: int) -> frozenset[Process]:
     """The process and all below it, as far as they live."""
     found: set[Process] = set()
     ahead = [pid]
@@ -51,7 +51,7 @@ def adopt_orphans(wanted: bool) -> bool:
     return bool(before.value)
 
 
-def end(processes: Iterable[Process]) -> None:
+def kill_all(processes: Iterable[Process]) -> None:
     """Kill them, and return when they are gone; those that are ours leave no zombie."""
     left = [process for process in processes if not _is_gone(process)]
     for process in left:

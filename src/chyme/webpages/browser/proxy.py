@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from chyme.core.children.isolation import OWN_PORT
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError, NetworkFailed, RateLimited
-from chyme.webpages.browser.proxy_relay import Line, both, cancelled, own
+from chyme.webpages.browser.proxy_relay import BufferedConnection, cancel_all, relay, strip_hop_headers
 from chyme.webpages.browser.settings import BrowserSettings
 
 HEAD_SECONDS = 30.0
@@ -30,7 +30,7 @@ REFUSED_KEPT = 100  # hosts named in the result
 BACKLOG = 128
 AT_ONCE = 16  # questions to the guard
 BLANK = b"<!DOCTYPE html>\n"  # what a frame shows that was refused
-MARK = "X-Chyme-Refused"
+REFUSED_HEADER = "X-Chyme-Refused"
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class Proxy:
             self._loop.run_forever()
         finally:
             self._loop.remove_reader(self._listener)
-            self._loop.run_until_complete(cancelled(list(self._tasks)))
+            self._loop.run_until_complete(cancel_all(list(self._tasks)))
             self._listener.close()
             with self._ending:
                 self._ended = True
@@ -136,7 +136,7 @@ class Proxy:
         task.add_done_callback(lambda _: client.close())
 
     async def _serve(self, client: socket.socket) -> None:
-        line = Line(self._loop, client)
+        line = BufferedConnection(self._loop, client)
         try:
             head = await asyncio.wait_for(line.head(), HEAD_SECONDS)
             if head is None:
@@ -145,11 +145,11 @@ class Proxy:
                 await self._carry(line, head)
             except _Refused as refusal:
                 told = f"HTTP/1.1 {refusal.status}\r\nContent-Type: text/html\r\nContent-Length: {len(BLANK)}\r\n"
-                await line.send(f"{told}{MARK}: {self.mark}\r\nConnection: close\r\n\r\n".encode() + BLANK)
+                await line.send(f"{told}{REFUSED_HEADER}: {self.mark}\r\nConnection: close\r\n\r\n".encode() + BLANK)
         except (OSError, TimeoutError, EOFError, ValueError):
             return  # one of both ends has hung up, or talks nonsense
 
-    async def _carry(self, line: Line, head: bytes) -> None:
+    async def _carry(self, line: BufferedConnection, head: bytes) -> None:
         first, _, rest = head.partition(b"\r\n")
         method, target, _ = first.decode("ascii").split(" ", 2)
         tunnel = method == "CONNECT"
@@ -158,16 +158,16 @@ class Proxy:
             raise _Refused("403 Forbidden")
         host, port = parts.hostname, parts.port or 80
         await self._expectation(host)
-        server = Line(self._loop, await self._connection(host, port))
+        server = BufferedConnection(self._loop, await self._connection(host, port))
         try:
             if tunnel:
                 await line.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await both(self._pump(line, server), self._pump(server, line, counted=True))
+                await relay(self._pump(line, server), self._pump(server, line, counted=True))
             else:
                 asked = target.encode("ascii")[len(f"{parts.scheme}://{parts.netloc}") :] or b"/"
                 asked = asked if asked.startswith(b"/") else b"/" + asked
-                await server.send(b"%s %s HTTP/1.1\r\n%s" % (method.encode("ascii"), asked, own(rest)))
-                await both(self._pump(line, server), self._answer(server, line))
+                await server.send(b"%s %s HTTP/1.1\r\n%s" % (method.encode("ascii"), asked, strip_hop_headers(rest)))
+                await relay(self._pump(line, server), self._answer(server, line))
         finally:
             server.sock.close()
 
@@ -257,7 +257,7 @@ class Proxy:
                 sock.close()
         self._asking.discard(threading.current_thread())
 
-    async def _answer(self, server: Line, line: Line) -> None:
+    async def _answer(self, server: BufferedConnection, line: BufferedConnection) -> None:
         """A server's answer, marked as the last on its connection."""
         while True:
             head = await server.head()
@@ -266,12 +266,12 @@ class Proxy:
             first, _, rest = head.partition(b"\r\n")
             interim = first.split(b" ", 2)[1:2][0].startswith(b"1")
             self._count(len(head))
-            await line.send(head + b"\r\n" if interim else first + b"\r\n" + own(rest))
+            await line.send(head + b"\r\n" if interim else first + b"\r\n" + strip_hop_headers(rest))
             if not interim:
                 break
         await self._pump(server, line, counted=True)
 
-    async def _pump(self, source: Line, sink: Line, counted: bool = False) -> None:
+    async def _pump(self, source: BufferedConnection, sink: BufferedConnection, counted: bool = False) -> None:
         while data := await source.receive():
             if counted:
                 self._count(len(data))

@@ -14,7 +14,7 @@ _END = re.compile(rb"\n\r?\n")
 _DROPPED = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive")
 
 
-class Line:
+class BufferedConnection:
     """A connection, and what of it was read too far."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
@@ -51,22 +51,22 @@ class Line:
         await self._loop.sock_sendall(self.sock, data)
 
 
-async def both(to_server: Coroutine[Any, Any, None], to_client: Coroutine[Any, Any, None]) -> None:
+async def relay(to_server: Coroutine[Any, Any, None], to_client: Coroutine[Any, Any, None]) -> None:
     """Both directions, until one of them ends: Chromium hangs up when it has done, as servers do."""
     tasks = [asyncio.create_task(to_server), asyncio.create_task(to_client)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        await cancelled(tasks)
+        await cancel_all(tasks)
 
 
-async def cancelled(tasks: list[asyncio.Task[None]]) -> None:
+async def cancel_all(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def own(head: bytes) -> bytes:
+def strip_hop_headers(head: bytes) -> bytes:
     """The lines of a head without those that hold for one connection alone, and with the word that it is the last."""
     lines = [line for line in head.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _DROPPED]
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])

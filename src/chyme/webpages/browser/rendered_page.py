@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class RenderedPage:
     """A page after its scripts have run."""
 
     url: str  # where it came from in the end

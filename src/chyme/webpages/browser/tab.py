@@ -9,8 +9,15 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from chyme.webpages.browser.chromium_process import Chromium
-from chyme.webpages.browser.devtools_pipe import CommandFailed, OutOfTime, Pipe, Told
-from chyme.webpages.browser.page_scripts import LOOKOUT, MEASURE, QUIET, READ, WORLD, WRITE
+from chyme.webpages.browser.devtools_pipe import CommandFailed, DeadlineExceeded, Message, Pipe
+from chyme.webpages.browser.page_scripts import (
+    MEASURE_JS,
+    QUIET_TIME_JS,
+    READ_SLICE_JS,
+    SERIALISE_JS,
+    WATCH_CHANGES_JS,
+    WORLD,
+)
 from chyme.webpages.browser.proxy import Proxy
 from chyme.webpages.browser.settings import BrowserSettings
 
@@ -31,7 +38,7 @@ class TabCrashed(Exception):
     """The page's own process died."""
 
 
-class Moving(Exception):
+class TooManyRedirects(Exception):
     """The page leads on and on."""
 
 
@@ -98,7 +105,7 @@ class Tab:
 
     def measured(self) -> tuple[str, int]:
         """Title, and how high the page is."""
-        told = self._firmly(lambda: self._said(MEASURE))
+        told = self._firmly(lambda: self._said(MEASURE_JS))
         height = told.get("height") if isinstance(told, dict) else 0
         title = told.get("title") if isinstance(told, dict) else ""
         return str(title), int(height or 0)
@@ -124,9 +131,9 @@ class Tab:
         most = self._settings.page_bytes
 
         def write() -> str:
-            length = int(self._said(WRITE % most) or 0)
+            length = int(self._said(SERIALISE_JS % most) or 0)
             kept = min(length, most)
-            parts = [str(self._said(READ % (at, at + STRETCH))) for at in range(0, kept, STRETCH)]
+            parts = [str(self._said(READ_SLICE_JS % (at, at + STRETCH))) for at in range(0, kept, STRETCH)]
             if kept < length:
                 self.notes.append(f"only the first {most >> 20:,} MB of the page's HTML are kept")
             # Characters beyond 16 bits may have been cut in two.
@@ -151,12 +158,12 @@ class Tab:
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         light = {"name": "prefers-color-scheme", "value": "light"}
         self._in_page("Emulation.setEmulatedMedia", features=[still, light])
-        self._in_page("Page.addScriptToEvaluateOnNewDocument", source=LOOKOUT, worldName=WORLD)
+        self._in_page("Page.addScriptToEvaluateOnNewDocument", source=WATCH_CHANGES_JS, worldName=WORLD)
 
-    def _call(self, method: str, **parameters: Any) -> Told:
+    def _call(self, method: str, **parameters: Any) -> Message:
         return self._pipe.call(method, self._deadline, **parameters)
 
-    def _in_page(self, method: str, deadline: float | None = None, **parameters: Any) -> Told:
+    def _in_page(self, method: str, deadline: float | None = None, **parameters: Any) -> Message:
         """As `_call`, to the page itself."""
         return self._pipe.call(method, deadline or self._deadline, self._session, **parameters)
 
@@ -178,7 +185,7 @@ class Tab:
 
     def _attend(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        with suppress(OutOfTime):
+        with suppress(DeadlineExceeded):
             while True:
                 self._pipe.attend(min(until, self._deadline))
 
@@ -191,11 +198,11 @@ class Tab:
         if silent >= LIVELY_SECONDS:
             return True
         try:
-            return float(self._said(QUIET) or 0) >= STILL_SECONDS * 1000
+            return float(self._said(QUIET_TIME_JS) or 0) >= STILL_SECONDS * 1000
         except CommandFailed:
             return False  # it is going elsewhere
 
-    def _hear(self, session: str, event: str, told: Told) -> None:
+    def _hear(self, session: str, event: str, told: Message) -> None:
         if session == self._session and self._session:
             heard = _EVENTS.get(event)
             if heard is not None:
@@ -205,24 +212,24 @@ class Tab:
         elif event == "Target.targetCrashed" and told.get("targetId") == self._target:
             self._crash(told)
 
-    def _close_other(self, target: Told) -> None:
+    def _close_other(self, target: Message) -> None:
         ours = target.get("browserContextId") == self._context and target.get("type") == "page"
         if ours and self._target and target.get("targetId") != self._target:
             self._pipe.send("Target.closeTarget", targetId=target.get("targetId"))
 
-    def _crash(self, _told: Told) -> None:
+    def _crash(self, _told: Message) -> None:
         raise TabCrashed
 
-    def _dismiss(self, _told: Told) -> None:
+    def _dismiss(self, _told: Message) -> None:
         self._pipe.send("Page.handleJavaScriptDialog", self._session, accept=False)
 
-    def _moved(self, told: Told) -> None:
+    def _moved(self, told: Message) -> None:
         frame = told.get("frame", {})
         if frame.get("parentId"):
             return
         self._moves += 1
         if self._moves > MOST_MOVES:
-            raise Moving
+            raise TooManyRedirects
         self.url = str(frame.get("url", "")) + str(frame.get("urlFragment", ""))
         self.unreachable = frame.get("unreachableUrl")
         self._loader = str(frame.get("loaderId", ""))
@@ -231,14 +238,14 @@ class Tab:
         self._loaded_at = None
         self._changed = time.monotonic()
 
-    def _moved_within(self, told: Told) -> None:
+    def _moved_within(self, told: Message) -> None:
         if told.get("frameId") == self._target:
             self.url = str(told.get("url", self.url))
 
-    def _loaded(self, _told: Told) -> None:
+    def _loaded(self, _told: Message) -> None:
         self._loaded_at = time.monotonic()
 
-    def _begun(self, told: Told) -> None:
+    def _begun(self, told: Message) -> None:
         url = str(told.get("request", {}).get("url", ""))
         if not url.startswith(("http://", "https://")):
             return
@@ -252,10 +259,10 @@ class Tab:
             self._pipe.send("Network.setBlockedURLs", self._session, urls=["*"])
             self.notes.append(f"only the first {self._requests:,} parts were loaded")
 
-    def _socket(self, told: Told) -> None:
+    def _socket(self, told: Message) -> None:
         self._expect(str(told.get("url", "")))
 
-    def _answered(self, told: Told) -> None:
+    def _answered(self, told: Message) -> None:
         if told.get("type") != "Document" or told.get("frameId") != self._target:
             return
         response = told.get("response", {})
@@ -265,12 +272,12 @@ class Tab:
         if loader == self._loader:
             self.status, self.headers = self._answers[loader]
 
-    def _ended(self, told: Told) -> None:
+    def _ended(self, told: Message) -> None:
         self._open.discard(str(told.get("requestId")))
         self._changed = time.monotonic()
 
 
-_EVENTS: dict[str, Callable[[Tab, Told], None]] = {
+_EVENTS: dict[str, Callable[[Tab, Message], None]] = {
     "Inspector.targetCrashed": Tab._crash,
     "Page.javascriptDialogOpening": Tab._dismiss,
     "Page.frameNavigated": Tab._moved,

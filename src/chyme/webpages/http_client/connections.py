@@ -19,7 +19,7 @@ import httpx2
 from chyme.digester import Outside
 
 
-class Overtime(Exception):
+class DeadlineExceeded(Exception):
     """The time for all that was to be fetched is used up."""
 
 
@@ -34,7 +34,7 @@ class Deadline:
         """Seconds, more than none; raises Overtime."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise Overtime
+            raise DeadlineExceeded
         return left
 
     @contextmanager
@@ -157,7 +157,7 @@ class Connections:
         self.pool.close()
 
 
-def connections(
+def open_connections(
     outside: Outside,
     seconds: float,
     *,
@@ -168,7 +168,7 @@ def connections(
 ) -> Connections:
     """The time begins now. `at_once`: so many, kept and used again; without it every request has its own."""
     pool = httpcore2.ConnectionPool(
-        ssl_context=trusted or authorities(),
+        ssl_context=trusted or load_certificates(),
         max_connections=at_once or 1,
         max_keepalive_connections=at_once,
         http1=True,
@@ -180,6 +180,6 @@ def connections(
 
 
 @functools.cache
-def authorities() -> ssl.SSLContext:
+def load_certificates() -> ssl.SSLContext:
     """Whose certificates to believe, read once: it takes longer than the rest of a request."""
     return httpx2.create_ssl_context(trust_env=False)

@@ -15,20 +15,20 @@ _UNDONE = frozenset({"gzip", "x-gzip", "deflate"})
 _GZIP = b"\x1f\x8b"
 
 
-class Unpackable(Exception):
+class DecompressionError(Exception):
     """Packed in a way that nobody asked for, or broken on the way; the message says which."""
 
 
-def unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+def decompress(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """The plain bytes, in pieces of bounded size, of an answer with this Content-Encoding."""
     # Other words that servers put there ("utf-8", "none") are no packing.
     layers = [layer for layer in (one.strip().lower() for one in encoding.split(",")) if layer in _UNDONE | _OTHERWISE]
     if len(layers) > MOST_LAYERS:
-        raise Unpackable(f"packed {len(layers)} times over")
+        raise DecompressionError(f"packed {len(layers)} times over")
     plain = iter(pieces)
     for number, layer in enumerate(reversed(layers)):
         if layer in _OTHERWISE:
-            raise Unpackable(f"packed as {layer!r}, which was not asked for")
+            raise DecompressionError(f"packed as {layer!r}, which was not asked for")
         packed = _few(plain) if number else plain
         plain = _inflated(packed) if layer == "deflate" else _gunzipped(packed)
     return plain
@@ -40,7 +40,7 @@ def _few(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         total += len(piece)
         if total > MOST_BETWEEN:
-            raise Unpackable("packed several times over, and endless in between")
+            raise DecompressionError("packed several times over, and endless in between")
         yield piece
 
 
@@ -64,7 +64,7 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
                     return  # rubbish behind the end
                 members += 1
                 if members > MOST_MEMBERS:
-                    raise Unpackable("packed in more pieces than anybody would make")
+                    raise DecompressionError("packed in more pieces than anybody would make")
                 member = zlib.decompressobj(zlib.MAX_WBITS | 16)
             yield from _all_of(member, data)
             data = member.unused_data if member.eof else b""
@@ -92,7 +92,7 @@ def _all_of(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
             if stream.eof or (not data and len(plain) < PIECE):
                 return
     except zlib.error as error:
-        raise Unpackable("packed, and broken on the way") from error
+        raise DecompressionError("packed, and broken on the way") from error
 
 
 def _at_least(pieces: Iterator[bytes], length: int) -> bytes:

@@ -9,23 +9,23 @@ from contextlib import contextmanager
 import httpcore2
 
 from chyme.errors import DigestError, LimitReached, NetworkFailed, TimedOut, UnreadableFile
-from chyme.webpages.http_client.connections import Overtime
-from chyme.webpages.http_client.decompression import Unpackable
+from chyme.webpages.http_client.connections import DeadlineExceeded
+from chyme.webpages.http_client.decompression import DecompressionError
 from chyme.webpages.http_client.responses import MB, TooLarge
 
 
 @contextmanager
-def explained(host: str, most: int, seconds: float) -> Iterator[None]:
+def translate_errors(host: str, most: int, seconds: float) -> Iterator[None]:
     """Inside, whatever goes wrong with this host is raised as a DigestError that says so."""
     try:
         yield
     except TooLarge as error:
         message = f"what {host} sends is larger than {most / MB:g} MB; raise web_page_bytes to fetch it"
         raise LimitReached(message) from error
-    except Overtime as error:
+    except DeadlineExceeded as error:
         message = f"{host} was not done within {seconds:g} s; raise web_seconds to wait longer"
         raise TimedOut(message) from error
-    except Unpackable as error:
+    except DecompressionError as error:
         raise UnreadableFile(f"what {host} sends is {error}") from error
     except ssl.SSLCertVerificationError as error:
         cause = error.verify_message.rstrip(".") or "it could not be verified"
@@ -39,7 +39,7 @@ def explained(host: str, most: int, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
+def prefix_errors(name: str) -> Iterator[None]:
     """Inside, errors do not yet name the file they are about; outside they do."""
     try:
         yield

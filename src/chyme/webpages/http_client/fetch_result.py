@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """A whole answer: redirects followed, unpacked, within its limits."""
 
     url: str  # where it came from in the end
@@ -32,8 +32,8 @@ class Fetched:
         return None
 
 
-class Fetches(Protocol):
+class PartFetcher(Protocol):
     """Whoever gets the parts of a page: pictures, styles, fonts."""
 
-    def part(self, url: str, most: int) -> Fetched | None:
+    def part(self, url: str, most: int) -> FetchResult | None:
         """The part, of at most so many bytes; None when it cannot be had, for whatever reason. Never raises."""

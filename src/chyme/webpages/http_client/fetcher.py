@@ -11,18 +11,18 @@ import httpx2
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.connections import Connections, connections
-from chyme.webpages.http_client.error_mapping import named
-from chyme.webpages.http_client.fetch_result import Fetched
-from chyme.webpages.http_client.redirects import Visitor, follow_page, follow_part
-from chyme.webpages.http_client.responses import Answer, ComeLater, ServerTrouble
+from chyme.webpages.http_client.connections import Connections, open_connections
+from chyme.webpages.http_client.error_mapping import prefix_errors
+from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.http_client.redirects import RequestIdentity, follow_page, follow_part
+from chyme.webpages.http_client.responses import Response, RetryLater, ServerError
 from chyme.webpages.http_client.robots_txt import ROBOTS_BYTES, ROBOTS_SECONDS, Robots
-from chyme.webpages.http_client.urls import Origin, bare, origin, parse
+from chyme.webpages.http_client.urls import Origin, origin, parse, without_credentials
 
 PART_HOPS = 5
 PART_PATIENCE = 10.0  # seconds for one wait; the others should have their turn
 PARTS_AT_ONCE = 6  # connections
-UNTOLD_PAUSE = 30.0  # seconds; for a host that wants to be left alone and does not say for how long
+DEFAULT_PAUSE = 30.0  # seconds; for a host that wants to be left alone and does not say for how long
 
 
 class Fetcher:
@@ -34,7 +34,7 @@ class Fetcher:
         self._name = name
         self._trusted = trusted  # None: the authorities that this machine trusts
         agent = "".join(char for char in limits.agent if char.isascii() and char.isprintable())
-        self._visitor = Visitor(agent.strip())
+        self._visitor = RequestIdentity(agent.strip())
         self._robots: dict[Origin, Robots] = {}
         self._lock = threading.Lock()
         self._parts: Connections | None = None
@@ -51,20 +51,20 @@ class Fetcher:
         if parts is not None:
             parts.close()
 
-    def page(self, url: str) -> Fetched:
+    def page(self, url: str) -> FetchResult:
         """The page behind an address, whatever its status, but for 5xx and "come later".
 
         Raises AddressRefused, UnreadableFile, LimitReached, TimedOut, RateLimited, NetworkFailed and, with the answer
         that may explain it, ComeLater and ServerTrouble.
         """
         limits = self._limits
-        with named(self._name):
+        with prefix_errors(self._name):
             start = self._visitor.learn(parse(url))
-            with connections(self._outside, limits.seconds, trusted=self._trusted, polite=True) as ways:
+            with open_connections(self._outside, limits.seconds, trusted=self._trusted, polite=True) as ways:
                 answer, hops = follow_page(start, ways, self._visitor, limits.page_bytes, limits.hops, self._check)
             return self._judged(answer, hops)
 
-    def part(self, url: str, most: int) -> Fetched | None:
+    def part(self, url: str, most: int) -> FetchResult | None:
         """A picture, style or font, of at most so many bytes; None when it cannot be had. Never raises."""
         try:
             start = parse(url)
@@ -78,7 +78,7 @@ class Fetcher:
 
     def robots(self, url: str) -> bool:
         """Whether the host's robots.txt lets us have this page. A host without one, or out of reach, does."""
-        address = bare(parse(url))
+        address = without_credentials(parse(url))
         place = origin(address)
         if place not in self._robots:
             self._robots[place] = Robots(self._robots_of(address))
@@ -87,7 +87,7 @@ class Fetcher:
     def _robots_of(self, address: httpx2.URL) -> bytes:
         rules = address.copy_with(raw_path=b"/robots.txt")
         try:
-            with connections(self._outside, ROBOTS_SECONDS, trusted=self._trusted) as ways:
+            with open_connections(self._outside, ROBOTS_SECONDS, trusted=self._trusted) as ways:
                 answer, _ = follow_part(rules, ways, self._visitor, ROBOTS_BYTES, PART_HOPS)
         except DigestError:
             return b""
@@ -97,14 +97,14 @@ class Fetcher:
         if self._limits.robots and not self.robots(str(url)):
             raise AddressRefused(f"robots.txt of {url.host} asks robots to stay away; web_robots=false ignores it")
 
-    def _judged(self, answer: Answer, hops: tuple[str, ...]) -> Fetched:
+    def _judged(self, answer: Response, hops: tuple[str, ...]) -> FetchResult:
         host, pause, fetched = answer.url.host, answer.pause, answer.fetched(hops)
         if answer.status == 429 or (answer.status == 503 and pause is not None):
-            pause = pause or UNTOLD_PAUSE
+            pause = pause or DEFAULT_PAUSE
             self._outside.hold(host, pause)
-            raise ComeLater(f"{host} asks to come back in {pause:.0f} s ({answer.status})", fetched, pause)
+            raise RetryLater(f"{host} asks to come back in {pause:.0f} s ({answer.status})", fetched, pause)
         if answer.status >= 500:
-            raise ServerTrouble(f"{host} is in trouble and answers {answer.status}", fetched)
+            raise ServerError(f"{host} is in trouble and answers {answer.status}", fetched)
         return fetched
 
     def _ways_to_parts(self) -> Connections | None:
@@ -115,7 +115,7 @@ class Fetcher:
             self._parts_left -= 1
             if self._parts is None:
                 seconds = self._limits.parts_seconds
-                self._parts = connections(
+                self._parts = open_connections(
                     self._outside, seconds, trusted=self._trusted, at_once=PARTS_AT_ONCE, patience=PART_PATIENCE
                 )
             return self._parts

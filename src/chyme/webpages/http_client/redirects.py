@@ -12,9 +12,9 @@ from chyme.errors import DigestError, LimitReached, UnreadableFile
 from chyme.webpages.http_client.connections import Connections
 from chyme.webpages.http_client.cookies import Cookies
 from chyme.webpages.http_client.decompression import ACCEPTED
-from chyme.webpages.http_client.error_mapping import explained
-from chyme.webpages.http_client.responses import Answer, ask
-from chyme.webpages.http_client.urls import Origin, authorization, bare, origin, parse
+from chyme.webpages.http_client.error_mapping import translate_errors
+from chyme.webpages.http_client.responses import Response, send_request
+from chyme.webpages.http_client.urls import Origin, authorization, origin, parse, without_credentials
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _ACCEPT_PART = "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
@@ -22,7 +22,7 @@ _LANGUAGES = "en;q=0.8,*;q=0.5"
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class RequestIdentity:
     """Who asks: a name, and the passwords of those origins in whose address one stood."""
 
     agent: str
@@ -33,7 +33,7 @@ class Visitor:
         password = authorization(url)
         if password:
             self.passwords[origin(url)] = password
-        return bare(url)
+        return without_credentials(url)
 
     def headers(self, url: httpx2.URL, cookies: str, accept: str = _ACCEPT) -> list[tuple[str, str]]:
         password = self.passwords.get(origin(url))
@@ -52,11 +52,11 @@ class Visitor:
 def follow_page(
     start: httpx2.URL,
     connections: Connections,
-    visitor: Visitor,
+    visitor: RequestIdentity,
     most: int,
     hops: int,
     check: Callable[[httpx2.URL], None],
-) -> tuple[Answer, tuple[str, ...]]:
+) -> tuple[Response, tuple[str, ...]]:
     """The answer, and the addresses before it. Cookies are kept on the way, pages that move on at once are followed.
 
     `check` raises for addresses that may not be asked for.
@@ -68,8 +68,8 @@ def follow_page(
         check(url)
         said = cookies.header(url)
         seen.add((str(url), said))
-        with explained(url.host, most, connections.seconds):
-            answer = ask(connections.pool, url, visitor.headers(url, said), most, connections.patience)
+        with translate_errors(url.host, most, connections.seconds):
+            answer = send_request(connections.pool, url, visitor.headers(url, said), most, connections.patience)
         cookies.keep(url, answer.every("set-cookie"))
         onward = _onward(answer, visitor)
         if onward is None:
@@ -84,7 +84,7 @@ def follow_page(
         url = onward
 
 
-def _onward(answer: Answer, visitor: Visitor) -> httpx2.URL | None:
+def _onward(answer: Response, visitor: RequestIdentity) -> httpx2.URL | None:
     if answer.redirect is not None:
         return visitor.learn(parse(answer.redirect, answer.url))
     try:
@@ -94,25 +94,25 @@ def _onward(answer: Answer, visitor: Visitor) -> httpx2.URL | None:
 
 
 def follow_part(
-    start: httpx2.URL, connections: Connections, visitor: Visitor, most: int, hops: int
-) -> tuple[Answer, tuple[str, ...]]:
+    start: httpx2.URL, connections: Connections, visitor: RequestIdentity, most: int, hops: int
+) -> tuple[Response, tuple[str, ...]]:
     """The same for what is no page: no cookies, and no password but those already known."""
-    url = bare(start)
+    url = without_credentials(start)
     passed: list[str] = []
     while True:
-        with explained(url.host, most, connections.seconds):
+        with translate_errors(url.host, most, connections.seconds):
             answer = _asked_again(connections, url, visitor.headers(url, "", _ACCEPT_PART), most)
         if answer.redirect is None:
             return answer, tuple(passed)
         if len(passed) >= hops:
             raise LimitReached(f"{start.host} redirects more than {hops} times")
         passed.append(str(url))
-        url = bare(parse(answer.redirect, url))
+        url = without_credentials(parse(answer.redirect, url))
 
 
-def _asked_again(connections: Connections, url: httpx2.URL, headers: list[tuple[str, str]], most: int) -> Answer:
+def _asked_again(connections: Connections, url: httpx2.URL, headers: list[tuple[str, str]], most: int) -> Response:
     """A connection that was kept may have been hung up in the very moment; then a new one is asked, once."""
     try:
-        return ask(connections.pool, url, headers, most, connections.patience)
+        return send_request(connections.pool, url, headers, most, connections.patience)
     except (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError):
-        return ask(connections.pool, url, headers, most, connections.patience)
+        return send_request(connections.pool, url, headers, most, connections.patience)

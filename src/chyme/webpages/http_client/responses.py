@@ -13,12 +13,12 @@ import httpcore2
 import httpx2
 
 from chyme.errors import NetworkFailed, RateLimited
-from chyme.webpages.http_client.decompression import Unpackable, unpacked
-from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.decompression import DecompressionError, decompress
+from chyme.webpages.http_client.fetch_result import FetchResult
 
 MB = 1024 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-TROUBLE_BYTES = MB  # of a page that comes with an error; the rest is left
+ERROR_BODY_BYTES = MB  # of a page that comes with an error; the rest is left
 LONGEST_PAUSE = 3600.0
 AT_ONCE = 1.0  # seconds; a page that moves on after more than these is meant to be read
 _HEAD_BYTES = 16 * 1024
@@ -29,24 +29,24 @@ class TooLarge(Exception):
     """The answer is larger than asked for."""
 
 
-class ServerTrouble(NetworkFailed):
+class ServerError(NetworkFailed):
     """The server answered that something is wrong on its side. Some walls against robots look like this."""
 
-    def __init__(self, message: str, fetched: Fetched) -> None:
+    def __init__(self, message: str, fetched: FetchResult) -> None:
         super().__init__(message)
         self.fetched = fetched
 
 
-class ComeLater(RateLimited):
+class RetryLater(RateLimited):
     """The server asks for a pause. Some walls against robots look like this, too."""
 
-    def __init__(self, message: str, fetched: Fetched, retry_after: float) -> None:
+    def __init__(self, message: str, fetched: FetchResult, retry_after: float) -> None:
         super().__init__(message, retry_after=retry_after)
         self.fetched = fetched
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """One answer, unpacked; `redirect` answers come without their body."""
 
     url: httpx2.URL
@@ -88,17 +88,17 @@ class Answer:
             seconds = (moment - datetime.now(UTC)).total_seconds()
         return min(max(seconds, 1.0), LONGEST_PAUSE)
 
-    def fetched(self, hops: tuple[str, ...]) -> Fetched:
+    def fetched(self, hops: tuple[str, ...]) -> FetchResult:
         headers: dict[str, str] = {}
         for name, value in self.headers:
             if name != "set-cookie":
                 headers.setdefault(name, value)
-        return Fetched(str(self.url), self.status, headers, self.body, hops)
+        return FetchResult(str(self.url), self.status, headers, self.body, hops)
 
 
-def ask(
+def send_request(
     pool: httpcore2.ConnectionPool, url: httpx2.URL, headers: list[tuple[str, str]], most: int, patience: float | None
-) -> Answer:
+) -> Response:
     """GET `url`, of which at most `most` bytes are wanted; `patience`: seconds for one wait.
 
     Raises TooLarge, Unpackable, Overtime, what the guard raises, and the exceptions of httpcore2.
@@ -108,37 +108,37 @@ def ask(
     sent = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     with pool.stream("GET", target, headers=sent, extensions={"timeout": waits}) as response:
         told = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.headers)
-        answer = Answer(url, response.status, told, b"")
+        answer = Response(url, response.status, told, b"")
         if answer.redirect:
             return answer
         if response.status >= 400:
-            body = _begin(response, answer, min(most, TROUBLE_BYTES))
+            body = _begin(response, answer, min(most, ERROR_BODY_BYTES))
         else:
             body = _whole(response, answer, most)
-    return Answer(url, response.status, told, body)
+    return Response(url, response.status, told, body)
 
 
-def _whole(response: httpcore2.Response, answer: Answer, most: int) -> bytes:
+def _whole(response: httpcore2.Response, answer: Response, most: int) -> bytes:
     length = answer.first("content-length")
     if length.isdecimal() and int(length[:20]) > most:
         raise TooLarge
     body = bytearray()
-    for piece in unpacked(_wire(response, most), answer.first("content-encoding")):
+    for piece in decompress(_wire(response, most), answer.first("content-encoding")):
         if len(body) + len(piece) > most:
             raise TooLarge
         body += piece
     return bytes(body)
 
 
-def _begin(response: httpcore2.Response, answer: Answer, most: int) -> bytes:
+def _begin(response: httpcore2.Response, answer: Response, most: int) -> bytes:
     """As much of the body as can be had: it only explains the status."""
     body = bytearray()
     try:
-        for piece in unpacked(_wire(response, most), answer.first("content-encoding")):
+        for piece in decompress(_wire(response, most), answer.first("content-encoding")):
             body += piece
             if len(body) >= most:
                 break
-    except (TooLarge, Unpackable, httpcore2.NetworkError, httpcore2.ProtocolError):
+    except (TooLarge, DecompressionError, httpcore2.NetworkError, httpcore2.ProtocolError):
         pass
     return bytes(body[:most])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 
-from chyme.text.decoding import clean, decode, is_utf8, unmarked_utf16
+from chyme.text.decoding import clean, decode, detect_utf16, is_utf8
 from chyme.text.legacy_encodings import detect_legacy
-from chyme.webpages.http_client.fetch_result import Fetched
+from chyme.webpages.http_client.fetch_result import FetchResult
 
 _TOLD = re.compile(rb"<(?:meta|\?xml)\b[^>]{0,1024}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w:.-]{2,40})", re.IGNORECASE)
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -32,10 +32,10 @@ _NEVER = frozenset({"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-
 _WESTERN = frozenset({"cp1252", "cp1250"})
 
 
-def decode_page(fetched: Fetched) -> str:
+def decode_page(fetched: FetchResult) -> str:
     """The page's source: by its mark, as UTF-8 where it is that, as told where that fits, else by its letters."""
     data = fetched.body
-    if data.isascii() or data.startswith(_MARKS) or unmarked_utf16(data[:_HEAD_BYTES]):
+    if data.isascii() or data.startswith(_MARKS) or detect_utf16(data[:_HEAD_BYTES]):
         return decode(data, len(data)).text
     told = _encodings_told(fetched.charset, data)
     # Other encodings look like UTF-8 only by design, so that it wins over whatever is told.

@@ -33,7 +33,7 @@ def origin(url: httpx2.URL) -> Origin:
     return url.scheme, url.host, url.port or PORTS[url.scheme]
 
 
-def bare(url: httpx2.URL) -> httpx2.URL:
+def without_credentials(url: httpx2.URL) -> httpx2.URL:
     """Without user and password."""
     return url.copy_with(userinfo=b"") if url.userinfo else url
 

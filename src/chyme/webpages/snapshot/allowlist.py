@@ -7,24 +7,24 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-TEXT = _words(
+HTML_ELEMENTS = _words(
     """a abbr acronym address area article aside b bdi bdo big blink blockquote br button caption center cite code col
     colgroup data dd del details dfn dialog dir div dl dt em fieldset figcaption figure font footer form h1 h2 h3 h4 h5
     h6 header hgroup hr i img input ins kbd label legend li main map mark marquee menu meter nav nobr ol optgroup option
     output p picture pre progress q rb rp rt rtc ruby s samp search section select small span strike strong sub summary
     sup table tbody td textarea tfoot th thead time tr tt u ul var video wbr"""
 )
-DRAWN = _words(
+SVG_ELEMENTS = _words(
     """svg g path circle ellipse line polyline polygon rect text tspan textPath defs symbol use image linearGradient
     radialGradient stop clipPath mask pattern marker filter feBlend feColorMatrix feComponentTransfer feComposite
     feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur feMerge feMergeNode feMorphology feOffset
     feTile feTurbulence switch"""
 )
-FORMULAS = _words(
+MATHML_ELEMENTS = _words(
     """math mrow mi mn mo ms mtext mspace msup msub msubsup mfrac msqrt mroot mtable mtr mtd mover munder munderover
     mstyle mpadded mphantom menclose mmultiscripts mprescripts merror semantics"""
 )
-DRAWING = _words(
+SVG_ATTRIBUTES = _words(
     """viewBox preserveAspectRatio d points x y x1 y1 x2 y2 cx cy r rx ry fx fy dx dy fill fill-rule fill-opacity
     stroke stroke-width stroke-linecap stroke-linejoin stroke-dasharray stroke-dashoffset stroke-opacity
     stroke-miterlimit opacity transform gradientUnits gradientTransform spreadMethod offset stop-color stop-opacity
@@ -36,7 +36,7 @@ DRAWING = _words(
     amplitude exponent color color-interpolation-filters display visibility overflow vector-effect paint-order
     shape-rendering text-rendering pathLength focusable"""
 )
-ANYWHERE = _words(
+GLOBAL_ATTRIBUTES = _words(
     """class id style dir lang title role hidden width height align valign bgcolor border color size face cellpadding
     cellspacing colspan rowspan headers scope abbr span start reversed value name alt type checked disabled selected
     multiple placeholder readonly open datetime cite rows cols wrap label min max low high optimum shape coords usemap
@@ -45,5 +45,5 @@ ANYWHERE = _words(
     mathvariant displaystyle scriptlevel stretchy fence separator linethickness columnalign rowalign columnspacing
     rowspacing notation depth lspace rspace accent accentunder"""
 )
-LOOKED_AT = _words("content property http-equiv media data code background as sizes itemprop srcdoc")
-LOOKED_INTO = _words("link meta base title style iframe object embed applet audio source track desc")
+INSPECTED_ATTRIBUTES = _words("content property http-equiv media data code background as sizes itemprop srcdoc")
+INSPECTED_ELEMENTS = _words("link meta base title style iframe object embed applet audio source track desc")

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.fetch_result import Fetches
-from chyme.webpages.snapshot.fonts import Seen
-from chyme.webpages.snapshot.html_sanitiser import own_names, regular, sanitised
-from chyme.webpages.snapshot.html_tree import escaped, text_of, tree_of, written
+from chyme.webpages.http_client.fetch_result import PartFetcher
+from chyme.webpages.snapshot.fonts import PageUsage
+from chyme.webpages.snapshot.html_sanitiser import custom_element_names, normalise_html, sanitise_body
+from chyme.webpages.snapshot.html_tree import escape_html, text_of, to_html, tree_of
 from chyme.webpages.snapshot.inlining import Parts
-from chyme.webpages.snapshot.outline import Outline, Slot, Used, outline
+from chyme.webpages.snapshot.outline import Outline, Slot, SvgUse, extract_outline
 from chyme.webpages.snapshot.stylesheets import Sheets
-from chyme.webpages.snapshot.svg_sprites import draw, icons
+from chyme.webpages.snapshot.svg_sprites import extract_icons, insert_icon
 
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'"
@@ -46,7 +46,7 @@ class Snapshot:
     notes: tuple[str, ...] = ()
 
 
-def snapshot(page: str, url: str, fetches: Fetches, limits: CrawlLimits) -> Snapshot:
+def build_snapshot(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Snapshot:
     """A copy of the page whose source this is. Bad input makes a plainer copy, never an error."""
     page = page.translate(_CONTROL)
     try:
@@ -56,18 +56,18 @@ def snapshot(page: str, url: str, fetches: Fetches, limits: CrawlLimits) -> Snap
     return made or _text_alone(page, url, limits)
 
 
-def _whole(page: str, url: str, fetches: Fetches, limits: CrawlLimits) -> Snapshot | None:
-    own = own_names(page)
-    source = regular(page, own, 2 * limits.page_bytes)
+def _whole(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Snapshot | None:
+    own = custom_element_names(page)
+    source = normalise_html(page, own, 2 * limits.page_bytes)
     if source is None:
         return None
     root, complete = tree_of(source)
     del source
-    found = outline(root, url)
+    found = extract_outline(root, url)
     parts = Parts(fetches, limits)
-    if not parts.take(len(written(root)) + 4096):
+    if not parts.take(len(to_html(root)) + 4096):
         return None
-    seen = Seen(frozenset(found.names), frozenset(map(ord, set(text_of(root)))))
+    seen = PageUsage(frozenset(found.names), frozenset(map(ord, set(text_of(root)))))
     sheets = Sheets(parts, found.base, seen)
     sheets.read(found.sheets)
     sheets.read_attributes(found)
@@ -77,7 +77,7 @@ def _whole(page: str, url: str, fetches: Fetches, limits: CrawlLimits) -> Snapsh
         _fill(slot, parts)
     sheets.fill()
     approved = sheets.approved(found)
-    body = sanitised(written(root), own, approved, 2 * limits.snapshot_bytes)
+    body = sanitise_body(to_html(root), own, approved, 2 * limits.snapshot_bytes)
     if body is None:
         return None
     html = _document(page, found, sheets.written(), body, parts.kept(found.icon))
@@ -104,15 +104,15 @@ def _fetch(found: Outline, sheets: Sheets, parts: Parts) -> None:
 
 def _draw(found: Outline, parts: Parts) -> None:
     """Icons out of other drawings. Without theirs, elements stay as they are and show nothing."""
-    places: dict[str, list[Used]] = {}
+    places: dict[str, list[SvgUse]] = {}
     for used in found.used:
         places.setdefault(used.url, []).append(used)
     for url, drawing in parts.drawings(places).items():
-        known = icons(drawing, (used.name for used in places[url]))
-        sizes = {name: len(written(icon)) for name, icon in known.items()}
+        known = extract_icons(drawing, (used.name for used in places[url]))
+        sizes = {name: len(to_html(icon)) for name, icon in known.items()}
         for used in places[url]:
             if used.name in known and parts.take(sizes[used.name]):
-                draw(used.element, known[used.name])
+                insert_icon(used.element, known[used.name])
 
 
 def _fill(slot: Slot, parts: Parts) -> None:
@@ -146,21 +146,21 @@ def _document(page: str, found: Outline, styles: str, body: str, icon: str | Non
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         '<meta name="referrer" content="no-referrer">',
         '<meta name="generator" content="chyme">',
-        f'<meta name="source" content="{escaped(found.url)}">',
-        f"<title>{escaped(found.title or found.url)}</title>",
+        f'<meta name="source" content="{escape_html(found.url)}">',
+        f"<title>{escape_html(found.title or found.url)}</title>",
         f'<link rel="icon" href="{icon or "data:,"}">',  # without one, browsers ask the server for its own
     ]
     if found.canonical:
-        head.append(f'<meta name="canonical" content="{escaped(found.canonical)}">')
+        head.append(f'<meta name="canonical" content="{escape_html(found.canonical)}">')
     if _VIEWPORT.fullmatch(found.viewport):
-        head.append(f'<meta name="viewport" content="{escaped(found.viewport)}">')
+        head.append(f'<meta name="viewport" content="{escape_html(found.viewport)}">')
     top, inner = _tag("html", found.html), _tag("body", found.body)
     return f"{_doctype(page)}{top}<head>{''.join(head)}{styles}</head>{inner}{body.lstrip()}</body></html>"
 
 
 def _tag(name: str, attributes: Mapping[str, str]) -> str:
     kept = "".join(
-        f' {one}="{escaped(value)}"'
+        f' {one}="{escape_html(value)}"'
         for one, value in attributes.items()
         if _KEPT_ON_TOP.fullmatch(one) and len(value) < 4096
     )
@@ -183,7 +183,7 @@ def _doctype(page: str) -> str:
 def _text_alone(page: str, url: str, limits: CrawlLimits) -> Snapshot:
     text = _plain(page)
     room = max(0, limits.snapshot_bytes - 4096)
-    data = escaped(text).encode("utf-8", "replace")
+    data = escape_html(text).encode("utf-8", "replace")
     notes = (TEXT_ONLY,) if len(data) <= room else (TEXT_ONLY, CUT)
     body = data[:room].decode("utf-8", "ignore")
     body = body[: body.rfind("&")] if body.rfind("&") > body.rfind(";") else body

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chyme.webpages.snapshot.css_urls import NONE, Hole, address_of, quiet
-from chyme.webpages.snapshot.data_urls import KEPT
-from chyme.webpages.snapshot.fonts import Face, Seen, face_of
+from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, strip_urls
+from chyme.webpages.snapshot.data_urls import DATA_URL
+from chyme.webpages.snapshot.fonts import FontFaceRule, PageUsage, keep_font_face
 
 _DROPPED = frozenset({"charset", "import", "namespace", "document", "-moz-document", "viewport", "-ms-viewport"})
 _HOLD_RULES = frozenset({"media", "supports", "layer", "container", "scope", "starting-style"})
@@ -32,13 +32,13 @@ class Sheet:
 
     rules: list[Any] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
-    holes: list[Hole] = field(default_factory=list)
+    holes: list[UrlPlaceholder] = field(default_factory=list)
 
     def written(self) -> str:
-        return written_tokens(list(_with_fonts(self.rules)))
+        return serialise_tokens(list(_with_fonts(self.rules)))
 
 
-def read_sheet(css: str, seen: Seen | None = None) -> Sheet:
+def read_sheet(css: str, seen: PageUsage | None = None) -> Sheet:
     """The sheet with its holes. Raises RecursionError for one that is nested beyond reason."""
     from tinycss2 import parse_stylesheet  # type: ignore[import-untyped]
 
@@ -49,58 +49,58 @@ def read_sheet(css: str, seen: Seen | None = None) -> Sheet:
         if node.type != "at-rule":
             continue
         if node.lower_at_keyword == "layer" and node.content is None:
-            node.prelude = quiet(node.prelude, [])
+            node.prelude = strip_urls(node.prelude, [])
             layers.append(node)
-        elif node.lower_at_keyword == "import" and (found := _import(node, written_tokens(layers))):
+        elif node.lower_at_keyword == "import" and (found := _import(node, serialise_tokens(layers))):
             sheet.imports.append(found)
             layers = []
     sheet.rules = _rules(nodes, sheet.holes, seen)
     return sheet
 
 
-def read_declarations(css: str) -> tuple[list[Any], list[Hole]]:
+def read_declarations(css: str) -> tuple[list[Any], list[UrlPlaceholder]]:
     """The value of a style="", as tokens with their holes."""
     from tinycss2 import parse_component_value_list
 
-    holes: list[Hole] = []
-    return quiet(parse_component_value_list(css, skip_comments=True), holes), holes
+    holes: list[UrlPlaceholder] = []
+    return strip_urls(parse_component_value_list(css, skip_comments=True), holes), holes
 
 
-def written_tokens(tokens: list[Any]) -> str:
+def serialise_tokens(tokens: list[Any]) -> str:
     from tinycss2 import serialize
 
     return str(serialize(tokens)).translate(_UNWRITABLE)
 
 
-def quieted(css: str) -> str:
+def strip_css_urls(css: str) -> str:
     """The sheet without anything that is fetched; empty when it cannot be read."""
     try:
         sheet = read_sheet(css)
         for hole in sheet.holes:
-            hole.fill(hole.address if KEPT.fullmatch(hole.address) else None)
+            hole.fill(hole.address if DATA_URL.fullmatch(hole.address) else None)
         return sheet.written()
     except RecursionError:
         return ""
 
 
-def quieted_declarations(css: str) -> str:
+def strip_declaration_urls(css: str) -> str:
     """The same of declarations or of a single value."""
     try:
         tokens, holes = read_declarations(css)
         for hole in holes:
-            hole.fill(hole.address if KEPT.fullmatch(hole.address) else None)
-        return written_tokens(tokens)
+            hole.fill(hole.address if DATA_URL.fullmatch(hole.address) else None)
+        return serialise_tokens(tokens)
     except RecursionError:
         return ""
 
 
-def _rules(nodes: list[Any], holes: list[Hole], seen: Seen | None) -> list[Any]:
+def _rules(nodes: list[Any], holes: list[UrlPlaceholder], seen: PageUsage | None) -> list[Any]:
     kept: list[Any] = []
     for node in nodes:
         if node.type == "qualified-rule":
-            own: list[Hole] = []
-            node.prelude = quiet(node.prelude, [])
-            node.content = quiet(node.content, own)
+            own: list[UrlPlaceholder] = []
+            node.prelude = strip_urls(node.prelude, [])
+            node.content = strip_urls(node.content, own)
             if own and (seen is None or _may_match(node.prelude, seen.names)):
                 holes += own
             kept.append(node)
@@ -109,18 +109,18 @@ def _rules(nodes: list[Any], holes: list[Hole], seen: Seen | None) -> list[Any]:
     return kept
 
 
-def _at_rule(node: Any, holes: list[Hole], seen: Seen | None) -> list[Any]:
+def _at_rule(node: Any, holes: list[UrlPlaceholder], seen: PageUsage | None) -> list[Any]:
     from tinycss2 import parse_blocks_contents, parse_rule_list
 
     name = node.lower_at_keyword
     if name == "font-face" and node.content is not None:
         declarations = parse_blocks_contents(node.content, skip_comments=True, skip_whitespace=True)
-        return face_of(node, [one for one in declarations if one.type == "declaration"], holes, seen)
-    node.prelude = quiet(node.prelude, [])
+        return keep_font_face(node, [one for one in declarations if one.type == "declaration"], holes, seen)
+    node.prelude = strip_urls(node.prelude, [])
     if node.content is not None and name in _HOLD_RULES:
         node.content = _rules(parse_rule_list(node.content, skip_comments=True, skip_whitespace=True), holes, seen)
     elif node.content is not None:
-        node.content = quiet(node.content, holes)
+        node.content = strip_urls(node.content, holes)
     return [node]
 
 
@@ -131,23 +131,23 @@ def _import(node: Any, layers: str) -> Import | None:
         address = tokens[0].value
     if not address:
         return None
-    rest, opened = quiet(tokens[1:], []), []
+    rest, opened = strip_urls(tokens[1:], []), []
     if rest and rest[0].type == "function" and rest[0].lower_name == "layer":
-        opened.append(f"@layer {written_tokens(rest.pop(0).arguments)}{{")
+        opened.append(f"@layer {serialise_tokens(rest.pop(0).arguments)}{{")
     elif rest and rest[0].type == "ident" and rest[0].lower_value == "layer":
         opened.append("@layer{")
         rest.pop(0)
     if rest and rest[0].type == "function" and rest[0].lower_name == "supports":
-        opened.append(f"@supports ({written_tokens(rest.pop(0).arguments)}){{")
+        opened.append(f"@supports ({serialise_tokens(rest.pop(0).arguments)}){{")
     if rest:
-        opened.append(f"@media {' '.join(written_tokens([token]) for token in rest)}{{")
+        opened.append(f"@media {' '.join(serialise_tokens([token]) for token in rest)}{{")
     return Import(address, "".join(opened), "}" * len(opened), layers)
 
 
 def _with_fonts(rules: list[Any]) -> Iterator[Any]:
     """The rules, without fonts that were not kept."""
     for rule in rules:
-        if isinstance(rule, Face):
+        if isinstance(rule, FontFaceRule):
             if rule.token.representation != NONE:
                 yield rule.rule
         else:

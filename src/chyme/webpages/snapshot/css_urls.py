@@ -9,11 +9,11 @@ _RUN_CODE = frozenset({"behavior", "-moz-binding", "-ms-behavior"})
 _SETS = frozenset({"image-set", "-webkit-image-set", "image", "cross-fade", "-webkit-cross-fade"})
 _IN_SETS = frozenset({"type", "url", "rgb", "rgba", "hsl", "hsla", "calc", *_SETS})
 NONE = "none"
-NOTHING_SEEN = "linear-gradient(transparent,transparent)"  # a mask of `none` would show all that it hides
+TRANSPARENT_IMAGE = "linear-gradient(transparent,transparent)"  # a mask of `none` would show all that it hides
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class UrlPlaceholder:
     """A url() in a sheet, to be filled by what was fetched for it."""
 
     token: Any
@@ -26,29 +26,29 @@ class Hole:
         self.token.representation = f"url({kept})" if kept else self.otherwise
 
 
-def quiet(nodes: list[Any], holes: list[Hole], strings: bool = False) -> list[Any]:
+def strip_urls(nodes: list[Any], holes: list[UrlPlaceholder], strings: bool = False) -> list[Any]:
     """The tokens, with every address taken out and a hole in its place. `strings`: these are addresses too."""
     kept: list[Any] = []
     name = ""
     for at, node in enumerate(nodes):
-        otherwise = NOTHING_SEEN if "mask" in name else NONE
+        otherwise = TRANSPARENT_IMAGE if "mask" in name else NONE
         address = str(node.value) if strings and node.type == "string" else address_of(node)
         if address is not None:
-            kept.append(hole_for(address, holes, otherwise))
+            kept.append(make_placeholder(address, holes, otherwise))
         elif node.type == "ident" and at + 1 < len(nodes) and nodes[at + 1] == ":":
             name = node.lower_value
             kept.append(_token("x-removed") if name in _RUN_CODE else node)
         elif node.type == "function":
             kept.append(_quiet_function(node, holes, otherwise))
         elif node.type in ("() block", "[] block", "{} block"):
-            node.content = quiet(node.content, holes)
+            node.content = strip_urls(node.content, holes)
             kept.append(node)
         elif node.type not in ("error", "comment"):
             kept.append(node)
     return kept
 
 
-def _quiet_function(node: Any, holes: list[Hole], otherwise: str) -> Any:
+def _quiet_function(node: Any, holes: list[UrlPlaceholder], otherwise: str) -> Any:
     name = node.lower_name
     if name in ("url", "src", "expression"):
         return _token(otherwise)
@@ -57,7 +57,7 @@ def _quiet_function(node: Any, holes: list[Hole], otherwise: str) -> Any:
         inner = (one.lower_name for one in node.arguments if one.type == "function")
         if any(one not in _IN_SETS and not one.endswith("-gradient") for one in inner):
             return _token(otherwise)
-    node.arguments = quiet(node.arguments, holes, strings=name in _SETS)
+    node.arguments = strip_urls(node.arguments, holes, strings=name in _SETS)
     return node
 
 
@@ -72,7 +72,7 @@ def address_of(node: Any) -> str | None:
     return None
 
 
-def hole_for(address: str, holes: list[Hole], otherwise: str, font: bool = False) -> Any:
+def make_placeholder(address: str, holes: list[UrlPlaceholder], otherwise: str, font: bool = False) -> Any:
     token = _token(otherwise)
     address = address.strip()
     if address.startswith("#"):
@@ -80,7 +80,7 @@ def hole_for(address: str, holes: list[Hole], otherwise: str, font: bool = False
 
         token.representation = f'url("{serialize_string_value(address)}")'
     elif address:
-        holes.append(Hole(token, address, otherwise, font))
+        holes.append(UrlPlaceholder(token, address, otherwise, font))
     return token
 
 

@@ -23,7 +23,9 @@ _AVIF = frozenset({b"avif", b"avis"})
 _SVG_START = re.compile(rb"<(?:[A-Za-z]{1,20}:)?svg[\s>/]")
 PICTURES = frozenset({*(mime for _, mime in _BEGINNINGS), "image/webp", "image/avif", SVG}) - FONTS
 HEAD = 4096  # of a drawing, before its first element
-KEPT = re.compile(r"data:(?:image/(?:png|jpeg|gif|x-icon|bmp|webp|avif|svg\+xml)|font/woff2?);base64,[A-Za-z0-9+/]+=*")
+DATA_URL = re.compile(
+    r"data:(?:image/(?:png|jpeg|gif|x-icon|bmp|webp|avif|svg\+xml)|font/woff2?);base64,[A-Za-z0-9+/]+=*"
+)
 
 
 def media_type(data: bytes) -> str | None:
@@ -38,12 +40,12 @@ def media_type(data: bytes) -> str | None:
     return SVG if _SVG_START.search(data[:HEAD]) else None
 
 
-def data_address(mime: str, data: bytes) -> str:
+def make_data_url(mime: str, data: bytes) -> str:
     """The bytes as a data: address, which `KEPT` matches."""
     return f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def data_bytes(address: str) -> bytes | None:
+def read_data_url(address: str) -> bytes | None:
     """The bytes of a data: address; None when it is broken."""
     head, comma, body = address.partition(",")
     if not comma:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from chyme.webpages.snapshot.css_urls import NONE, Hole, address_of, hole_for, quiet
+from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, make_placeholder, strip_urls
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PageUsage:
     """What a page holds, so that nothing is fetched for rules that match nothing in it."""
 
     names: frozenset[str] = frozenset()  # its classes and ids
     letters: frozenset[int] = frozenset()  # code points of its text
 
 
-class Face:
+class FontFaceRule:
     """Marks a @font-face rule by the token that must be filled for it to be of any use."""
 
     __slots__ = ("rule", "token")
@@ -26,7 +26,9 @@ class Face:
         self.token = token
 
 
-def face_of(node: Any, declarations: list[Any], holes: list[Hole], seen: Seen | None) -> list[Any]:
+def keep_font_face(
+    node: Any, declarations: list[Any], holes: list[UrlPlaceholder], seen: PageUsage | None
+) -> list[Any]:
     """The rule with the one source that is worth fetching; nothing when the page has no letter for it."""
     source = None
     for declaration in declarations:
@@ -36,12 +38,12 @@ def face_of(node: Any, declarations: list[Any], holes: list[Hole], seen: Seen | 
             source = _best_source(declaration) or source
     if source is None:
         return []
-    token = hole_for(source, holes, NONE, font=True)
+    token = make_placeholder(source, holes, NONE, font=True)
     for declaration in declarations:
-        declaration.value = [token] if declaration.lower_name == "src" else quiet(declaration.value, [])
+        declaration.value = [token] if declaration.lower_name == "src" else strip_urls(declaration.value, [])
     node.prelude = []
     node.content = [part for declaration in declarations for part in (declaration, _semicolon())]
-    return [Face(node, token)]
+    return [FontFaceRule(node, token)]
 
 
 def _best_source(declaration: Any) -> str | None:
@@ -64,7 +66,7 @@ def _best_source(declaration: Any) -> str | None:
     return found.get("woff2") or found.get("woff")
 
 
-def _in_range(declaration: Any, seen: Seen) -> bool:
+def _in_range(declaration: Any, seen: PageUsage) -> bool:
     ranges = [(token.start, token.end) for token in declaration.value if token.type == "unicode-range"]
     return not ranges or any(first <= letter <= last for letter in seen.letters for first, last in ranges)
 

@@ -10,9 +10,17 @@ import re
 from collections.abc import Set
 from functools import partial
 
-from chyme.webpages.snapshot.allowlist import ANYWHERE, DRAWING, DRAWN, FORMULAS, LOOKED_AT, LOOKED_INTO, TEXT
-from chyme.webpages.snapshot.data_urls import KEPT
-from chyme.webpages.snapshot.parser_process import apart
+from chyme.webpages.snapshot.allowlist import (
+    GLOBAL_ATTRIBUTES,
+    HTML_ELEMENTS,
+    INSPECTED_ATTRIBUTES,
+    INSPECTED_ELEMENTS,
+    MATHML_ELEMENTS,
+    SVG_ATTRIBUTES,
+    SVG_ELEMENTS,
+)
+from chyme.webpages.snapshot.data_urls import DATA_URL
+from chyme.webpages.snapshot.parser_process import run_in_fork
 
 SECONDS = 8.0
 _STANDING_IN = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame", "x-template"})
@@ -37,7 +45,7 @@ _DRAWN_REFERENCE = re.compile(r"\s*#[^\s]*")
 _SET = re.compile(r"(\S+) \d{1,5}(?:\.\d{1,3})?[wx]")
 
 
-def own_names(page: str) -> frozenset[str]:
+def custom_element_names(page: str) -> frozenset[str]:
     """Names of the page's custom elements, on which its styles often hang."""
     found: set[str] = set()
     for match in _OWN_NAME.finditer(page):
@@ -49,21 +57,21 @@ def own_names(page: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def regular(page: str, own: Set[str], most: int) -> str | None:
+def normalise_html(page: str, own: Set[str], most: int) -> str | None:
     """The page in regular form, as browsers understand it, for us to look into; None when that cannot be had.
 
     <html>, <body>, <noscript> and frames, which are read in ways of their own, come out as x-html, x-body and so on;
     so do templates that browsers show at once.
     """
-    made = apart(partial(_regular, page, own), SECONDS, most)
+    made = run_in_fork(partial(_regular, page, own), SECONDS, most)
     return None if made is None else made.decode("utf-8", "replace")
 
 
-def sanitised(body: str, own: Set[str], styles: Set[str], most: int) -> str | None:
+def sanitise_body(body: str, own: Set[str], styles: Set[str], most: int) -> str | None:
     """What may go out of what is to be inside <body>; None when that cannot be had. `styles` are values of style=""
     that hold nothing but what was let into them.
     """
-    made = apart(partial(_sanitised, body, own, styles), SECONDS, most)
+    made = run_in_fork(partial(_sanitised, body, own, styles), SECONDS, most)
     return None if made is None else made.decode("utf-8", "replace")
 
 
@@ -77,9 +85,12 @@ def _regular(page: str, own: Set[str]) -> bytes:
         page = _TEMPLATE_END.sub("</x-template>", page)
     return nh3.clean(
         _RENAMED.sub(r"<\1x-\2", page),
-        tags=TEXT | DRAWN | FORMULAS | LOOKED_INTO | _STANDING_IN | own,
+        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | INSPECTED_ELEMENTS | _STANDING_IN | own,
         clean_content_tags=_GONE_WITH_TEXT,
-        attributes={"*": ANYWHERE | DRAWING | LOOKED_AT, "link": {"onload"}},  # no <link> ever goes out
+        attributes={
+            "*": GLOBAL_ATTRIBUTES | SVG_ATTRIBUTES | INSPECTED_ATTRIBUTES,
+            "link": {"onload"},
+        },  # no <link> ever goes out
         generic_attribute_prefixes=_PREFIXES,
         url_schemes=_SCHEMES | {"javascript"},
         link_rel=None,
@@ -94,9 +105,9 @@ def _sanitised(body: str, own: Set[str], styles: Set[str]) -> bytes:
 
     return nh3.clean(
         body,
-        tags=TEXT | DRAWN | FORMULAS | own,
+        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | own,
         clean_content_tags=_GONE_WITH_TEXT | {"style", "iframe", "noscript", "title", "xmp", "object"},
-        attributes={"*": (ANYWHERE | DRAWING) - {"rel"}},
+        attributes={"*": (GLOBAL_ATTRIBUTES | SVG_ATTRIBUTES) - {"rel"}},
         attribute_filter=approved,
         generic_attribute_prefixes=_PREFIXES,
         url_schemes=_SCHEMES,
@@ -104,7 +115,7 @@ def _sanitised(body: str, own: Set[str], styles: Set[str]) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def reaches_out(value: str) -> bool:
+def may_contain_url(value: str) -> bool:
     """Whether a value of a drawing's attribute may name an address: then it is treated as style."""
     return "\\" in value or "url" in value.lower()
 
@@ -116,17 +127,17 @@ def _may_stay(tag: str, attribute: str, value: str, styles: Set[str]) -> bool:
         if tag in ("a", "area"):
             return attribute == "href" and (value.startswith("#") or _LINK.match(value) is not None)
         if tag == "image":
-            return KEPT.fullmatch(value) is not None
-        return tag in DRAWN and _DRAWN_REFERENCE.fullmatch(value) is not None
+            return DATA_URL.fullmatch(value) is not None
+        return tag in SVG_ELEMENTS and _DRAWN_REFERENCE.fullmatch(value) is not None
     if attribute in ("src", "poster"):
-        return tag in ("img", "video", "input") and KEPT.fullmatch(value) is not None
+        return tag in ("img", "video", "input") and DATA_URL.fullmatch(value) is not None
     if attribute == "srcset":
         found = _SET.fullmatch(value)
-        return tag == "img" and found is not None and KEPT.fullmatch(found[1]) is not None
+        return tag == "img" and found is not None and DATA_URL.fullmatch(found[1]) is not None
     if attribute == "method":
         return value == "dialog"
     if attribute == "target":
         return value == "_blank"
-    if attribute in DRAWING and reaches_out(value):
+    if attribute in SVG_ATTRIBUTES and may_contain_url(value):
         return value in styles
     return not attribute.startswith("data-") or len(value) <= LONGEST_OWN_DATA

@@ -66,7 +66,7 @@ def _say(element: Element, text: str) -> None:
         element.text = (element.text or "") + text
 
 
-def written(root: Element) -> str:
+def to_html(root: Element) -> str:
     """The tree as HTML: everything escaped, however deep it is."""
     out: list[str] = []
     waiting: list[Element | str] = [root]
@@ -75,25 +75,25 @@ def written(root: Element) -> str:
         if isinstance(node, str):
             out.append(node)
             continue
-        waiting.append(escaped(node.tail or ""))
+        waiting.append(escape_html(node.tail or ""))
         if node.tag == DROP:
             continue
         if node.tag != UNWRAP:
-            out.append(opening(node))
+            out.append(start_tag(node))
             if node.tag not in VOID:
                 waiting.append(f"</{node.tag}>")
-        out.append(escaped(node.text or ""))
+        out.append(escape_html(node.text or ""))
         waiting.extend(reversed(node))
     return "".join(out)
 
 
-def opening(element: Element) -> str:
+def start_tag(element: Element) -> str:
     """Its start tag."""
-    attributes = "".join(f' {name}="{escaped(value)}"' for name, value in element.attrib.items())
+    attributes = "".join(f' {name}="{escape_html(value)}"' for name, value in element.attrib.items())
     return f"<{element.tag}{attributes}>"
 
 
-def escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """Text that is text in an element and in a quoted attribute."""
     return text.translate(_ESCAPED) if not text.isalnum() else text
 
@@ -102,7 +102,7 @@ def text_of(element: Element) -> str:
     return "".join(element.itertext())
 
 
-def in_order(root: Element) -> Iterator[tuple[Element, Element | None]]:
+def iterate_elements(root: Element) -> Iterator[tuple[Element, Element | None]]:
     """Every element with its parent, in the order of the page; what is dropped meanwhile is passed over."""
     waiting: list[tuple[Element, Element | None]] = [(root, None)]
     while waiting:
@@ -112,7 +112,7 @@ def in_order(root: Element) -> Iterator[tuple[Element, Element | None]]:
             waiting.extend((child, element) for child in reversed(element))
 
 
-def become(element: Element, tag: str, text: str | None = None, **attributes: str) -> None:
+def replace_element(element: Element, tag: str, text: str | None = None, **attributes: str) -> None:
     """Turn it into another element with nothing in it; what comes after it stays."""
     kept = {name: element.attrib[name] for name in ("class", "id") if name in element.attrib}
     element.attrib.clear()

@@ -20,14 +20,14 @@ _SIZE = re.compile(r"(\d{1,5}(?:\.\d{1,4})?)px\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ImageSource:
     """An address and, where it comes from a set, how large it is meant to be: "640w", "2x"."""
 
     url: str
     size: str = ""
 
 
-def absolute(base: str, address: str) -> str | None:
+def absolute_url(base: str, address: str) -> str | None:
     """The http(s) or data: address meant; None when it is neither, or broken."""
     address = address.strip()
     if address[:5].lower() == "data:":
@@ -46,19 +46,19 @@ def _joined(base: str, address: str) -> str | None:
     return joined if joined[:7].lower() == "http://" or joined[:8].lower() == "https://" else None
 
 
-def choices(image: Element, sources: Iterable[Element], base: str) -> tuple[Choice, ...]:
+def rank_sources(image: Element, sources: Iterable[Element], base: str) -> tuple[ImageSource, ...]:
     """The best first: what scripts would have put there, then what fits the window, then the plain address."""
-    found: list[Choice] = []
+    found: list[ImageSource] = []
     for source in sources:
         if _fits(source):
             found += _from_set(_first(source, (*_LAZY_SETS, "srcset")), source.get("sizes", ""), base)
             if found:
                 break
     found += _from_set(_first(image, _LAZY_SETS), image.get("sizes", ""), base)
-    found += [Choice(url) for name in _LAZY if (url := _lazy(image, name, base))]
+    found += [ImageSource(url) for name in _LAZY if (url := _lazy(image, name, base))]
     found += _from_set(image.get("srcset", ""), image.get("sizes", ""), base)
-    if plain := absolute(base, image.get("src", "")):
-        found.append(Choice(plain))
+    if plain := absolute_url(base, image.get("src", "")):
+        found.append(ImageSource(plain))
     return tuple(dict.fromkeys(found))
 
 
@@ -69,7 +69,7 @@ def _first(element: Element, names: Iterable[str]) -> str:
 def _lazy(image: Element, name: str, base: str) -> str | None:
     value = image.get(name, "")
     # Some of these attributes hold JSON or a template instead.
-    return None if any(sign in value for sign in " {}<>") else absolute(base, value)
+    return None if any(sign in value for sign in " {}<>") else absolute_url(base, value)
 
 
 def _fits(source: Element) -> bool:
@@ -88,11 +88,11 @@ def _is_seen(media: str) -> bool:
     return "(" not in left and "print" not in left and "not" not in left.split()
 
 
-def _from_set(text: str, sizes: str, base: str) -> list[Choice]:
+def _from_set(text: str, sizes: str, base: str) -> list[ImageSource]:
     widths: list[tuple[float, str]] = []
     densities: list[tuple[float, str]] = []
     for address, descriptor in _entries(text):
-        url = absolute(base, address)
+        url = absolute_url(base, address)
         try:
             number = float(descriptor[:-1] or 1)
         except ValueError:
@@ -105,10 +105,10 @@ def _from_set(text: str, sizes: str, base: str) -> list[Choice]:
         enough = [one for one in widths if wanted <= one[0] <= WIDTH]
         small = [one for one in widths if one[0] <= WIDTH]
         width, url = min(enough) if enough else max(small) if small else min(widths)
-        return [Choice(url, f"{round(min(99_999.0, width))}w")]
+        return [ImageSource(url, f"{round(min(99_999.0, width))}w")]
     if densities:
         density, url = min(densities)
-        return [Choice(url, "" if density == 1 else f"{min(999.0, density):.3g}x")]
+        return [ImageSource(url, "" if density == 1 else f"{min(999.0, density):.3g}x")]
     return []
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.fetch_result import Fetched, Fetches
-from chyme.webpages.snapshot.data_urls import FONTS, PICTURES, SVG, data_address, data_bytes, media_type
-from chyme.webpages.snapshot.svg_sanitiser import harmless_drawing
+from chyme.webpages.http_client.fetch_result import FetchResult, PartFetcher
+from chyme.webpages.snapshot.data_urls import FONTS, PICTURES, SVG, make_data_url, media_type, read_data_url
+from chyme.webpages.snapshot.svg_sanitiser import sanitise_svg
 
 THREADS = 6
 AHEAD = 12  # parts asked for before the first of them is used: their bytes wait in memory
@@ -19,12 +19,12 @@ FONTS_SHARE = 5  # one in so many bytes of the copy may be fonts
 class Parts:
     """What was kept of a page's parts, and how many were not."""
 
-    def __init__(self, fetches: Fetches, limits: CrawlLimits) -> None:
+    def __init__(self, fetches: PartFetcher, limits: CrawlLimits) -> None:
         self._fetches = fetches
         self._limits = limits
         self._asked = 0
         self._kept: dict[str, str | None] = {}
-        self._sheets: dict[str, Fetched | None] = {}
+        self._sheets: dict[str, FetchResult | None] = {}
         self.room = limits.snapshot_bytes
         self.fetched = 0
         self.missing = 0  # could not be had, or are not what they should be
@@ -41,7 +41,7 @@ class Parts:
         self.room -= size
         return True
 
-    def sheets(self, urls: Iterable[str]) -> Mapping[str, Fetched | None]:
+    def sheets(self, urls: Iterable[str]) -> Mapping[str, FetchResult | None]:
         """The style sheets, those fetched before included."""
         new = [url for url in dict.fromkeys(urls) if url not in self._sheets]
         for url, part in self._each(new):
@@ -60,7 +60,7 @@ class Parts:
         """Drawings to take parts of, made harmless."""
         new, found = list(dict.fromkeys(urls)), {}
         for url, part in self._each(new):
-            drawn = harmless_drawing(part.body) if part and media_type(part.body) == SVG else None
+            drawn = sanitise_svg(part.body) if part and media_type(part.body) == SVG else None
             if drawn:
                 found[url] = drawn
         self.fetched += len(found)
@@ -78,7 +78,7 @@ class Parts:
         new = [url for url in uses if url not in self._kept]
         written = [url for url in new if url[:5].lower() == "data:"]
         for url in written:
-            data = data_bytes(url) if len(url) <= 2 * self._limits.picture_bytes else None
+            data = read_data_url(url) if len(url) <= 2 * self._limits.picture_bytes else None
             room = self._place(url, data, types, room, uses[url])
         for url, part in self._each([url for url in new if url[:5].lower() != "data:"]):
             before = room
@@ -93,7 +93,7 @@ class Parts:
         self._kept[url] = None
         mime = media_type(data) if data else None
         if data and mime == SVG and SVG in types:
-            data = harmless_drawing(data)
+            data = sanitise_svg(data)
         if not data or mime not in types:
             self.missing += 1
             return room
@@ -101,12 +101,12 @@ class Parts:
         if size > room or not self.take(size):
             self.too_many += 1
             return room
-        self._kept[url] = data_address(str(mime), data)
+        self._kept[url] = make_data_url(str(mime), data)
         return room - size
 
-    def _each(self, urls: list[str]) -> Iterator[tuple[str, Fetched | None]]:
+    def _each(self, urls: list[str]) -> Iterator[tuple[str, FetchResult | None]]:
         """Fetched in order, several at once, until the number of parts or the room is used up."""
-        waiting: deque[tuple[str, Future[Fetched | None]]] = deque()
+        waiting: deque[tuple[str, Future[FetchResult | None]]] = deque()
         if not urls:
             return
         with ThreadPoolExecutor(min(THREADS, len(urls)), thread_name_prefix="parts") as pool:

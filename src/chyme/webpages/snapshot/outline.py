@@ -8,10 +8,10 @@ from itertools import islice
 from urllib.parse import urldefrag, urljoin
 from xml.etree.ElementTree import Element
 
-from chyme.webpages.snapshot.allowlist import DRAWN
-from chyme.webpages.snapshot.html_sanitiser import reaches_out
-from chyme.webpages.snapshot.html_tree import DROP, UNWRAP, become, in_order, text_of
-from chyme.webpages.snapshot.image_sources import LONGEST, MOST, Choice, absolute, choices
+from chyme.webpages.snapshot.allowlist import SVG_ELEMENTS
+from chyme.webpages.snapshot.html_sanitiser import may_contain_url
+from chyme.webpages.snapshot.html_tree import DROP, UNWRAP, iterate_elements, replace_element, text_of
+from chyme.webpages.snapshot.image_sources import LONGEST, MOST, ImageSource, absolute_url, rank_sources
 
 _FRAMES = frozenset({"iframe", "x-frame", "embed", "applet"})
 _AMP_PICTURES = frozenset({"amp-img", "amp-anim"})
@@ -22,7 +22,7 @@ _LAZY_BACKGROUND = re.compile(r"(?:url\(\s*['\"]?)?([^\s'\"(){}<>]{4,2000})(?:['
 _ABOUT_SCRIPTS = re.compile(r"java\s?script|\bJS\b", re.IGNORECASE)
 _TINY = frozenset({"0", "1", "0px", "1px"})
 EXCUSE = 600  # characters: a text in <noscript> that is longer is no mere request to switch scripts on
-MOST_FILMS = 200
+MAX_VIDEOS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Slot:
 
     element: Element
     attribute: str
-    choices: tuple[Choice, ...]
+    choices: tuple[ImageSource, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class SvgUse:
     """A <use> of something in another drawing."""
 
     element: Element
@@ -44,7 +44,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Styled:
+class StyleAttribute:
     """An attribute that is written in the language of styles."""
 
     element: Element
@@ -52,7 +52,7 @@ class Styled:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class StyleSource:
     """A style sheet of the page: by its text, or by its address."""
 
     media: str
@@ -72,21 +72,21 @@ class Outline:
     icon: str = ""
     html: dict[str, str] = field(default_factory=dict)  # attributes
     body: dict[str, str] = field(default_factory=dict)
-    sheets: list[Linked] = field(default_factory=list)
+    sheets: list[StyleSource] = field(default_factory=list)
     linked: set[tuple[str, str]] = field(default_factory=set)  # addresses of sheets, and the media they are for
     slots: list[Slot] = field(default_factory=list)
-    used: list[Used] = field(default_factory=list)
-    styled: list[Styled] = field(default_factory=list)
+    used: list[SvgUse] = field(default_factory=list)
+    styled: list[StyleAttribute] = field(default_factory=list)
     names: set[str] = field(default_factory=set)  # classes and ids
     films: int = 0
 
 
-def outline(root: Element, url: str) -> Outline:
+def extract_outline(root: Element, url: str) -> Outline:
     """Changes the tree: afterwards it holds no frame, sheet or source, and all its links are absolute."""
     page = Outline(url, _base(root, url))
     _unscripted_pictures(root)
     shown = _shown(root, page.base)
-    for element, parent in in_order(root):
+    for element, parent in iterate_elements(root):
         tag = element.tag
         if tag in (UNWRAP, DROP):
             continue
@@ -114,7 +114,7 @@ def outline(root: Element, url: str) -> Outline:
 def _base(root: Element, url: str) -> str:
     for element in root.iter("base"):
         if href := element.get("href"):
-            return absolute(url, href) or url
+            return absolute_url(url, href) or url
     return url
 
 
@@ -138,7 +138,7 @@ def _shown(root: Element, base: str) -> set[str]:
     while waiting:
         element = waiting.pop()
         if element.tag == "img":
-            found.update(choice.url for choice in choices(element, (), base) if choice.url[:5].lower() != "data:")
+            found.update(choice.url for choice in rank_sources(element, (), base) if choice.url[:5].lower() != "data:")
         if element.tag != "x-noscript":
             waiting.extend(element)
     return found
@@ -149,22 +149,24 @@ def _note_styles(element: Element, page: Outline) -> None:
     told += [element.get(name, "") for name in _BACKGROUNDS] if element.tag != "img" else []
     for value in told:
         found = _LAZY_BACKGROUND.fullmatch(value.strip()) if value else None
-        if found and (told_of := absolute(page.base, found[1])) and ("/" in found[1] or "." in found[1]):
+        if found and (told_of := absolute_url(page.base, found[1])) and ("/" in found[1] or "." in found[1]):
             element.set(
                 "style", f'{element.get("style", "").rstrip("; ")};background-image:url("{told_of}")'.lstrip(";")
             )
             break
     for name, value in element.attrib.items():
-        if name == "style" or (element.tag in DRAWN and name not in ("href", "xlink:href") and reaches_out(value)):
-            page.styled.append(Styled(element, name))
+        if name == "style" or (
+            element.tag in SVG_ELEMENTS and name not in ("href", "xlink:href") and may_contain_url(value)
+        ):
+            page.styled.append(StyleAttribute(element, name))
 
 
 def _from_head(element: Element, parent: Element | None, page: Outline) -> None:
     if element.tag == "title":
-        if not page.title and (parent is None or parent.tag not in DRAWN):
+        if not page.title and (parent is None or parent.tag not in SVG_ELEMENTS):
             page.title = " ".join(text_of(element).split())[:500].replace("<x-", "<")
     elif element.tag == "style":
-        page.sheets.append(Linked(element.get("media", ""), text=text_of(element)))
+        page.sheets.append(StyleSource(element.get("media", ""), text=text_of(element)))
     elif element.tag == "meta" and element.get("name", "").lower() == "viewport":
         page.viewport = element.get("content", "")
     elif element.tag == "link":
@@ -173,7 +175,7 @@ def _from_head(element: Element, parent: Element | None, page: Outline) -> None:
 
 def _linked(element: Element, page: Outline) -> None:
     rel = set(element.get("rel", "").lower().split())
-    url = absolute(page.base, element.get("href", ""))
+    url = absolute_url(page.base, element.get("href", ""))
     if url is None:
         return
     as_style = "preload" in rel and element.get("as", "").lower() == "style"
@@ -183,7 +185,7 @@ def _linked(element: Element, page: Outline) -> None:
         media = "" if late else media  # told to be for paper until it has come
         if not {(url, ""), (url, media)} & page.linked:
             page.linked.add((url, media))
-            page.sheets.append(Linked(media, url=url))
+            page.sheets.append(StyleSource(media, url=url))
     elif "icon" in rel and not page.icon:
         page.icon = url
     elif "canonical" in rel:
@@ -198,12 +200,12 @@ def _in_body(element: Element, parent: Element | None, page: Outline) -> None:
         # By now its sources, which come before it, are dropped.
         before = islice(parent, MOST) if parent is not None and parent.tag == "picture" else ()
         sources = [one for one in before if one.tag == DROP]
-        _picture(element, choices(element, sources, page.base), page)
+        _picture(element, rank_sources(element, sources, page.base), page)
     elif tag == "image":
-        url = absolute(page.base, element.get("href", element.get("xlink:href", "")))
+        url = absolute_url(page.base, element.get("href", element.get("xlink:href", "")))
         element.attrib.pop("xlink:href", None)
         element.attrib.pop("href", None)
-        page.slots.append(Slot(element, "href", (Choice(url),) if url else ()))
+        page.slots.append(Slot(element, "href", (ImageSource(url),) if url else ()))
     elif tag == "use":
         _use(element, page)
     elif tag in _FRAMES:
@@ -223,9 +225,9 @@ def _in_body(element: Element, parent: Element | None, page: Outline) -> None:
 def _use(element: Element, page: Outline) -> None:
     href = element.get("href", element.get("xlink:href", "")).strip()
     address, _, name = href.partition("#")
-    url = absolute(page.base, address)
+    url = absolute_url(page.base, address)
     if name and url and url[:5].lower() != "data:" and url != urldefrag(page.url).url:
-        page.used.append(Used(element, url, name))
+        page.used.append(SvgUse(element, url, name))
     elif name and address:
         element.set("href", f"#{name}")
 
@@ -251,7 +253,7 @@ def _link(element: Element, page: Outline) -> None:
         element.set("target", "_blank")
 
 
-def _picture(element: Element, found: tuple[Choice, ...], page: Outline) -> None:
+def _picture(element: Element, found: tuple[ImageSource, ...], page: Outline) -> None:
     for name in ("src", "srcset", "loading", "decoding"):
         element.attrib.pop(name, None)
     for name in [name for name in element.attrib if name.startswith("data-") and ("src" in name or "lazy" in name)]:
@@ -260,22 +262,22 @@ def _picture(element: Element, found: tuple[Choice, ...], page: Outline) -> None
 
 
 def _frame(element: Element, address: str, page: Outline) -> None:
-    url = absolute(page.base, address)
+    url = absolute_url(page.base, address)
     tiny = {element.get("width", ""), element.get("height", "")} & _TINY
     if url is None or url[:5].lower() == "data:" or tiny:
         element.tag = DROP
     else:
-        become(element, "a", url, href=url, target="_blank")
+        replace_element(element, "a", url, href=url, target="_blank")
 
 
 def _object(element: Element, page: Outline) -> None:
     address = element.get("data", "")
     drawn = element.get("type", "").lower().startswith("image/") or address.partition("?")[0].lower().endswith(".svg")
-    url = absolute(page.base, address)
+    url = absolute_url(page.base, address)
     if url and drawn:
         sizes = {name: element.attrib[name] for name in ("width", "height", "style") if name in element.attrib}
-        become(element, "img", None, **sizes)
-        page.slots.append(Slot(element, "src", (Choice(url),)))
+        replace_element(element, "img", None, **sizes)
+        page.slots.append(Slot(element, "src", (ImageSource(url),)))
     elif len(element) and (text_of(element).strip() or element.find(".//img") is not None):
         element.tag = UNWRAP  # what it holds for browsers that cannot show it
     else:
@@ -287,16 +289,16 @@ def _source(element: Element) -> str:
 
 
 def _film(element: Element, parent: Element | None, page: Outline) -> None:
-    url = absolute(page.base, _source(element))
-    poster = absolute(page.base, element.attrib.pop("poster", ""))
+    url = absolute_url(page.base, _source(element))
+    poster = absolute_url(page.base, element.attrib.pop("poster", ""))
     element.attrib.pop("src", None)
     page.films += 1
-    if not poster or parent is None or page.films > MOST_FILMS:
+    if not poster or parent is None or page.films > MAX_VIDEOS:
         _frame(element, url or "", page)
         return
     element[:] = []
     element.text = None
-    page.slots.append(Slot(element, "poster", (Choice(poster),)))
+    page.slots.append(Slot(element, "poster", (ImageSource(poster),)))
     if url and url[:5].lower() != "data:":
         link = Element("a", {"href": url, "target": "_blank"})
         link.text, link.tail, element.tail = url, element.tail, None
@@ -311,8 +313,8 @@ def _control(element: Element, page: Outline) -> None:
         return
     if kind in ("password", "file"):
         element.attrib.pop("value", None)
-    if kind == "image" and (url := absolute(page.base, source)):
-        page.slots.append(Slot(element, "src", (Choice(url),)))
+    if kind == "image" and (url := absolute_url(page.base, source)):
+        page.slots.append(Slot(element, "src", (ImageSource(url),)))
     if kind not in ("checkbox", "radio"):  # pages open menus with these, by styles alone
         element.set("inert", "")
 
@@ -323,7 +325,7 @@ def _without_scripts(element: Element, page: Outline, shown: set[str]) -> None:
     for inner in list(element.iter("x-noscript")):
         inner.tag = UNWRAP  # looked at here and now, so that nested ones take no longer
     for inner in list(element.iter("img")):
-        found = choices(inner, (), page.base)
+        found = rank_sources(inner, (), page.base)
         tiny = {inner.get("width", ""), inner.get("height", "")} & _TINY or "none" in inner.get("style", "")
         if tiny or any(choice.url in shown for choice in found):
             inner.tag = DROP

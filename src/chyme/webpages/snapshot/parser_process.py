@@ -19,7 +19,7 @@ WALL_FACTOR = 5
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def apart(work: Callable[[], bytes], seconds: float, most: int) -> bytes | None:
+def run_in_fork(work: Callable[[], bytes], seconds: float, most: int) -> bytes | None:
     """What `work` returns; None when it failed, took more than `seconds` of CPU time, too much memory, or made more
     than `most` bytes. The clock on the wall is only a net: on a loaded machine it tells nothing about the work.
 

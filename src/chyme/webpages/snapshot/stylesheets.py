@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from chyme.webpages.http_client.fetch_result import Fetched
-from chyme.webpages.snapshot.css_sanitiser import Sheet, read_declarations, read_sheet, written_tokens
-from chyme.webpages.snapshot.css_urls import Hole
-from chyme.webpages.snapshot.fonts import Seen
-from chyme.webpages.snapshot.html_tree import escaped
-from chyme.webpages.snapshot.image_sources import absolute
+from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.snapshot.css_sanitiser import Sheet, read_declarations, read_sheet, serialise_tokens
+from chyme.webpages.snapshot.css_urls import UrlPlaceholder
+from chyme.webpages.snapshot.fonts import PageUsage
+from chyme.webpages.snapshot.html_tree import escape_html
+from chyme.webpages.snapshot.image_sources import absolute_url
 from chyme.webpages.snapshot.inlining import Parts
-from chyme.webpages.snapshot.outline import Linked, Outline
+from chyme.webpages.snapshot.outline import Outline, StyleSource
 
 MOST_LETTERS = 2_000_000  # of all styles of a page: a second or two for every million
 LEAST_LETTERS = 100  # that a value of style="" counts for, however short
@@ -39,20 +39,20 @@ class _Read:
 class Sheets:
     """The styles of one page."""
 
-    def __init__(self, parts: Parts, base: str, seen: Seen) -> None:
+    def __init__(self, parts: Parts, base: str, seen: PageUsage) -> None:
         self._parts = parts
         self._base = base
         self._seen = seen
         self._letters = MOST_LETTERS
         self._imports = MOST_IMPORTS
         self._top: list[_Read] = []
-        self._holes: list[tuple[Hole, str]] = []
+        self._holes: list[tuple[UrlPlaceholder, str]] = []
         self._values: dict[str, tuple[list[Any], str]] = {}
         self.pictures: Counter[str] = Counter()  # addresses, and how often each is written
         self.fonts: Counter[str] = Counter()
         self.unread = 0
 
-    def read(self, linked: Iterable[Linked]) -> None:
+    def read(self, linked: Iterable[StyleSource]) -> None:
         """Fetch and read the sheets, and level by level those that they import."""
         linked = list(linked)
         got = self._parts.sheets(one.url for one in linked if one.url)
@@ -72,7 +72,7 @@ class Sheets:
             (read, above, one, url)
             for read, above in level
             for one in read.sheet.imports
-            if (url := absolute(read.base, one.address)) and url not in above and url[:5].lower() != "data:"
+            if (url := absolute_url(read.base, one.address)) and url not in above and url[:5].lower() != "data:"
         ][: self._imports]
         self._imports -= len(wanted)
         got = self._parts.sheets(url for *_, url in wanted)
@@ -100,9 +100,9 @@ class Sheets:
         self._note(sheet.holes, base)
         return _Read(sheet, base, media)
 
-    def _note(self, holes: Iterable[Hole], base: str) -> None:
+    def _note(self, holes: Iterable[UrlPlaceholder], base: str) -> None:
         for hole in holes:
-            if url := absolute(base, hole.address):
+            if url := absolute_url(base, hole.address):
                 self._holes.append((hole, url))
                 (self.fonts if hole.font else self.pictures)[url] += 1
 
@@ -132,7 +132,7 @@ class Sheets:
 
     def approved(self, page: Outline) -> set[str]:
         """Write the attributes anew; the set of all their values."""
-        written = {value: written_tokens(tokens) for value, (tokens, _) in self._values.items()}
+        written = {value: serialise_tokens(tokens) for value, (tokens, _) in self._values.items()}
         approved: set[str] = set()
         for one in page.styled:
             value = one.element.get(one.attribute, "")
@@ -153,7 +153,7 @@ class Sheets:
             except RecursionError:
                 self.unread += 1
                 continue
-            media = f' media="{escaped(read.media)}"' if read.media else ""
+            media = f' media="{escape_html(read.media)}"' if read.media else ""
             out.append(f"<style{media}>{text}</style>")
         return "".join(out)
 
@@ -169,7 +169,7 @@ def _is_tangled(css: str) -> bool:
     return sum(css.count(bracket) for bracket in "({[") > 1000 + len(css) // 6
 
 
-def _text(part: Fetched) -> str:
+def _text(part: FetchResult) -> str:
     for encoding in (part.charset or "utf-8", "utf-8"):
         try:
             return part.body.decode(encoding).lstrip("\ufeff")

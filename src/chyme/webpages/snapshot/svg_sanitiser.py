@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chyme.webpages.snapshot.css_sanitiser import quieted, quieted_declarations
-from chyme.webpages.snapshot.data_urls import HEAD, KEPT
+from chyme.webpages.snapshot.css_sanitiser import strip_css_urls, strip_declaration_urls
+from chyme.webpages.snapshot.data_urls import DATA_URL, HEAD
 
 LARGEST = 2 << 20  # markup of one drawing
 _GONE = frozenset(
@@ -14,7 +14,7 @@ _GONE = frozenset(
 )
 
 
-def harmless_drawing(data: bytes) -> bytes | None:
+def sanitise_svg(data: bytes) -> bytes | None:
     """The drawing without scripts, entities and anything that reaches outside; None when it is none."""
     from lxml import etree  # type: ignore[import-untyped]
 
@@ -39,7 +39,7 @@ def _harmless(root: Any) -> bytes:
                 element.getparent().remove(element)
         else:
             if _local(element) == "style":
-                element.text = quieted("".join(element.itertext()))
+                element.text = strip_css_urls("".join(element.itertext()))
                 del element[:]
             _quieten(element)
     written: bytes = etree.tostring(root, encoding="utf-8", with_tail=False)
@@ -55,10 +55,10 @@ def _quieten(element: object) -> None:
         if local.startswith("on") or local in ("base", "src"):
             del attributes[name]
         elif local == "href":
-            if not (value.startswith("#") or KEPT.fullmatch(value)):
+            if not (value.startswith("#") or DATA_URL.fullmatch(value)):
                 del attributes[name]
         elif local == "style" or "url" in value.lower() or "\\" in value:
-            attributes[name] = quieted_declarations(value)
+            attributes[name] = strip_declaration_urls(value)
 
 
 def _local(element: object) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from chyme.webpages.snapshot.allowlist import ANYWHERE, DRAWING, DRAWN
-from chyme.webpages.snapshot.html_sanitiser import reaches_out
+from chyme.webpages.snapshot.allowlist import GLOBAL_ATTRIBUTES, SVG_ATTRIBUTES, SVG_ELEMENTS
+from chyme.webpages.snapshot.html_sanitiser import may_contain_url
 
 _PLACED = ("class", "id", "x", "y", "width", "height", "transform", "fill")
 _NOT_COPIED = frozenset({"id", "class", "style", "href", "src"})
 
 
-def icons(drawing: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
+def extract_icons(drawing: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
     """The parts of a harmless drawing with these ids, as elements of a page."""
     from lxml import etree  # type: ignore[import-untyped]
 
@@ -27,7 +27,7 @@ def icons(drawing: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
     return found
 
 
-def draw(use: Element, icon: Element) -> None:
+def insert_icon(use: Element, icon: Element) -> None:
     """Put the icon where it is used."""
     use.attrib = {name: use.attrib[name] for name in _PLACED if name in use.attrib}
     use.tag = "g"
@@ -43,11 +43,11 @@ def _copied(element: Any) -> Element:
     local = element.tag.rpartition("}")[2]
     copy = Element(local)
     for name, value in element.attrib.items():
-        if name in (ANYWHERE | DRAWING) - _NOT_COPIED and not reaches_out(value):
+        if name in (GLOBAL_ATTRIBUTES | SVG_ATTRIBUTES) - _NOT_COPIED and not may_contain_url(value):
             copy.set(name, value)
     copy.text = element.text
     for child in element:
-        if isinstance(child.tag, str) and child.tag.rpartition("}")[2] in DRAWN - {"use", "image"}:
+        if isinstance(child.tag, str) and child.tag.rpartition("}")[2] in SVG_ELEMENTS - {"use", "image"}:
             inner = _copied(child)
             inner.tail = child.tail
             copy.append(inner)

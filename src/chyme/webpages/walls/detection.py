@@ -15,10 +15,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from chyme.webpages.walls import phrases as words_of
 
-LITTLE = 200  # words; a page that says more is no wall, unless its status says so
-PLENTY = 400  # words; with so many even a refusing status came with a page
-SHELL = 50  # words; below them a page with scripts has not been made yet
-NEARLY_NOTHING = 30  # words
+WALL_MAX_WORDS = 200  # words; a page that says more is no wall, unless its status says so
+PAGE_MIN_WORDS = 400  # words; with so many even a refusing status came with a page
+SHELL_MAX_WORDS = 50  # words; below them a page with scripts has not been made yet
+EMPTY_MAX_WORDS = 30  # words
 
 
 class Wall(StrEnum):
@@ -36,7 +36,7 @@ class Wall(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ResponseFacts:
     """What is known about an answer. Texts as they stand; names of headers in small letters."""
 
     status: int
@@ -70,7 +70,7 @@ class Finding:
         return self.wall in (Wall.CONTENT, Wall.PAYWALL)
 
 
-def tell_apart(facts: Facts) -> Finding:
+def detect_wall(facts: ResponseFacts) -> Finding:
     """What came back when the page was asked for."""
     for wall, is_it in (
         (Wall.BOT_WALL, _checks_for_robots),
@@ -93,11 +93,11 @@ def needs_script(words: int, shown: int, empty_root: bool, asks_for_script: bool
     """Whether the page as it was sent holds nothing, and scripts that would make something of it."""
     if script_chars == 0:
         return False
-    if words < SHELL and (empty_root or asks_for_script):
+    if words < SHELL_MAX_WORDS and (empty_root or asks_for_script):
         return True
-    if words < LITTLE and empty_root and asks_for_script:
+    if words < WALL_MAX_WORDS and empty_root and asks_for_script:
         return True
-    return words < NEARLY_NOTHING and shown < SHELL and script_chars > 2_000
+    return words < EMPTY_MAX_WORDS and shown < SHELL_MAX_WORDS and script_chars > 2_000
 
 
 _SURE_HEADERS = {
@@ -115,12 +115,12 @@ _ARTICLE_NAME = re.compile(r"(?:[^-_]+[-_]){3,}|\d{4,}")
 _FRONT = re.compile(r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:index\.\w{3,5}|home/?)?", re.IGNORECASE)
 
 
-def _checks_for_robots(facts: Facts) -> bool:
+def _checks_for_robots(facts: ResponseFacts) -> bool:
     for name, values in _SURE_HEADERS.items():
         if facts.headers.get(name, "").lower() in values:
             return True
     refusing = facts.status in _REFUSING
-    if facts.words >= (PLENTY if refusing else LITTLE):
+    if facts.words >= (PAGE_MIN_WORDS if refusing else WALL_MAX_WORDS):
         return False
     title = facts.title.lower().strip()
     named = bool(words_of.BOT_TITLES.fullmatch(title))
@@ -134,16 +134,16 @@ def _checks_for_robots(facts: Facts) -> bool:
     if refusing:
         if challenge or said or captcha or (named and not common):
             return True
-        return guarded and (named or facts.words < NEARLY_NOTHING) and facts.status != 202
+        return guarded and (named or facts.words < EMPTY_MAX_WORDS) and facts.status != 202
     if challenge:
-        return named or said or captcha or facts.words < NEARLY_NOTHING / 2
+        return named or said or captcha or facts.words < EMPTY_MAX_WORDS / 2
     if named and not common:
-        return said or captcha or (guarded and facts.words < NEARLY_NOTHING)
-    return captcha and said and facts.words < NEARLY_NOTHING * 2
+        return said or captcha or (guarded and facts.words < EMPTY_MAX_WORDS)
+    return captcha and said and facts.words < EMPTY_MAX_WORDS * 2
 
 
-def _asks_for_consent(facts: Facts) -> bool:
-    if facts.words >= LITTLE or facts.status >= 500:
+def _asks_for_consent(facts: ResponseFacts) -> bool:
+    if facts.words >= WALL_MAX_WORDS or facts.status >= 500:
         return False
     host, asked = _host(facts.url), _host(facts.asked)
     if host != asked and words_of.CONSENT_HOSTS.search(host):
@@ -151,23 +151,23 @@ def _asks_for_consent(facts: Facts) -> bool:
     said = sum(bool(group.search(facts.beginning.lower())) for group in words_of.CONSENT_PHRASES)
     if words_of.CONSENT_TITLES.fullmatch(facts.title.lower().strip()):
         return said >= 2
-    whole = facts.shown >= NEARLY_NOTHING or facts.script_chars == 0  # else scripts may still bring the page
-    return said >= 3 and facts.words < NEARLY_NOTHING and whole and not facts.empty_root
+    whole = facts.shown >= EMPTY_MAX_WORDS or facts.script_chars == 0  # else scripts may still bring the page
+    return said >= 3 and facts.words < EMPTY_MAX_WORDS and whole and not facts.empty_root
 
 
-def _is_missing(facts: Facts) -> bool:
+def _is_missing(facts: ResponseFacts) -> bool:
     if facts.status in (404, 410):
         return True
-    if facts.status >= 400 or facts.words >= LITTLE or facts.empty_root:
+    if facts.status >= 400 or facts.words >= WALL_MAX_WORDS or facts.empty_root:
         return False
     named = words_of.MISSING_TITLES.fullmatch(facts.title.lower().strip())
     return bool(named and words_of.MISSING_PHRASES.search(facts.beginning[:1_000].lower()))
 
 
-def _asks_to_sign_in(facts: Facts) -> bool:
+def _asks_to_sign_in(facts: ResponseFacts) -> bool:
     if facts.status in (401, 407):
         return True
-    if facts.words >= LITTLE or facts.status >= 500:
+    if facts.words >= WALL_MAX_WORDS or facts.status >= 500:
         return False
     there, asked = _path(facts.url), _path(facts.asked)
     sent = facts.url != facts.asked and bool(words_of.LOGIN_PATHS.search(there)) and there != asked
@@ -181,16 +181,16 @@ def _asks_to_sign_in(facts: Facts) -> bool:
     return telling and sum(signs) >= 2
 
 
-def _refuses(facts: Facts) -> bool:
-    return facts.status >= 400 and facts.words < PLENTY
+def _refuses(facts: ResponseFacts) -> bool:
+    return facts.status >= 400 and facts.words < PAGE_MIN_WORDS
 
 
-def _is_shell(facts: Facts) -> bool:
+def _is_shell(facts: ResponseFacts) -> bool:
     return needs_script(facts.words, facts.shown, facts.empty_root, facts.asks_for_script, facts.script_chars)
 
 
-def _is_elsewhere(facts: Facts) -> bool:
-    if facts.words < LITTLE and words_of.PARKED_PHRASES.search(facts.beginning.lower()):
+def _is_elsewhere(facts: ResponseFacts) -> bool:
+    if facts.words < WALL_MAX_WORDS and words_of.PARKED_PHRASES.search(facts.beginning.lower()):
         return True
     if _host(facts.url) != _host(facts.asked):
         return False  # short links lead to front pages too
@@ -201,19 +201,19 @@ def _is_elsewhere(facts: Facts) -> bool:
     )
 
 
-def _asks_to_pay(facts: Facts) -> bool:
+def _asks_to_pay(facts: ResponseFacts) -> bool:
     if facts.free is False:
         return True
     ending = facts.ending[-1_500:].lower()
     if words_of.PAYWALL_PHRASES.search(ending):
         return True
-    return facts.words < LITTLE and bool(words_of.PAYWALL_PHRASES.search(facts.beginning.lower()))
+    return facts.words < WALL_MAX_WORDS and bool(words_of.PAYWALL_PHRASES.search(facts.beginning.lower()))
 
 
 _BY_HAND = "open it in your browser and save the page as a file into the vault"
 
 
-def _sentence(wall: Wall, facts: Facts) -> str:
+def _sentence(wall: Wall, facts: ResponseFacts) -> str:
     site = _host(facts.url) or "the site"
     sentences = {
         Wall.BOT_WALL: f"{site} shows a check for robots instead of the page; {_BY_HAND}",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from chyme.documents.html.metadata_values import plain
+from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.structured_data import Thing, things_in
 from chyme.documents.html.tree import is_shown, title_of, tree_of
-from chyme.documents.html.words import bare_words, counted
+from chyme.documents.html.words import bare_words, count_words_and_signs
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -60,7 +60,7 @@ _LOCKED = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class PageSigns:
+class PageSignals:
     """Plain facts about a page's source; what they mean is decided elsewhere."""
 
     title: str = ""
@@ -76,15 +76,18 @@ class PageSigns:
     script_chars: int = 0  # of its own; a script it only refers to counts as 1,000
 
 
-def signs_of(page: str, markdown: str) -> PageSigns:
+def read_page_signals(page: str, markdown: str) -> PageSignals:
     """What tells the page from a wall; `markdown` is what was read of it."""
     sought = page[:MOST_SEARCHED]
     markers = frozenset(name for name, pattern in _MARKERS.items() if pattern.search(sought))
     root = tree_of(page)
     if root is None:
         text = bare_words(page)
-        return PageSigns(
-            beginning=text[:EXCERPT], ending=markdown[-EXCERPT:], shown=sum(counted(text)), markers=markers
+        return PageSignals(
+            beginning=text[:EXCERPT],
+            ending=markdown[-EXCERPT:],
+            shown=sum(count_words_and_signs(text)),
+            markers=markers,
         )
     scripts = list(root.iter("script"))
     unscripted = " ".join(one.text_content()[:2_000] for one in list(root.iter("noscript"))[:20])
@@ -94,16 +97,16 @@ def signs_of(page: str, markdown: str) -> PageSigns:
     fields = [
         (one.get("type") or "text").lower() if one.tag == "input" else "text" for one in root.iter("input", "textarea")
     ]
-    title = plain(title_of(root), 300) or ""
+    title = clean_line(title_of(root), 300) or ""
     for gone in (*scripts, *root.iter("style", "noscript", "template", "title")):
         if gone.tag != "template" or not is_shown(gone):
             gone.clear(keep_tail=True)
     text = " ".join(" ".join(root.itertext()).split())
-    return PageSigns(
+    return PageSignals(
         title=title,
         beginning=text[:EXCERPT],
         ending=markdown[-EXCERPT:],
-        shown=sum(counted(text)),
+        shown=sum(count_words_and_signs(text)),
         password="password" in fields,
         fields=sum(kind in ("text", "email", "tel", "search", "url", "number") for kind in fields),
         markers=markers,
@@ -114,7 +117,7 @@ def signs_of(page: str, markdown: str) -> PageSigns:
     )
 
 
-def telling_headers(headers: Mapping[str, str]) -> dict[str, str]:
+def wall_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that say something about walls, cut short; names in lower case."""
     return {name: headers[name][:300] for name in _HEADERS if name in headers}
 

@@ -13,7 +13,7 @@ from chyme.model import File, iso
 EVENT_EVERY = timedelta(seconds=2)  # and file: a person wants to see that it moves, not every step
 
 
-class AtWork:
+class ActiveAttempts:
     """The attempts under way in this process."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
@@ -49,6 +49,6 @@ class AtWork:
         self._told[file.id] = now
 
         def tell(db: Connection) -> None:
-            events.tell(db, iso(now), "progress", file.id, file.path, digester, "in-progress", f"{fraction:.3f}")
+            events.record(db, iso(now), "progress", file.id, file.path, digester, "in-progress", f"{fraction:.3f}")
 
         self._database.submit(tell)  # nobody waits: one that is lost is followed by the next

@@ -16,7 +16,7 @@ COMPLETED, SKIPPED, FAILED, AGAIN, GIVEN_BACK = "completed", "skipped", "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class AttemptResult:
     """How one attempt ended."""
 
     path: str
@@ -31,10 +31,10 @@ class Finished:
     seconds: float
 
 
-def finished(attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, given_back: bool) -> Finished:
+def summarize_attempt(attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, given_back: bool) -> AttemptResult:
     """What came of an attempt: the worst of its outputs speaks for all."""
     worst = max(verdicts, key=_badness)
-    return Finished(
+    return AttemptResult(
         path=attempt.file.path,
         digester=attempt.digester.name,
         lane=int(attempt.digester.lane),
@@ -60,7 +60,7 @@ def _outcome(verdict: Verdict) -> str:
     return FAILED if verdict.status is Status.FAILED and verdict.settled else AGAIN
 
 
-def tell(vault: str, one: Finished) -> None:
+def log_attempt(vault: str, one: AttemptResult) -> None:
     """A line of the log: a warning where something went wrong."""
     wrong = one.outcome in (FAILED, AGAIN)
     fields = {
@@ -86,7 +86,7 @@ def tell(vault: str, one: Finished) -> None:
     )
 
 
-def _without_name(one: Finished) -> str:
+def _without_name(one: AttemptResult) -> str:
     """Errors name the file they are about; a line that has named it need not do so again."""
     name = one.path.rpartition("/")[2]
     return (one.error or "").removeprefix(f"{one.path}: ").removeprefix(f"{name}: ")

@@ -14,7 +14,7 @@ AT_LEAST = 0.05  # made at once: nobody is told of weeks because there was a sho
 
 
 @dataclass(frozen=True, slots=True)
-class Heap:
+class WaitingDigests:
     """Digests of one digester that wait in one lane."""
 
     lane: int
@@ -23,14 +23,14 @@ class Heap:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class RunningDigest:
     """One that is being made, and the seconds it needs still."""
 
     lane: int
     left: float | None
 
 
-def left_of(elapsed: float, fraction: float, usual: float | None) -> float | None:
+def remaining_seconds(elapsed: float, fraction: float, usual: float | None) -> float | None:
     """Seconds until a digest that has been under way for so long is made."""
     if fraction >= TOLD:
         return elapsed * (1 - fraction) / fraction
@@ -39,7 +39,9 @@ def left_of(elapsed: float, fraction: float, usual: float | None) -> float | Non
     return max(usual - elapsed, elapsed / 4)  # what took long already may take longer
 
 
-def seconds_left(heaps: Sequence[Heap], under_way: Sequence[UnderWay], at_once: Mapping[int, float]) -> float | None:
+def seconds_left(
+    heaps: Sequence[WaitingDigests], under_way: Sequence[RunningDigest], at_once: Mapping[int, float]
+) -> float | None:
     """Until all of it is made. Lanes do not wait for each other, so the slowest decides. None: too little is known."""
     slowest = 0.0
     for lane in {heap.lane for heap in heaps} | {one.lane for one in under_way}:
@@ -54,7 +56,7 @@ def seconds_left(heaps: Sequence[Heap], under_way: Sequence[UnderWay], at_once: 
     return slowest
 
 
-def _lane_left(heaps: list[Heap], under_way: list[float | None], at_once: float) -> float | None:
+def _lane_left(heaps: list[WaitingDigests], under_way: list[float | None], at_once: float) -> float | None:
     waiting = sum(heap.count for heap in heaps)
     known = [(heap.count, heap.seconds) for heap in heaps if heap.seconds is not None]
     counted = sum(count for count, _ in known)
@@ -69,7 +71,7 @@ def _lane_left(heaps: list[Heap], under_way: list[float | None], at_once: float)
     return max(work / at_once, longest)
 
 
-def steady(before: float | None, estimate: float, passed: float) -> float:
+def smooth_estimate(before: float | None, estimate: float, passed: float) -> float:
     """What people are told: time that passed is taken off, and a new estimate is approached rather than jumped to."""
     if before is None:
         return max(0.0, estimate)

@@ -9,7 +9,7 @@ from chyme.model import Digest, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
+class PendingDigest:
     """A digest that will change by itself."""
 
     digester: str  # the output's name
@@ -19,15 +19,15 @@ class Unsettled:
     provider: str | None  # whose model it waits for
 
 
-def is_moving(row: Digest) -> bool:
+def is_active(row: Digest) -> bool:
     """Whether a digest is queued or under way, so that waiting for it makes sense."""
     return row.status in (Status.TODO, Status.IN_PROGRESS)
 
 
-def unsettled(rows: Iterable[Digest]) -> list[Unsettled]:
+def list_pending(rows: Iterable[Digest]) -> list[PendingDigest]:
     """Those of the digests that are not settled, or were made without the model they should have."""
     return [
-        Unsettled(row.digester, str(row.status), _reason(row), row.retry_at, row.provider)
+        PendingDigest(row.digester, str(row.status), _reason(row), row.retry_at, row.provider)
         for row in rows
         if not row.settled or row.provider is not None
     ]

@@ -10,7 +10,7 @@ ENOUGH = 1.0  # seconds of work before anything is said about it
 NEWEST = 0.05  # how much the newest counts, once there are twenty
 
 
-class Pace:
+class Throughput:
     """What was seen lately. Moments are seconds of a clock that never goes back; whoever asks brings the time."""
 
     def __init__(self) -> None:

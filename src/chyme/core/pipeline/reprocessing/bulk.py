@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from sqlite3 import Connection
 
-from chyme.core.pipeline.output_updates import project
+from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.transitions import reset
@@ -17,7 +17,9 @@ BATCH = 200
 FEW = 20  # as many failures as a person may wait for
 
 
-def ask_again(db: Connection, rules: Rules, file_id: int, mode: str, names: Sequence[str] | None, now: str) -> int:
+def requeue_outputs(
+    db: Connection, rules: Rules, file_id: int, mode: str, names: Sequence[str] | None, now: str
+) -> int:
     """Make these outputs (None: all) of a file again. `mode`: reset, retry or outdated. Returns how many digests."""
     file = files.by_id(db, file_id)
     if file is None or file.vanished_at is not None:
@@ -31,16 +33,18 @@ def ask_again(db: Connection, rules: Rules, file_id: int, mode: str, names: Sequ
     elif mode == "retry":
         count = digests.retry_failed(db, [file_id], chosen, now, digests.AGAIN) if chosen else 0
     else:
-        count = outdated_digests.redo(db, file_id, _outdated(db, rules, file_id, chosen), now)
+        count = outdated_digests.requeue(db, file_id, _outdated(db, rules, file_id, chosen), now)
     if count:
-        project(db, rules, file, digests.of_file(db, file_id), now)
+        update_document(db, rules, file, digests.of_file(db, file_id), now)
     return count
 
 
 def _outdated(db: Connection, rules: Rules, file_id: int, chosen: Collection[str]) -> list[str]:
     """Those of the outputs that an older recipe made, with all others of the same digesters."""
     found = [
-        name for name, recipe in rules.recipes() if name in chosen and outdated_digests.is_so(db, file_id, name, recipe)
+        name
+        for name, recipe in rules.recipes()
+        if name in chosen and outdated_digests.is_outdated(db, file_id, name, recipe)
     ]
     return sorted(with_siblings(rules.registry, found)) if found else []
 
@@ -62,7 +66,7 @@ def retry_failures(database: Database, rules: Rules, chosen: Sequence[Failure], 
                     digests.retry_failed(db, [file_id], siblings, now, priority)
                 file = files.by_id(db, file_id)
                 if file is not None:
-                    project(db, rules, file, digests.of_file(db, file_id), now)
+                    update_document(db, rules, file, digests.of_file(db, file_id), now)
             return len(changed)
 
         count += database.write(retry_some)

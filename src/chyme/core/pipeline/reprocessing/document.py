@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import CLASSIFIERS, PRIMARY
-from chyme.core.pipeline.output_updates import project
+from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, events, file_requests, files
 from chyme.core.store.sqlite.database import Database
@@ -50,9 +50,9 @@ def reprocess(
         needed = wish.reset or any(row.status is Status.FAILED for row in rows.values())
         if needed and not waiting:
             file_requests.add(db, file.id, wish, now)
-            events.tell(db, now, "document", file.id, path, detail=f"asked for: {job_id}")
+            events.record(db, now, "document", file.id, path, detail=f"asked for: {job_id}")
         elif not needed:
-            project(db, rules, file, rows, now)  # nothing is left to make: its state may have stood still
+            update_document(db, rules, file, rows, now)  # nothing is left to make: its state may have stood still
         return Reprocessing(job_id)
 
     done = database.write(ask)

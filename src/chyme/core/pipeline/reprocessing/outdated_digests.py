@@ -25,7 +25,7 @@ class OutdatedDigester:
     seconds: float  # of one after the other, as long as the last ones took
 
 
-def outdated(
+def find_outdated(
     database: Database, rules: Rules, paths: Sequence[str], names: Collection[str], private: Callable[[str], bool]
 ) -> list[OutdatedDigester]:
     """What is out of date at or below these paths, of these digesters; none of either means all."""
@@ -50,7 +50,7 @@ def outdated(
     return found
 
 
-def redo(database: Database, rules: Rules, chosen: Sequence[OutdatedDigester], now: str) -> int:
+def requeue_outdated(database: Database, rules: Rules, chosen: Sequence[OutdatedDigester], now: str) -> int:
     """Have it made again. What is there stays served until replaced. Returns how many digests."""
     outputs = {digester.name: digester.outputs for digester in rules.registry}
     wanted: dict[int, list[str]] = {}
@@ -66,8 +66,8 @@ def redo(database: Database, rules: Rules, chosen: Sequence[OutdatedDigester], n
             for file_id in some:
                 file = files.by_id(db, file_id)
                 if file is not None:
-                    done += outdated_digests.redo(db, file_id, wanted[file_id], now)
-                    output_updates.project(db, rules, file, digests.of_file(db, file_id), now)
+                    done += outdated_digests.requeue(db, file_id, wanted[file_id], now)
+                    output_updates.update_document(db, rules, file, digests.of_file(db, file_id), now)
             return done
 
         count += database.write(redo_some)

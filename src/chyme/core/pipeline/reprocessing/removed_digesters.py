@@ -15,20 +15,20 @@ from chyme.model import Status, iso
 BATCH = 500  # digests in one transaction
 
 
-def let_go(database: Database, rules: Rules, now: datetime) -> int:
+def skip_removed_outputs(database: Database, rules: Rules, now: datetime) -> int:
     """Skip what is pending of outputs that no registered digester has. Returns how many digests."""
-    gone = removed_digesters.unmade(database.read(), rules.outputs)
+    gone = removed_digesters.find_removed_outputs(database.read(), rules.outputs)
     if not gone:
         return 0
     database.write(lambda db: [removed_digesters.stop_waiting(db, name) for name in gone])
     return _in_batches(
-        database, rules, gone, removed_digesters.let_go, Status.SKIPPED, removed_digesters.NOBODY, iso(now)
+        database, rules, gone, removed_digesters.skip_pending, Status.SKIPPED, removed_digesters.NO_DIGESTER, iso(now)
     )
 
 
-def take_up(database: Database, rules: Rules, now: datetime) -> int:
+def requeue_restored_outputs(database: Database, rules: Rules, now: datetime) -> int:
     """Have made what was let go while the digester of today's outputs was not there. Returns how many digests."""
-    return _in_batches(database, rules, rules.outputs, removed_digesters.take_up, Status.TODO, None, iso(now))
+    return _in_batches(database, rules, rules.outputs, removed_digesters.requeue_skipped, Status.TODO, None, iso(now))
 
 
 def _in_batches(
@@ -61,7 +61,7 @@ def _follow(
     file = files.by_id(db, file_id)
     if file is None:
         return
-    events.tell(db, now, "digest", file_id, file.path, name, becomes, detail)
+    events.record(db, now, "digest", file_id, file.path, name, becomes, detail)
     if becomes is Status.SKIPPED:
-        output_updates.tell_readers(db, rules, file, name, False, now)
-    output_updates.project(db, rules, file, digests.of_file(db, file_id), now)
+        output_updates.requeue_readers(db, rules, file, name, False, now)
+    output_updates.update_document(db, rules, file, digests.of_file(db, file_id), now)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from chyme.core.files.permissions import make_private_state
-from chyme.core.store.sqlite.damage import damaged
+from chyme.core.store.sqlite.damage import damage_error
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
 
@@ -57,7 +57,7 @@ class ServerDatabase:
             if self._opened is None:
                 if self.path.exists() and not self.path.stat().st_size:
                     # Taken for a new one, it would say that there are no accounts, and open the door to everybody.
-                    raise damaged(self.path, "is empty (0 bytes)")
+                    raise damage_error(self.path, "is empty (0 bytes)")
                 self._make_private()
                 self._opened = Database(self.path.parent, file_name=FILE_NAME, schema=SCHEMA)
             return self._opened

@@ -52,7 +52,7 @@ def of_user(db: Connection, user_id: int, now: str) -> list[Session]:
     return [Session(*row) for row in rows]
 
 
-def seen(db: Connection, session_id: int, now: str) -> None:
+def mark_seen(db: Connection, session_id: int, now: str) -> None:
     db.execute("UPDATE sessions SET seen_at = ? WHERE id = ?", (now, session_id))
 
 

@@ -62,7 +62,7 @@ def by_id(db: Connection, token_id: int, now: str) -> Token | None:
     return Token(*row) if row else None
 
 
-def listed(db: Connection) -> list[Token]:
+def list_tokens(db: Connection) -> list[Token]:
     return [Token(*row) for row in db.execute(f"SELECT {_FIELDS} FROM tokens ORDER BY id")]
 
 
@@ -71,7 +71,7 @@ def of_user(db: Connection, user_id: int) -> list[Token]:
     return [Token(*row) for row in rows]
 
 
-def used(db: Connection, token_id: int, now: str) -> None:
+def mark_used(db: Connection, token_id: int, now: str) -> None:
     db.execute("UPDATE tokens SET last_used_at = ? WHERE id = ?", (now, token_id))
 
 

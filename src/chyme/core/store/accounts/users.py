@@ -29,7 +29,7 @@ class Grant:
 _FIELDS = "id, name, password, everything, created_at"
 
 
-def anybody(db: Connection) -> bool:
+def has_any(db: Connection) -> bool:
     """Whether anybody could come in by name or token."""
     row = db.execute("SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM tokens)").fetchone()
     return bool(row[0])
@@ -53,7 +53,7 @@ def by_id(db: Connection, user_id: int) -> User | None:
     return User(*row) if row else None
 
 
-def listed(db: Connection) -> list[User]:
+def list_users(db: Connection) -> list[User]:
     return [User(*row) for row in db.execute(f"SELECT {_FIELDS} FROM users ORDER BY folded")]
 
 

@@ -12,7 +12,7 @@ SEARCH = "search"  # stands for the digester where a person asked, and no file
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Spending:
     """What calls came to."""
 
     calls: int = 0
@@ -21,7 +21,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class CallTotals:
     """The calls that have something in common."""
 
     name: str  # of the provider, model, digester, file or day
@@ -33,7 +33,7 @@ class Account:
     seconds: float
 
 
-BY = {
+GROUP_COLUMNS = {
     "provider": "provider",
     "model": "model",
     "digester": "digester",
@@ -81,7 +81,7 @@ def end(db: Connection, call_id: int, end: CallEnd) -> None:
     )
 
 
-def kept(db: Connection, file_id: int, digester: str, question: str) -> Reply | None:
+def find_unused_reply(db: Connection, file_id: int, digester: str, question: str) -> Reply | None:
     """The response to this very question, if it has not been used yet."""
     row = db.execute(
         """
@@ -93,7 +93,7 @@ def kept(db: Connection, file_id: int, digester: str, question: str) -> Reply | 
     return Reply(row[0] or 200, row[1] or "", row[2]) if row else None
 
 
-def any_kept(db: Connection, file_id: int, digester: str) -> bool:
+def has_unused_reply(db: Connection, file_id: int, digester: str) -> bool:
     """Whether a response waits to be used."""
     row = db.execute(
         "SELECT 1 FROM ai_calls WHERE file_id = ? AND digester = ? AND response IS NOT NULL LIMIT 1",
@@ -113,7 +113,7 @@ def forget_responses(db: Connection, file_id: int, digester: str) -> None:
     )
 
 
-def lose(db: Connection) -> int:
+def mark_lost(db: Connection) -> int:
     """Calls whose process died: they may have been answered, and nobody will know."""
     return db.execute(
         """
@@ -123,7 +123,7 @@ def lose(db: Connection) -> int:
     ).rowcount
 
 
-def spent(db: Connection, provider: str, since: str) -> Spent:
+def sum_spending(db: Connection, provider: str, since: str) -> Spending:
     """What a provider has cost since this moment, calls under way and lost ones included."""
     row = db.execute(
         """
@@ -132,24 +132,24 @@ def spent(db: Connection, provider: str, since: str) -> Spent:
         """,
         (provider, since, NEVER_SENT),
     ).fetchone()
-    return Spent(*row)
+    return Spending(*row)
 
 
-def accounts(db: Connection, by: str, since: str) -> list[Account]:
+def totals_by(db: Connection, by: str, since: str) -> list[CallTotals]:
     """The calls since this moment, by one of BY; the dearest and then the most first, days in their order."""
     order = "name" if by == "day" else "coalesce(sum(cost), 0) DESC, count(*) DESC, name"
     rows = db.execute(
         f"""
-        SELECT {BY[by]} AS name, count(*), count(*) FILTER (WHERE outcome NOT IN ('answered', 'in-flight')),
+        SELECT {GROUP_COLUMNS[by]} AS name, count(*), count(*) FILTER (WHERE outcome NOT IN ('answered', 'in-flight')),
                coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), sum(cost),
                coalesce(sum(duration_ms), 0) / 1000.0
           FROM ai_calls WHERE at >= ? GROUP BY 1 ORDER BY {order}
         """,
         (since,),
     )
-    return [Account(*row) for row in rows]
+    return [CallTotals(*row) for row in rows]
 
 
-def in_flight(db: Connection, provider: str) -> int:
+def count_in_flight(db: Connection, provider: str) -> int:
     row = db.execute("SELECT count(*) FROM ai_calls WHERE provider = ? AND outcome = 'in-flight'", (provider,))
     return int(row.fetchone()[0])

@@ -7,23 +7,25 @@ from collections import Counter
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.core.pipeline.document_state import STAYS
+from chyme.core.pipeline.document_state import KEPT_SUFFIX
 
-WITHOUT = "without its model: "  # before a category: how it was made meanwhile; nobody's donor, and made again
+WITHOUT_MODEL_PREFIX = (
+    "without its model: "  # before a category: how it was made meanwhile; nobody's donor, and made again
+)
 PRIVATE = "private"  # the recipe of what no model may see: made here, on purpose
 
 # Failures of a provider: what they kept from being made is made when it is back, and costs no attempt.
 _ITS_FAULT = [
-    f"{WITHOUT}{category}{kept}"
+    f"{WITHOUT_MODEL_PREFIX}{category}{kept}"
     for category in ("network", "rate_limit", "ai_quota", "timeout", "unavailable")
-    for kept in ("", STAYS)
+    for kept in ("", KEPT_SUFFIX)
 ]
-_MONEY = [f"{WITHOUT}budget{kept}" for kept in ("", STAYS)]
+_MONEY = [f"{WITHOUT_MODEL_PREFIX}budget{kept}" for kept in ("", KEPT_SUFFIX)]
 _WHEN_LET = [*_MONEY, *(one for one in _ITS_FAULT if "unavailable" in one)]  # made again when a person lets it go on
 _AMONG = "(:among IS NULL OR file_id IN (SELECT value FROM json_each(:among)))"
 
 
-def keep_without(
+def keep_model_content(
     db: Connection, file_id: int, digester: str, input_hash: str, duration_ms: int | None, now: str
 ) -> None:
     """What a model made before stays, because it cannot be asked now: completed as it was. `note_without` tells why."""
@@ -39,7 +41,7 @@ def keep_without(
     )
 
 
-def note_without(
+def record_reason(
     db: Connection,
     file_id: int,
     digester: str,
@@ -61,7 +63,7 @@ def note_without(
     )  # fmt: skip
 
 
-def forgive(db: Connection, provider: str, since: str, most: int, now: str) -> int:
+def requeue_failed(db: Connection, provider: str, since: str, most: int, now: str) -> int:
     """A provider is back: what it failed at since then gets its attempts back and its turn. Returns how many.
 
     A question that used up its attempts by itself is left alone; digests that cannot do without are not.
@@ -78,7 +80,7 @@ def forgive(db: Connection, provider: str, since: str, most: int, now: str) -> i
     ).rowcount
 
 
-def let_go_on(db: Connection, provider: str, now: str) -> int:
+def requeue_waiting(db: Connection, provider: str, now: str) -> int:
     """What waits for its time, for a budget or for a pause to end is due now. Returns how many."""
     return db.execute(
         """
@@ -107,7 +109,7 @@ def renew_budget(db: Connection, provider: str, now: str) -> int:
     ).rowcount
 
 
-def begin_anew(db: Connection, provider: str, now: str) -> int:
+def requeue_all(db: Connection, provider: str, now: str) -> int:
     """The provider is another one, or none: whatever was made without the old one is due now. Returns how many."""
     return db.execute(
         """
@@ -118,7 +120,7 @@ def begin_anew(db: Connection, provider: str, now: str) -> int:
     ).rowcount
 
 
-def waited_for(db: Connection) -> list[str]:
+def list_awaited_providers(db: Connection) -> list[str]:
     """The providers that some digest waits for, configured or not."""
     rows = db.execute(
         "SELECT DISTINCT provider FROM digests INDEXED BY digests_without_model WHERE provider IS NOT NULL"
@@ -126,7 +128,7 @@ def waited_for(db: Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
-def made_without(db: Connection, provider: str) -> tuple[int, int]:
+def count_waiting(db: Connection, provider: str) -> tuple[int, int]:
     """How many digests wait for this provider, or were made without it, and how many of them wait for a person."""
     row = db.execute(
         """
@@ -144,7 +146,7 @@ def _listed(among: Collection[int] | None) -> str | None:
     return None if among is None else json.dumps(list(among))
 
 
-def due_without(db: Connection, now: str, among: Collection[int] | None = None) -> list[str]:
+def list_due_providers(db: Connection, now: str, among: Collection[int] | None = None) -> list[str]:
     """The providers that some settled digest, of these files or of any, could ask now."""
     rows = db.execute(
         f"""
@@ -156,7 +158,7 @@ def due_without(db: Connection, now: str, among: Collection[int] | None = None) 
     return [row[0] for row in rows]
 
 
-def wake_without(
+def requeue_due(
     db: Connection, provider: str, now: str, most: int, among: Collection[int] | None = None
 ) -> dict[int, int]:
     """Make again at most so many digests whose model may be asked now, those tried least first.
@@ -178,7 +180,7 @@ def wake_without(
     return dict(Counter(row[0] for row in rows))
 
 
-def wake_siblings(db: Connection, file_id: int, outputs: Collection[str], now: str) -> int:
+def requeue_siblings(db: Connection, file_id: int, outputs: Collection[str], now: str) -> int:
     """Make again also those of these outputs that wait for the same model: one attempt makes all of them."""
     return db.execute(
         """

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from chyme.models.providers.availability import Provider
 
 
-def of(db: Connection, name: str) -> Provider:
+def get(db: Connection, name: str) -> Provider:
     """A provider nobody has heard of is ready."""
     row = db.execute(
         """

@@ -11,8 +11,8 @@ from sqlite3 import Connection, IntegrityError
 
 from chyme.core.store import tags, vault_properties
 from chyme.core.store.rescue.page_reader import Row, Value
-from chyme.core.store.rescue.salvage import Salvaged
-from chyme.speech.people.names import folded_name
+from chyme.core.store.rescue.salvage import SalvagedData
+from chyme.speech.people.names import fold_name
 
 LARGEST_ID = 1 << 53  # SQLite gives no more numbers behind its largest
 
@@ -32,7 +32,7 @@ def put_rules(db: Connection, rules: Mapping[str, tuple[str | None, str]]) -> in
     return count
 
 
-def put_people(db: Connection, found: Salvaged, new_ids: Mapping[int, int]) -> tuple[int, int]:
+def put_people(db: Connection, found: SalvagedData, new_ids: Mapping[int, int]) -> tuple[int, int]:
     """Voices of files that are there, their groups, and whoever has a voice or a name. Returns people and voices.
 
     They keep their numbers: "Person 3" stays who it was. Where two files became one, the first in `new_ids` counts.
@@ -48,7 +48,7 @@ def put_people(db: Connection, found: Salvaged, new_ids: Mapping[int, int]) -> t
     for id_ in sorted(people | named):
         row = found.people.get(id_)
         name = str(row[1]) if row is not None and row[1] is not None else None
-        folded = folded_name(name) if name is not None else None
+        folded = fold_name(name) if name is not None else None
         if folded in taken:
             name = folded = None
         taken |= {folded} if folded is not None else set()
@@ -70,7 +70,7 @@ def _put(db: Connection, table: str, values: Sequence[Value]) -> bool:
         return False
 
 
-def _earliest(found: Salvaged) -> str:
+def _earliest(found: SalvagedData) -> str:
     """A moment for a person whose own row is lost."""
     return min((str(row[3]) for row in found.people.values()), default="1970-01-01T00:00:00.000Z")
 

@@ -43,7 +43,7 @@ class OldDigest:
 
 
 @dataclass(slots=True)
-class Salvaged:
+class SalvagedData:
     """Everything that could be read, by the ids of the damaged database."""
 
     pages: Pages
@@ -68,10 +68,10 @@ class Salvaged:
         return {name: _unpacked(size, data) for name, (_, size, data) in in_order}
 
 
-def salvage(path: Path, captures: frozenset[str]) -> Salvaged:
+def salvage(path: Path, captures: frozenset[str]) -> SalvagedData:
     """Read the damaged database page by page; nothing is changed. `captures`: outputs that are worth keeping."""
     with closing(PageReader(path)) as reader:
-        found = Salvaged(reader.pages)
+        found = SalvagedData(reader.pages)
         sort = _Sort(found, captures)
         for rowid, row in reader.rows():
             sort.take(rowid, row)
@@ -81,7 +81,7 @@ def salvage(path: Path, captures: frozenset[str]) -> Salvaged:
 class _Sort:
     """Tells by the form of a row which table it stood in: where a table begins may be what is damaged."""
 
-    def __init__(self, found: Salvaged, captures: frozenset[str]) -> None:
+    def __init__(self, found: SalvagedData, captures: frozenset[str]) -> None:
         self._found = found
         self._captures = captures
         self._known: Mapping[tuple[bool, int], tuple[Callable[[int, Row], Any], ...]] = {

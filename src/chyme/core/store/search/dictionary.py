@@ -38,7 +38,7 @@ def forget(db: Connection, words: Iterable[str]) -> None:
             )
 
 
-def spelt_like(db: Connection, lookups: Collection[str], limit: int = 200) -> list[str]:
+def find_similar(db: Connection, lookups: Collection[str], limit: int = 200) -> list[str]:
     """Known words that share a spelling with one of the lookups."""
     rows = db.execute(
         """
@@ -53,7 +53,7 @@ def spelt_like(db: Connection, lookups: Collection[str], limit: int = 200) -> li
     return [word for (word,) in rows]
 
 
-def beginning_with(db: Connection, beginning: str, limit: int = 12) -> list[str]:
+def find_by_prefix(db: Connection, beginning: str, limit: int = 12) -> list[str]:
     """Known words with this beginning, shortest first."""
     rows = db.execute(
         """
@@ -65,7 +65,7 @@ def beginning_with(db: Connection, beginning: str, limit: int = 12) -> list[str]
     return [word for (word,) in rows]
 
 
-def words_only_here(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:
+def find_unique_words(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:
     """Words of this file that no other file has: what must be forgotten with it.
 
     With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too.
@@ -79,7 +79,7 @@ def words_only_here(db: Connection, file_id: int, kept: Collection[str] | None =
     return {word for word in going if not _stands_elsewhere(db, file_id, word)}
 
 
-def words_nowhere(db: Connection) -> set[str]:
+def find_unused_words(db: Connection) -> set[str]:
     """Words that stand in no file any more in any form: left by renames and resets, to be forgotten at a purge."""
     rows = db.execute(
         """

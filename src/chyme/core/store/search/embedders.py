@@ -46,13 +46,13 @@ def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
     return embedder
 
 
-def serving(db: Connection) -> Embedder | None:
+def get_serving(db: Connection) -> Embedder | None:
     """Whose vectors questions are held against; None before anything was embedded."""
     row = db.execute(f"SELECT {_COLUMNS} FROM embedders WHERE serves = 1").fetchone()
     return _embedder(row) if row else None
 
 
-def known(db: Connection) -> list[Embedder]:
+def list_all(db: Connection) -> list[Embedder]:
     """Every embedder with vectors in the vault, oldest first."""
     return [_embedder(row) for row in db.execute(f"SELECT {_COLUMNS} FROM embedders ORDER BY id")]
 
@@ -91,7 +91,7 @@ def sweep(db: Connection, keep: Collection[int], rows: int = 500) -> bool:
     return False
 
 
-def lacking(db: Connection, model: str, limit: int, hidden: bool = False) -> list[int]:
+def find_files_lacking(db: Connection, model: str, limit: int, hidden: bool = False) -> list[int]:
     """Files that were last read for another model than this one, while nothing of that is due.
 
     What the digest says counts, not whether there are passages: of many a file one model has none and another has.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.core.store.digests import LANE
+from chyme.core.store.digests import LANE_SPACING
 
 
 def is_due(db: Connection) -> bool:
@@ -51,7 +51,7 @@ def ready(db: Connection, file_ids: Collection[int]) -> set[int]:
          WHERE NOT EXISTS (SELECT 1 FROM digests INDEXED BY digests_of_file
                             WHERE file_id = wanted.value AND status = 'todo' AND weight < :lane)
         """,
-        {"files": json.dumps(list(file_ids)), "lane": LANE},
+        {"files": json.dumps(list(file_ids)), "lane": LANE_SPACING},
     )
     return {file_id for (file_id,) in rows}
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 
-class Dirty(NamedTuple):
+class ChangedFile(NamedTuple):
     """A file whose entries must be written again, or taken away, and the change that made it so."""
 
     file_id: int
@@ -38,13 +38,13 @@ def is_active(db: Connection) -> bool:
     return bool(row[0])
 
 
-def dirty(db: Connection, limit: int) -> list[Dirty]:
+def list_changed(db: Connection, limit: int) -> list[ChangedFile]:
     """The files that changed longest ago."""
     rows = db.execute("SELECT file_id, sequence FROM outbox ORDER BY sequence, file_id LIMIT ?", (limit,))
-    return [Dirty(*row) for row in rows]
+    return [ChangedFile(*row) for row in rows]
 
 
-def done(db: Connection, rows: Sequence[Dirty], private: Collection[int] = ()) -> int:
+def mark_done(db: Connection, rows: Sequence[ChangedFile], private: Collection[int] = ()) -> int:
     """Take out files the engines were told of, but for those that changed since. Returns how many.
 
     `private`: those of them that the engines were told nothing of, and must not be.
@@ -55,7 +55,7 @@ def done(db: Connection, rows: Sequence[Dirty], private: Collection[int] = ()) -
     return db.executemany("DELETE FROM outbox WHERE file_id = ? AND sequence = ?", rows).rowcount if rows else 0
 
 
-def kept_here(db: Connection) -> set[int]:
+def list_local_only(db: Connection) -> set[int]:
     """Private files, which engines on other machines are never told of."""
     return {file_id for (file_id,) in db.execute("SELECT file_id FROM kept_here")}
 
@@ -81,7 +81,7 @@ def count(db: Connection) -> int:
     return int(row[0])
 
 
-def behind(db: Connection) -> int:
+def count_behind(db: Connection) -> int:
     """The same, also while nothing is kept for engines: then they have to be told of every file."""
     if is_active(db):
         return count(db)
@@ -89,7 +89,7 @@ def behind(db: Connection) -> int:
     return int(row[0])
 
 
-def oldest(db: Connection) -> Dirty | None:
+def find_oldest(db: Connection) -> ChangedFile | None:
     """The file that changed longest ago; None when the engines know everything."""
-    rows = dirty(db, 1)
+    rows = list_changed(db, 1)
     return rows[0] if rows else None

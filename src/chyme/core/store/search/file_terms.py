@@ -24,7 +24,7 @@ def rewrite(db: Connection, file_id: int) -> None:
         write(db, file, document.title, document.tags, document.summary)
 
 
-def unfindable(db: Connection) -> list[str]:
+def find_misindexed(db: Connection) -> list[str]:
     """Files that are not found by the people heard in them, or still by others; empty when all is well."""
     wrong = []
     for (file_id,) in db.execute("SELECT DISTINCT file_id FROM voices").fetchall():

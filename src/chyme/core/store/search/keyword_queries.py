@@ -33,7 +33,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """What a hit shows of its file."""
 
     file_id: int
@@ -71,7 +71,7 @@ def in_folder(number: int, folder: str) -> Condition:
     )
 
 
-def dated(number: int, first: str, last: str) -> Condition:
+def is_dated_between(number: int, first: str, last: str) -> Condition:
     """By the document's date, else by the day the file was last changed."""
     return Condition(
         f"{_DATE} BETWEEN :first{number} AND :last{number}", {f"first{number}": first, f"last{number}": last}
@@ -100,7 +100,7 @@ def is_named(number: int, expression: str) -> Condition:
     )
 
 
-def hears(number: int, people: Collection[int]) -> Condition:
+def has_speaker(number: int, people: Collection[int]) -> Condition:
     """One of these people is heard in the file."""
     return Condition(
         f"""files.id IN (
@@ -112,7 +112,7 @@ def hears(number: int, people: Collection[int]) -> Condition:
     )
 
 
-def negated(condition: Condition) -> Condition:
+def negate(condition: Condition) -> Condition:
     return Condition(f"coalesce(NOT ({condition.sql}), 1)", condition.values)
 
 
@@ -196,7 +196,7 @@ def names(db: Connection, expression: str, limit: int, where: Condition) -> list
     ).fetchall()
 
 
-def listed(db: Connection, limit: int, offset: int, where: Condition) -> list[int]:
+def list_files(db: Connection, limit: int, offset: int, where: Condition) -> list[int]:
     """Visible files that meet the condition, newest first."""
     rows = db.execute(
         f"""
@@ -270,7 +270,7 @@ def count_passages(db: Connection) -> int:
     return int(row[0])
 
 
-def files(db: Connection, ids: Collection[int]) -> dict[int, Found]:
+def files(db: Connection, ids: Collection[int]) -> dict[int, FoundFile]:
     """What hits show of these files."""
     rows = db.execute(
         f"""
@@ -282,7 +282,9 @@ def files(db: Connection, ids: Collection[int]) -> dict[int, Found]:
         {"ids": json.dumps(list(ids))},
     )
     return {
-        row[0]: Found(row[0], row[1], row[2], Kind(row[3]), row[4], row[5], row[6], tuple(json.loads(row[7] or "[]")))
+        row[0]: FoundFile(
+            row[0], row[1], row[2], Kind(row[3]), row[4], row[5], row[6], tuple(json.loads(row[7] or "[]"))
+        )
         for row in rows
     }
 

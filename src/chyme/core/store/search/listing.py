@@ -21,7 +21,7 @@ Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileFilter:
     """Which files: of one of these kinds and states, with all of these tags, in this folder or below it."""
 
     kinds: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Row:
     begins: str | None  # the first passage of a text file
 
 
-def members(db: Connection, wanted: Wanted) -> set[int] | None:
+def members(db: Connection, wanted: FileFilter) -> set[int] | None:
     """The files on disk that pass these filters; None when there are none. Each part is read from an index alone:
     several large ones are brought together here faster than by any join."""
     parts = [db.execute(statement, values) for statement, values in _parts(wanted)]
@@ -82,7 +82,7 @@ def members(db: Connection, wanted: Wanted) -> set[int] | None:
     return found
 
 
-def _parts(wanted: Wanted) -> Iterator[tuple[str, dict[str, str]]]:
+def _parts(wanted: FileFilter) -> Iterator[tuple[str, dict[str, str]]]:
     if wanted.people is not None:
         yield (
             """
@@ -267,7 +267,7 @@ def folders(db: Connection, inside: str) -> Counter[str]:
     return +counted
 
 
-def as_of(db: Connection) -> int:
+def last_event_id(db: Connection) -> int:
     """The number of the last thing that happened: as long as it stays, nothing that is listed changes."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
     return int(row[0]) if row else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 
-def failure(db: Connection) -> str | None:
+def last_failure(db: Connection) -> str | None:
     """Why the last file on disk that its embedder was not there for could not be read, without the file's name."""
     row = db.execute(
         """

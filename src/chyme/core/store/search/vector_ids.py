@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 
-def last_given(db: Connection) -> int:
+def last_assigned(db: Connection) -> int:
     """The highest id any passage ever had. It falls only when an older state of the database took its place."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'semantic_passages'").fetchone()
     return int(row[0]) if row else 0
 
 
-def there(db: Connection, embedder_id: int, low: int, high: int) -> list[int]:
+def list_existing(db: Connection, embedder_id: int, low: int, high: int) -> list[int]:
     """The embedder's passages with an id above `low`, up to and with `high`, in order."""
     rows = db.execute(
         """

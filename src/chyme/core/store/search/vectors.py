@@ -127,7 +127,7 @@ def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
     )
 
 
-def since(db: Connection, embedder_id: int, after_id: int, limit: int) -> list[tuple[int, int, bytes]]:
+def list_after(db: Connection, embedder_id: int, after_id: int, limit: int) -> list[tuple[int, int, bytes]]:
     """The embedder's next vectors after this id, lowest first: id, file and vector."""
     return db.execute(
         """
@@ -218,7 +218,7 @@ def count(db: Connection, embedder_id: int) -> int:
     return int(row[0])
 
 
-def highest(db: Connection, embedder_id: int) -> int:
+def highest_id(db: Connection, embedder_id: int) -> int:
     """The id of the embedder's newest passage, 0 when it has none."""
     row = db.execute("SELECT max(id) FROM semantic_passages WHERE embedder_id = ?", (embedder_id,)).fetchone()
     return int(row[0] or 0)

@@ -19,7 +19,7 @@ ALONE_SECONDS = 2.0  # for somebody who is just closing
 
 def copy_into(source: Path, target: Path) -> None:
     """A copy of one moment, whoever writes meanwhile; compact, and in one file. `target` must not be there."""
-    with _explained(target), damage.explained(source), contextlib.closing(connect(source)) as db:
+    with _explained(target), damage.explain_errors(source), contextlib.closing(connect(source)) as db:
         db.execute("VACUUM INTO ?", (os.fspath(target),))
 
 
@@ -29,7 +29,7 @@ def schema_of(copy: Path) -> int:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def faults(copy: Path) -> list[str]:
+def find_faults(copy: Path) -> list[str]:
     """What is wrong with a copy; empty when all is well."""
     try:
         with _explained(copy), _unchanged(copy) as db:
@@ -46,14 +46,14 @@ def counts(copy: Path) -> dict[str, int]:
         return {table: int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables}
 
 
-def without_sessions(copy: Path) -> None:
+def remove_sessions(copy: Path) -> None:
     """Who is signed in is nobody's business elsewhere, nor later."""
     with _explained(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM sessions")
 
 
-def without_owner(copy: Path) -> None:
+def remove_owner(copy: Path) -> None:
     """Forget which process worked on what and where the vault lay: neither is true where the copy is used."""
     with _explained(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("BEGIN")
@@ -72,7 +72,7 @@ def has_accounts(path: Path) -> bool:
         return bool(row[0])
 
 
-def fold_up(path: Path) -> None:
+def merge_journal(path: Path) -> None:
     """Leave a database as one file without journal, as nobody else has it open; VaultError when somebody has.
 
     A journal that stayed behind would be read into whatever is put in the database's place.

@@ -14,19 +14,19 @@ from chyme.errors import DatabaseDamaged
 log = logging.getLogger(__name__)  # commands tell damage otherwise, and hush it
 
 SERVER_FILE = "server.db"
-CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+DAMAGE_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 HEADER = b"SQLite format 3\0"
 STEPS = 10_000  # instructions of SQLite between two looks at the clock
 # Tables of the first migration, without which a database is not one of ours; by the folder of its migrations.
-NEEDED = {
+REQUIRED_TABLES = {
     "migrations": frozenset({"files", "digests", "documents", "sqlar", "marks"}),
     "server_migrations": frozenset({"users", "tokens", "sessions"}),
 }
-WAYS_OUT = (
+REMEDIES = (
     "restore a backup ('chyme restore FILE --into VAULT'), or run 'chyme rescue': it builds a new database from the "
     "files, keeps what can still be read of edits, people and captured web pages, and deletes nothing"
 )
-SERVER_WAYS_OUT = (
+SERVER_REMEDIES = (
     "restore the accounts of a backup ('chyme restore FILE --into VAULT --server --replace'), or move this file away "
     "and make the accounts again ('chyme users add', 'chyme tokens add')"
 )
@@ -39,12 +39,12 @@ def is_damage(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:  # raised by Python's module, not by SQLite: a text that is not UTF-8 was overwritten
         return isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error)
-    return code & 0xFF in CODES
+    return code & 0xFF in DAMAGE_CODES
 
 
-def damaged(path: Path, cause: str) -> DatabaseDamaged:
+def damage_error(path: Path, cause: str) -> DatabaseDamaged:
     """The sentence for people: the file, the cause, the ways out."""
-    ways_out = SERVER_WAYS_OUT if path.name == SERVER_FILE else WAYS_OUT
+    ways_out = SERVER_REMEDIES if path.name == SERVER_FILE else REMEDIES
     return DatabaseDamaged(f"the database {path} {cause}; {ways_out}", cause)
 
 
@@ -69,14 +69,14 @@ def describe(path: Path, error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite says about a damaged database into a sentence."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-        raise damaged(path, describe(path, error)) from error
+        raise damage_error(path, describe(path, error)) from error
 
 
 def refuse_lost(path: Path) -> None:
@@ -97,7 +97,7 @@ def refuse_lost(path: Path) -> None:
         ]
     if left:
         what = "is empty (0 bytes)" if size == 0 else "is gone"
-        raise damaged(path, f"{what}, though there was one here: {left[0]} is still beside it")
+        raise damage_error(path, f"{what}, though there was one here: {left[0]} is still beside it")
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
@@ -105,13 +105,13 @@ def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     own = {name for name in tables if not name.startswith("sqlite_")}
-    missing = NEEDED[schema] - own
+    missing = REQUIRED_TABLES[schema] - own
     if (version == 0 and not own) or (version > 0 and not missing):
         return
-    if missing == NEEDED[schema]:
+    if missing == REQUIRED_TABLES[schema]:
         named = ", ".join(sorted(own)[:3]) or "none"
-        raise damaged(path, f"belongs to another application (its tables: {named[:100]})")
-    raise damaged(path, f"is damaged (tables are missing: {', '.join(sorted(missing))})")
+        raise damage_error(path, f"belongs to another application (its tables: {named[:100]})")
+    raise damage_error(path, f"is damaged (tables are missing: {', '.join(sorted(missing))})")
 
 
 def diagnose(path: Path, schema: str) -> str | None:
@@ -120,7 +120,7 @@ def diagnose(path: Path, schema: str) -> str | None:
         refuse_lost(path)
         if not path.stat().st_size:
             return "is empty (0 bytes)"
-        with explained(path), contextlib.closing(sqlite3.connect(path)) as db:
+        with explain_errors(path), contextlib.closing(sqlite3.connect(path)) as db:
             refuse_foreign(db, path, schema)
             found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except DatabaseDamaged as error:
@@ -128,7 +128,7 @@ def diagnose(path: Path, schema: str) -> str | None:
     return None if found == "ok" else f"is damaged ({found.splitlines()[-1]})"
 
 
-def look_over(db: sqlite3.Connection, seconds: float) -> str | None:
+def quick_check(db: sqlite3.Connection, seconds: float) -> str | None:
     """What is wrong with a database, as far as that can be seen in so many seconds; None when nothing is."""
     deadline = time.monotonic() + seconds
     db.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)

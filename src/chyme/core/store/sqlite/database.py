@@ -116,20 +116,20 @@ class Database:
         if self.damaged is not None:
             raise self.damaged
         if self._writer is None:
-            raise read_only.refusal(self.path)
+            raise read_only.read_only_error(self.path)
         return self._writer.submit(work, size)
 
     def checkpoint(self) -> None:
         """Move everything from the write-ahead log into the database and empty the log."""
         if self._writer is None:
-            raise read_only.refusal(self.path)
+            raise read_only.read_only_error(self.path)
         self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def explain(self, error: BaseException) -> BaseException:
         """An error as people should read it. Damage is remembered, and logged the first time it is met."""
         if not damage.is_damage(error):
             return explain_disk(error)
-        found = damage.damaged(self.path, damage.describe(self.path, error))
+        found = damage.damage_error(self.path, damage.describe(self.path, error))
         found.__cause__ = error
         return self._note_damage(found)
 
@@ -154,14 +154,14 @@ class Database:
     def look_over(self, seconds: float) -> DatabaseDamaged | None:
         """Look for damage for at most so many seconds. What is found is remembered."""
         if self.damaged is None:
-            found = damage.look_over(self.read(), seconds)
+            found = damage.quick_check(self.read(), seconds)
             if found is not None:
                 self.note_damage(found)
         return self.damaged
 
     def note_damage(self, found: str) -> DatabaseDamaged:
         """Remember that the database is damaged in this way."""
-        return self._note_damage(damage.damaged(self.path, f"is damaged ({found})"))
+        return self._note_damage(damage.damage_error(self.path, f"is damaged ({found})"))
 
     def _note_damage(self, found: DatabaseDamaged) -> DatabaseDamaged:
         with self._guard:
@@ -253,15 +253,15 @@ def _make_folder(folder: Path, path: Path) -> None:
         make_private_state(folder)  # it holds the text of every file
     except OSError as error:
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise read_only.refusal(path) from error
+            raise read_only.read_only_error(path) from error
         raise VaultError(f"{folder}: cannot be made ({error.strerror})") from error
 
 
 def _check_unchanged(path: Path, schema: str) -> None:
     """A database that cannot be brought up to date must be of today's schema."""
     if not path.exists():
-        raise read_only.refusal(path)
-    with damage.explained(path), contextlib.closing(read_only.connect_read_only(path)) as db:
+        raise read_only.read_only_error(path)
+    with damage.explain_errors(path), contextlib.closing(read_only.connect_read_only(path)) as db:
         damage.refuse_foreign(db, path, schema)
         version, newest = int(db.execute("PRAGMA user_version").fetchone()[0]), migrations(schema)[-1][0]
     if version != newest:
@@ -274,7 +274,7 @@ def _check_unchanged(path: Path, schema: str) -> None:
 def _migrate(path: Path, schema: str) -> None:
     """Bring the database to today's schema, with a dated copy of an existing vault before."""
     try:
-        with damage.explained(path):
+        with damage.explain_errors(path):
             with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
                 damage.refuse_foreign(db, path, schema)
             with contextlib.closing(connect(path)) as db:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chyme.errors import VaultError
 
-WAY_OUT = "make it writable, or keep the database elsewhere: set state_dir (CHYME_STATE_DIR) to a folder of your own"
+REMEDY = "make it writable, or keep the database elsewhere: set state_dir (CHYME_STATE_DIR) to a folder of your own"
 
 
 def is_writable(path: Path) -> bool:
@@ -18,11 +18,11 @@ def is_writable(path: Path) -> bool:
     return not path.exists() or os.access(path, os.W_OK)
 
 
-def refusal(path: Path) -> VaultError:
+def read_only_error(path: Path) -> VaultError:
     """What somebody is told who wants to change something."""
     if not path.exists():
-        return VaultError(f"{path.parent} is read-only, so chyme cannot keep its database there; {WAY_OUT}")
-    return VaultError(f"{path} is read-only: what is known can be searched and shown, but nothing changed; {WAY_OUT}")
+        return VaultError(f"{path.parent} is read-only, so chyme cannot keep its database there; {REMEDY}")
+    return VaultError(f"{path} is read-only: what is known can be searched and shown, but nothing changed; {REMEDY}")
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.vault.intake.links import add_links
 
 
@@ -20,11 +20,11 @@ from chyme.vault.intake.links import add_links
 def add(urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None, as_json: bool) -> None:
     """Put links into the vault, to be crawled with the next digestion; - reads them from standard input, one a line."""
     named = vault is not None or bool(os.environ.get("CHYME_VAULT"))
-    with opened(vault, create=named) as app:
+    with open_vault(vault, create=named) as app:
         inside = app.vault.relative(folder) if folder else ""
         links = add_links(app, list(_typed(urls)), name, inside)
     if as_json:
-        tell({"links": [{"url": link.url, "path": link.path, "created": link.created} for link in links]})
+        print_json({"links": [{"url": link.url, "path": link.path, "created": link.created} for link in links]})
         return
     for link in links:
         click.echo(f"{'added' if link.created else 'already there:'} {printable(link.path)}")

@@ -11,12 +11,12 @@ import click
 from rich.console import Console
 
 from chyme.application.backup.creation import back_up
-from chyme.application.backup.restore import Restored, restore_vault
+from chyme.application.backup.restore import RestoreResult, restore_vault
 from chyme.application.backup.verification import check
 from chyme.application.export.vault_export import export_vault
 from chyme.application.settings import FILE_NAME as SETTINGS
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 
 _SHOWN = 20  # names of one list
@@ -42,12 +42,12 @@ def backup(
     if checked:
         _check(ctx, file, as_json)
         return
-    with opened(vault) as app, Console(stderr=True).status("backing up …"):
+    with open_vault(vault) as app, Console(stderr=True).status("backing up …"):
         made = back_up(app, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
     if as_json:
-        tell(asdict(made))
+        print_json(asdict(made))
         return
-    click.echo(f"wrote {printable(str(made.archive))}: {counted(made.parts, 'part')}, {made.size:,} bytes")
+    click.echo(f"wrote {printable(str(made.archive))}: {format_count(made.parts, 'part')}, {made.size:,} bytes")
     _list("changed while it was read, and may be half old, half new", made.changed)
     _list("could not be read, and is missing", made.missing)
     if made.secrets:
@@ -60,7 +60,7 @@ def _check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     with Console(stderr=True).status("checking …"):
         problems = check(file)
     if as_json:
-        tell({"problems": problems})
+        print_json({"problems": problems})
     else:
         for line in problems or ["the archive is whole"]:
             click.echo(printable(line))
@@ -92,11 +92,11 @@ def restore(file: Path, into: Path, with_settings: bool, with_server: bool, repl
             environment=os.environ,
         )
     if as_json:
-        tell(asdict(done))
+        print_json(asdict(done))
         return
     click.echo(f"{printable(str(done.vault))}: is as it was at {done.made_at}")
     if done.files:
-        click.echo(f"{counted(done.files, 'file')} of the backup in place")
+        click.echo(f"{format_count(done.files, 'file')} of the backup in place")
     _list("was there already with other content, and was left as it is", done.kept)
     _list("what was there before is now called", done.aside)
     if done.settings and not done.settings_in_force:
@@ -106,7 +106,7 @@ def restore(file: Path, into: Path, with_settings: bool, with_server: bool, repl
     click.echo("'chyme digest' or 'chyme serve' goes on from there; what has not changed is not digested again")
 
 
-def _how_to_take_over(done: Restored, beside: Path) -> str:
+def _how_to_take_over(done: RestoreResult, beside: Path) -> str:
     there = beside.with_name(SETTINGS)
     told = f"{printable(str(beside))}: are the settings of the backup; they name programs and addresses, so they are"
     if there.exists():
@@ -122,7 +122,7 @@ def _how_to_take_over(done: Restored, beside: Path) -> str:
 @vault_options
 def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
     """Write documents, digests and edits as plain files, for any other program to read."""
-    with opened(vault) as app, Console(stderr=True).status("exporting …") as told:
+    with open_vault(vault) as app, Console(stderr=True).status("exporting …") as told:
         done = export_vault(
             app,
             folder,
@@ -131,10 +131,10 @@ def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_js
             progress=lambda count: told.update(f"exporting … {count:,}"),
         )
     if as_json:
-        tell(asdict(done))
+        print_json(asdict(done))
         return
     click.echo(
-        f"{counted(done.files, 'file')} exported to {printable(str(done.folder))}: {done.written:,} written, "
+        f"{format_count(done.files, 'file')} exported to {printable(str(done.folder))}: {done.written:,} written, "
         f"{done.unchanged:,} as they were"
     )
 

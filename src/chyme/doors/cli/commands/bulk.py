@@ -10,9 +10,9 @@ import click
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import MODES, Job, Mode, Plan, Selection
-from chyme.doors.cli.group_options import Asked, asked_options
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.group_options import GroupOptions, group_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 
 
 @click.group(invoke_without_command=True)
@@ -20,7 +20,7 @@ from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
 @click.pass_context
 def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Digest many files again as a job; 'chyme digest' and a running 'chyme serve' work on it."""
-    ctx.obj = Asked(vault, as_json)
+    ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _list(ctx.obj)
 
@@ -38,9 +38,9 @@ def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     help="Everything, what failed, what is old.",
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-@asked_options
+@group_options
 def start(
-    asked: Asked,
+    asked: GroupOptions,
     paths: tuple[str, ...],
     query: str | None,
     everything: bool,
@@ -49,7 +49,7 @@ def start(
     dry_run: bool,
 ) -> None:
     """Make digests of these files and folders, or of all that a question finds, again."""
-    with opened(asked.vault) as app:
+    with open_vault(asked.vault) as app:
         inside = tuple(app.vault.relative(path) for path in paths) or None
         selection = Selection(query, inside, None, everything)
         if dry_run:
@@ -59,46 +59,46 @@ def start(
 
 
 @bulk.command("list")
-@asked_options
-def list_(asked: Asked) -> None:
+@group_options
+def list_(asked: GroupOptions) -> None:
     """List the jobs that are under way, and those that were lately."""
     _list(asked)
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
-@asked_options
-def pause(asked: Asked, job: int) -> None:
+@group_options
+def pause(asked: GroupOptions, job: int) -> None:
     """Begin with no more files of a job; those that are on their way end."""
     _change(asked, lambda app: app.bulk.pause(job))
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
-@asked_options
-def resume(asked: Asked, job: int) -> None:
+@group_options
+def resume(asked: GroupOptions, job: int) -> None:
     """Go on with a paused job."""
     _change(asked, lambda app: app.bulk.resume(job))
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
-@asked_options
-def cancel(asked: Asked, job: int) -> None:
+@group_options
+def cancel(asked: GroupOptions, job: int) -> None:
     """End a job; files that it has not begun with are left as they are."""
     _change(asked, lambda app: app.bulk.cancel(job))
 
 
-def _change(asked: Asked, change: Callable[[App], Job]) -> None:
-    with opened(asked.vault) as app:
+def _change(asked: GroupOptions, change: Callable[[App], Job]) -> None:
+    with open_vault(asked.vault) as app:
         _tell_job(asked, change(app))
 
 
-def _list(asked: Asked) -> None:
-    with opened(asked.vault) as app:
+def _list(asked: GroupOptions) -> None:
+    with open_vault(asked.vault) as app:
         jobs = app.bulk.listed()
     if asked.as_json:
-        tell({"jobs": [{**asdict(job), "left": job.left} for job in jobs]})
+        print_json({"jobs": [{**asdict(job), "left": job.left} for job in jobs]})
         return
     for job in jobs:
         click.echo(_line(job))
@@ -106,9 +106,9 @@ def _list(asked: Asked) -> None:
         click.echo("there are no jobs; 'chyme bulk start' begins one")
 
 
-def _tell_job(asked: Asked, job: Job) -> None:
+def _tell_job(asked: GroupOptions, job: Job) -> None:
     if asked.as_json:
-        tell({"job": {**asdict(job), "left": job.left}})
+        print_json({"job": {**asdict(job), "left": job.left}})
         return
     click.echo(_line(job))
     if job.state == "running":
@@ -119,14 +119,17 @@ def _line(job: Job) -> str:
     more = "".join(
         f", {count:,} {word}" for count, word in ((job.failed, "failed"), (job.left_out, "left out")) if count
     )
-    return f"{job.id:>4}  {job.state:<10}{job.done:,} of {counted(job.total, 'file')} done{more}: {printable(job.what)}"
+    done = f"{job.done:,} of {format_count(job.total, 'file')} done{more}"
+    return f"{job.id:>4}  {job.state:<10}{done}: {printable(job.what)}"
 
 
-def _tell_plan(asked: Asked, plan: Plan) -> None:
+def _tell_plan(asked: GroupOptions, plan: Plan) -> None:
     if asked.as_json:
-        tell({**asdict(plan), "dry_run": True})
+        print_json({**asdict(plan), "dry_run": True})
         return
     for name, count in plan.by_digester.items():
-        click.echo(f"{name:<28}{counted(count, 'digest'):>16}")
-    calls = "".join(f", up to {counted(count, 'call')} of {name}" for name, count in plan.providers.items())
-    click.echo(f"{counted(plan.digests, 'digest')} of {counted(plan.files, 'file')} would be made again{calls}")
+        click.echo(f"{name:<28}{format_count(count, 'digest'):>16}")
+    calls = "".join(f", up to {format_count(count, 'call')} of {name}" for name, count in plan.providers.items())
+    click.echo(
+        f"{format_count(plan.digests, 'digest')} of {format_count(plan.files, 'file')} would be made again{calls}"
+    )

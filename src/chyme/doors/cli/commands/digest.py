@@ -14,11 +14,11 @@ from chyme.application.app import App
 from chyme.application.digestion import Progress as Standing
 from chyme.core.clock import now
 from chyme.doors.cli import failure_lines
-from chyme.doors.cli.commands.ai import made_without, why_not
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.commands.ai import describe_fallback, pause_reason
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.model import Digest, iso
-from chyme.vault.watch.pending_files import Report
+from chyme.vault.watch.pending_files import ScanReport
 
 SHOWN = 20
 
@@ -31,7 +31,7 @@ SHOWN = 20
 def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Path | None, as_json: bool) -> None:
     """Scan the vault, or the given files and folders, and digest until nothing is due."""
     began = iso(now())
-    with opened(vault, create=True) as app:
+    with open_vault(vault, create=True) as app:
         console = Console(stderr=True)
         for problem in app.problems:
             console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
@@ -52,13 +52,13 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
             console.print(f"{printable(behind)}; it is told the rest later", style="yellow", markup=False)
         failed = [d for d in app.failures_since(began) if among is None or d.file_id in among]
         if as_json:
-            tell({"scan": vars(report), **app.documents.status(), "failed": [_failure(d) for d in failed]})
+            print_json({"scan": vars(report), **app.documents.status(), "failed": [_failure(d) for d in failed]})
         else:
             _summary(app, report, failed, left, console)
     ctx.exit(1 if failed else 0)
 
 
-def _scanned(app: App, wanted: Sequence[str], console: Console) -> Report:
+def _scanned(app: App, wanted: Sequence[str], console: Console) -> ScanReport:
     with console.status("looking through the vault …") as spinner:
         report = app.scan_and_settle(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
     for folder in report.unreadable:
@@ -109,7 +109,7 @@ def _failure(digest: Digest) -> dict[str, object]:
     }
 
 
-def _summary(app: App, report: Report, failed: list[Digest], left: Standing, console: Console) -> None:
+def _summary(app: App, report: ScanReport, failed: list[Digest], left: Standing, console: Console) -> None:
     found = [
         f"{count} {word}"
         for count, word in (
@@ -128,14 +128,14 @@ def _summary(app: App, report: Report, failed: list[Digest], left: Standing, con
         click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
     for one in app.ledger.standings(sorted(app.providers)):
         if one.waiting:
-            why = why_not(one)
-            click.echo(made_without(one, f"{one.name} ({printable(why)})" if why else one.name))
+            why = pause_reason(one)
+            click.echo(describe_fallback(one, f"{one.name} ({printable(why)})" if why else one.name))
     if left.moving == 1:
         click.echo("1 file is still being written; run this again when it is whole")
     elif left.moving:
         click.echo(f"{left.moving:,} files are still being written; run this again when they are whole")
-    lines = failure_lines.told(failed)
+    lines = failure_lines.format_failures(failed)
     for line in lines[:SHOWN]:
         console.print(line, style="red", markup=False, soft_wrap=True)
     if len(lines) > SHOWN:
-        click.echo(f"… and {counted(len(lines) - SHOWN, 'file')} more; 'chyme status' shows them all", err=True)
+        click.echo(f"… and {format_count(len(lines) - SHOWN, 'file')} more; 'chyme status' shows them all", err=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
-from chyme.understanding.edit_rules import FIELDS, Wanted
-from chyme.understanding.edits import Done, Shown
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.understanding.edit_rules import FIELDS, EditRequest
+from chyme.understanding.edits import DocumentEdits, EditResult
 from chyme.understanding.edits import as_json as shape
 
 
@@ -40,13 +40,13 @@ def edit(
     """
     fields = {name: text or None for name, text in (("title", title), ("date", date)) if text is not None}
     chosen = None if tags is None else [tag for tag in tags.split(",") if tag.strip()]
-    wanted = Wanted(fields, chosen, add, remove, clear)
+    wanted = EditRequest(fields, chosen, add, remove, clear)
     something = bool(fields or add or remove or clear) or chosen is not None
     if undo and something:
         raise click.UsageError("--undo goes alone")
     if path is None and not undo:
         raise click.UsageError("say which file")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         inside = None if path is None else app.vault.relative(path)
         if undo:
             _tell_done(as_json, app.edits.undo(inside), "undone: ")
@@ -56,16 +56,16 @@ def edit(
             _tell(as_json, app.edits.shown(str(inside)))
 
 
-def _tell_done(as_json: bool, done: Done, before: str) -> None:
+def _tell_done(as_json: bool, done: EditResult, before: str) -> None:
     if as_json:
-        tell({"done": before + done.what, **shape(done.shown)})
+        print_json({"done": before + done.what, **shape(done.shown)})
     else:
         click.echo(printable(before + done.what))
 
 
-def _tell(as_json: bool, shown: Shown) -> None:
+def _tell(as_json: bool, shown: DocumentEdits) -> None:
     if as_json:
-        tell(shape(shown))
+        print_json(shape(shown))
         return
     seen, found = shown.document, shown.found
     lines = (

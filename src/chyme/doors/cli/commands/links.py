@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 
 
@@ -19,12 +19,12 @@ from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 @vault_options
 def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path | None, as_json: bool) -> None:
     """List the links in a text of the vault; with --keep, have the pages behind them kept."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         inside = app.vault.relative(path)
         if keep or urls:
             kept = keep_links(app, inside, list(urls) or None, app.vault.relative(folder) if folder else "")
             if as_json:
-                tell({"links": [asdict(one) for one in kept]})
+                print_json({"links": [asdict(one) for one in kept]})
                 return
             for one in kept:
                 click.echo(f"{'added' if one.created else 'already there:'} {printable(one.path)}")
@@ -33,7 +33,7 @@ def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path
             return
         found = links_of(app, inside)
     if as_json:
-        tell({"links": [asdict(one) for one in found]})
+        print_json({"links": [asdict(one) for one in found]})
         return
     for link in found:
         click.echo(f"{printable(link.url)}{f'  kept as {printable(link.path)}' if link.path else ''}")

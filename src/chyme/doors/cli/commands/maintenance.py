@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import track
 
 from chyme.application.doctor import doctor as examine
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import chosen, opened, printable, tell, vault_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
 
 _DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
 
@@ -24,7 +24,7 @@ _DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only th
 @vault_options
 def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
     """Have digests made again: of the given files and folders, or of the whole vault."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         if not paths and not yes:
             click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
         count = app.reset([app.vault.relative(path) for path in paths], digesters)
@@ -37,7 +37,7 @@ def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: 
 @vault_options
 def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
     """Give failed digests their attempts back."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         count = app.retry([app.vault.relative(path) for path in paths], digesters)
     _told(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
 
@@ -59,7 +59,7 @@ def redo(
     """Have digests that are out of date made again; what is there stays until it is replaced."""
     if not outdated:
         raise click.UsageError("say --outdated; 'chyme reset' makes anything again")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         found = app.outdated([app.vault.relative(path) for path in paths], digesters)
         count = 0 if dry_run else app.redo(found)
     shapes = [
@@ -68,17 +68,23 @@ def redo(
     ]
     calls, seconds = sum(one.calls for one in found), sum(one.seconds for one in found)
     if as_json:
-        tell({"outdated": shapes, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run})
+        print_json(
+            {"outdated": shapes, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run}
+        )
         return
     if not found:
         click.echo("nothing is out of date")
         return
     for one in found:
-        asked = f", {counted(one.calls, 'call')} of a model" if one.calls else ""
-        click.echo(f"{one.digester:<28}{counted(len(one.file_ids), 'file'):>14}, about {_long(one.seconds)}{asked}")
-    click.echo(f"together {counted(calls, 'call')} of models at least, and about {_long(seconds)}, one after the other")
+        asked = f", {format_count(one.calls, 'call')} of a model" if one.calls else ""
+        click.echo(
+            f"{one.digester:<28}{format_count(len(one.file_ids), 'file'):>14}, about {_long(one.seconds)}{asked}"
+        )
+    click.echo(
+        f"together {format_count(calls, 'call')} of models at least, and about {_long(seconds)}, one after the other"
+    )
     if not dry_run:
-        click.echo(f"{counted(count, 'digest')} will be made again by 'chyme digest' or a running 'chyme serve'")
+        click.echo(f"{format_count(count, 'digest')} will be made again by 'chyme digest' or a running 'chyme serve'")
 
 
 def _long(seconds: float) -> str:
@@ -96,9 +102,9 @@ def _long(seconds: float) -> str:
 @click.pass_context
 def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Tell what is installed, what is missing, and how to get it."""
-    engines = examine(chosen(vault))
+    engines = examine(find_vault(vault))
     if as_json:
-        tell({"engines": [vars(engine) for engine in engines]})
+        print_json({"engines": [vars(engine) for engine in engines]})
     else:
         for engine in engines:
             click.echo(f"{'ok  ' if engine.ok else 'LACK'}  {engine.capability:<26}{engine.engine}")
@@ -116,7 +122,7 @@ def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as
     """Look after the search index."""
     if not rebuild and not check:
         raise click.UsageError("say --check or --rebuild")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         if rebuild:
             with Console(stderr=True).status("making the indexes again …"):
                 app.searching.rebuild()
@@ -129,7 +135,7 @@ def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as
 @click.pass_context
 def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Check that the vault's database agrees with itself."""
-    with opened(vault) as app, Console(stderr=True).status("checking …"):
+    with open_vault(vault) as app, Console(stderr=True).status("checking …"):
         problems = app.documents.problems()
     _problems(ctx, as_json, problems, "all is well")
 
@@ -140,7 +146,7 @@ def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @vault_options
 def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
     """Leave nothing of files that vanished."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         found = app.purgeable(everything)
         if found and not yes:
             for file in found[:20]:
@@ -158,14 +164,14 @@ def _step(steps: Iterator[int]) -> None:
 
 def _told(as_json: bool, name: str, count: int, sentence: str) -> None:
     if as_json:
-        tell({f"{name.rpartition(' ')[2]}s": count})
+        print_json({f"{name.rpartition(' ')[2]}s": count})
     else:
-        click.echo(f"{counted(count, name)} {sentence}")
+        click.echo(f"{format_count(count, name)} {sentence}")
 
 
 def _problems(ctx: click.Context, as_json: bool, problems: list[str], well: str) -> None:
     if as_json:
-        tell({"problems": problems})
+        print_json({"problems": problems})
     else:
         for line in problems or [well]:
             click.echo(printable(line))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.vault_options import opened, printable, vault_options
+from chyme.doors.cli.vault_options import open_vault, printable, vault_options
 
 
 @click.command()
@@ -16,7 +16,7 @@ def mcp(vault: Path | None, as_json: bool) -> None:
     """Answer an assistant over standard input and output (Model Context Protocol). Read only; digests nothing."""
     from chyme.doors.mcp.stdio import run  # takes as long to import as all the rest, and only this command needs it
 
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         for problem in app.problems:
             click.echo(printable(problem), err=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import Asked, asked_options
-from chyme.doors.cli.transcript_lines import clock
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
-from chyme.speech.people.edits import Done
+from chyme.doors.cli.group_options import GroupOptions, group_options
+from chyme.doors.cli.transcript_lines import format_time
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.speech.people.edits import DecisionResult
 from chyme.speech.people.edits import as_json as shape
 
 
@@ -24,32 +24,32 @@ def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 
     PERSON is a number, a name or a word of it; VOICE is a number, or a file and its speaker: talk.mp3:speaker-2.
     """
-    ctx.obj = Asked(vault, as_json)
+    ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _list(ctx.obj)
 
 
 @people.command("list")
-@asked_options
-def list_(asked: Asked) -> None:
+@group_options
+def list_(asked: GroupOptions) -> None:
     """List everybody, named ones first."""
     _list(asked)
 
 
 @people.command()
 @click.argument("person")
-@asked_options
-def show(asked: Asked, person: str) -> None:
+@group_options
+def show(asked: GroupOptions, person: str) -> None:
     """Show where somebody is heard, and how they begin."""
-    with opened(asked.vault) as app:
+    with open_vault(asked.vault) as app:
         found = app.people.show(person)
     told = shape(found.person)
     if asked.as_json:
-        tell({"person": told, "voices": [asdict(voice) for voice in found.voices]})
+        print_json({"person": told, "voices": [asdict(voice) for voice in found.voices]})
         return
     click.echo(f"{printable(str(told['called']))} (person {told['id']}): {_amount(told)}")
     for voice in found.voices:
-        click.echo(f"{voice.id:>6}  {printable(voice.path)}:{printable(voice.speaker)}  {clock(voice.seconds)}")
+        click.echo(f"{voice.id:>6}  {printable(voice.path)}:{printable(voice.speaker)}  {format_time(voice.seconds)}")
         if voice.words:
             click.echo(f"        “{printable(voice.words)}”")
 
@@ -57,16 +57,16 @@ def show(asked: Asked, person: str) -> None:
 @people.command()
 @click.argument("person")
 @click.argument("name")
-@asked_options
-def name(asked: Asked, person: str, name: str) -> None:
+@group_options
+def name(asked: GroupOptions, person: str, name: str) -> None:
     """Give somebody a name. All their files are found by it."""
     _decide(asked, lambda app: app.people.name(person, name))
 
 
 @people.command()
 @click.argument("person")
-@asked_options
-def unname(asked: Asked, person: str) -> None:
+@group_options
+def unname(asked: GroupOptions, person: str) -> None:
     """Take somebody's name away."""
     _decide(asked, lambda app: app.people.unname(person))
 
@@ -74,8 +74,8 @@ def unname(asked: Asked, person: str) -> None:
 @people.command()
 @click.argument("person")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
-@asked_options
-def merge(asked: Asked, person: str, others: tuple[str, ...]) -> None:
+@group_options
+def merge(asked: GroupOptions, person: str, others: tuple[str, ...]) -> None:
     """Say that these are all one person; the first keeps the name."""
     _decide(asked, lambda app: app.people.merge(person, others))
 
@@ -83,8 +83,8 @@ def merge(asked: Asked, person: str, others: tuple[str, ...]) -> None:
 @people.command()
 @click.argument("person")
 @click.argument("voices", nargs=-1, required=True, metavar="VOICE…")
-@asked_options
-def split(asked: Asked, person: str, voices: tuple[str, ...]) -> None:
+@group_options
+def split(asked: GroupOptions, person: str, voices: tuple[str, ...]) -> None:
     """Say that these voices of a person are somebody else's, all of one new person."""
     _decide(asked, lambda app: app.people.split(person, [_inside(app, voice) for voice in voices]))
 
@@ -92,32 +92,32 @@ def split(asked: Asked, person: str, voices: tuple[str, ...]) -> None:
 @people.command()
 @click.argument("voice")
 @click.argument("person", metavar="PERSON|new")
-@asked_options
-def move(asked: Asked, voice: str, person: str) -> None:
+@group_options
+def move(asked: GroupOptions, voice: str, person: str) -> None:
     """Say whose voice this is: somebody's, or that of a new person."""
     _decide(asked, lambda app: app.people.move(_inside(app, voice), person))
 
 
 @people.command()
 @click.argument("person")
-@asked_options
-def remove(asked: Asked, person: str) -> None:
+@group_options
+def remove(asked: GroupOptions, person: str) -> None:
     """Forget somebody with a name who is heard nowhere any more."""
     _decide(asked, lambda app: app.people.remove(person))
 
 
 @people.command()
-@asked_options
-def undo(asked: Asked) -> None:
+@group_options
+def undo(asked: GroupOptions) -> None:
     """Take the last of these decisions back; again: the one before it."""
     _decide(asked, lambda app: app.people.undo(), before="undone: ")
 
 
-def _list(asked: Asked) -> None:
-    with opened(asked.vault) as app:
+def _list(asked: GroupOptions) -> None:
+    with open_vault(asked.vault) as app:
         everybody = [shape(person) for person in app.people.listed()]
     if asked.as_json:
-        tell({"people": everybody})
+        print_json({"people": everybody})
         return
     if not everybody:
         click.echo("nobody was heard yet")
@@ -130,14 +130,14 @@ def _list(asked: Asked) -> None:
 def _amount(person: dict[str, object]) -> str:
     voices, files = person["voices"], person["files"]
     heard = f"{voices} {'voice' if voices == 1 else 'voices'} in {files} {'file' if files == 1 else 'files'}"
-    return f"{heard}, {clock(float(str(person['seconds'])))}" if voices else "heard nowhere"
+    return f"{heard}, {format_time(float(str(person['seconds'])))}" if voices else "heard nowhere"
 
 
-def _decide(asked: Asked, decide: Callable[[App], Done], before: str = "") -> None:
-    with opened(asked.vault) as app:
+def _decide(asked: GroupOptions, decide: Callable[[App], DecisionResult], before: str = "") -> None:
+    with open_vault(asked.vault) as app:
         done = decide(app)
     if asked.as_json:
-        tell({"done": before + done.what, "person": shape(done.person) if done.person else None})
+        print_json({"done": before + done.what, "person": shape(done.person) if done.person else None})
     else:
         click.echo(printable(before + done.what))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
-from chyme.vault.rename_proposals import Proposal, Renamed, Renaming
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.vault.rename_proposals import FileRenamer, Proposal, RenameResult
 
 
 @click.command()
@@ -26,9 +26,9 @@ def rename(
     """
     if accept and undo:
         raise click.UsageError("say --accept or --undo, not both")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         inside = [app.vault.relative(path) for path in paths]
-        renaming = Renaming(app)
+        renaming = FileRenamer(app)
         if accept or undo:
             _tell_done(ctx, as_json, renaming.accept(inside) if accept else renaming.undo(inside))
         else:
@@ -37,7 +37,7 @@ def rename(
 
 def _tell_proposals(as_json: bool, proposals: list[Proposal]) -> None:
     if as_json:
-        tell({"proposals": [asdict(proposal) for proposal in proposals]})
+        print_json({"proposals": [asdict(proposal) for proposal in proposals]})
         return
     for proposal in proposals:
         click.echo(f"{printable(proposal.path)} → {printable(_name(proposal.becomes))}")
@@ -48,9 +48,9 @@ def _tell_proposals(as_json: bool, proposals: list[Proposal]) -> None:
         click.echo("nothing to propose: every name is a person's, or nothing better is known")
 
 
-def _tell_done(ctx: click.Context, as_json: bool, done: list[Renamed]) -> None:
+def _tell_done(ctx: click.Context, as_json: bool, done: list[RenameResult]) -> None:
     if as_json:
-        tell({"renamed": [asdict(each) for each in done]})
+        print_json({"renamed": [asdict(each) for each in done]})
     else:
         for each in done:
             if each.problem is None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from chyme.application.backup.rescue import Rescued, rescue_vault
+from chyme.application.backup.rescue import RescueResult, rescue_vault
 from chyme.application.settings import read_settings
 from chyme.core.files.vault_folder import STATE, Vault
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import chosen, printable, tell, vault_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import find_vault, print_json, printable, vault_options
 
 LABELS = {
     "edits": "titles, dates and tags set by hand",
@@ -37,7 +37,7 @@ def rescue(dry_run: bool, force: bool, yes: bool, vault: Path | None, as_json: b
     Titles, dates and tags set by hand, rules about tags, people and their voices, captured web pages and what models
     cost are kept; all else is digested anew. The damaged database stays beside the new one.
     """
-    root = Vault(chosen(vault)).root
+    root = Vault(find_vault(vault)).root
     settings = read_settings(root / STATE, os.environ)
     if not dry_run and not yes:
         with Console(stderr=True).status("looking …"):
@@ -47,16 +47,16 @@ def rescue(dry_run: bool, force: bool, yes: bool, vault: Path | None, as_json: b
     with Console(stderr=True).status("rescuing …"):
         done = rescue_vault(root, settings, dry_run=dry_run, force=force)
     if as_json:
-        tell(asdict(done))
+        print_json(asdict(done))
         return
     _tell(done, err=False)
 
 
-def _tell(done: Rescued, err: bool) -> None:
+def _tell(done: RescueResult, err: bool) -> None:
     if done.problem:
         click.echo(printable(f"the database of {done.vault} {done.problem}"), err=err)
-    bad = f"; {counted(done.damaged_pages, 'page')} cannot be read whole" if done.damaged_pages else ""
-    click.echo(f"{counted(done.pages, 'page')}{bad}", err=err)
+    bad = f"; {format_count(done.damaged_pages, 'page')} cannot be read whole" if done.damaged_pages else ""
+    click.echo(f"{format_count(done.pages, 'page')}{bad}", err=err)
     for kind, count in done.found.items():
         if not count:
             continue
@@ -73,4 +73,6 @@ def _tell(done: Rescued, err: bool) -> None:
     for name in done.aside:
         click.echo(f"the damaged database is now called {printable(name)}", err=err)
     if not done.dry_run:
-        click.echo(f"{counted(done.files, 'file')} will be digested anew by 'chyme digest' or 'chyme serve'", err=err)
+        click.echo(
+            f"{format_count(done.files, 'file')} will be digested anew by 'chyme digest' or 'chyme serve'", err=err
+        )

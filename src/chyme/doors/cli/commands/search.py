@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from chyme.doors.cli.commands.status import where
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.commands.status import describe_place
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.search.results import Hit, SearchResult, spelling_notes
 from chyme.search.results import as_json as shape
 from chyme.search.search import MODES, Mode
@@ -40,7 +40,7 @@ def search(
     as_json: bool,
 ) -> None:
     """Search by word and by meaning. docs/search.md tells what a question may look like."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         result = app.search.search(
             " ".join(query), limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed
         )
@@ -54,14 +54,14 @@ def search(
 @vault_options
 def similar(path: str, limit: int, offset: int, vault: Path | None, as_json: bool) -> None:
     """Find the files that are most like this one."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         result = app.search.similar(app.vault.relative(path), limit=limit, offset=offset)
     _tell(result, as_json)
 
 
 def _tell(result: SearchResult, as_json: bool) -> None:
     if as_json:
-        tell(shape(result))
+        print_json(shape(result))
         return
     console = Console()
     for note in spelling_notes(result):
@@ -79,7 +79,7 @@ def _tell(result: SearchResult, as_json: bool) -> None:
 
 def _print_hit(console: Console, hit: Hit) -> None:
     line = Text(printable(hit.path), style="bold")
-    place = where(hit.place, hit.person)
+    place = describe_place(hit.place, hit.person)
     if place:
         line.append(f"  {place}", style="cyan")
     if hit.title and hit.title != hit.path.rpartition("/")[2]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from chyme.application.server_vaults import open_house
+from chyme.application.server_vaults import open_server_vaults
 from chyme.doors.cli import log_formats
-from chyme.doors.cli.vault_options import chosen, printable, vault_options
+from chyme.doors.cli.vault_options import find_vault, printable, vault_options
 
 
 @click.command()
@@ -28,10 +28,10 @@ def serve(
     """Watch one vault or several, digest what is new or changed, and answer HTTP."""
     from chyme.doors.http.server import run  # takes as long to import as all the rest, and only serve needs it
 
-    roots = folders or (chosen(vault),)
+    roots = folders or (find_vault(vault),)
     if folders and vault is not None:
         roots = (vault, *folders)
-    with open_house(roots) as house:
+    with open_server_vaults(roots) as house:
         for app in house.vaults.values():
             for problem in app.problems:
                 click.echo(printable(problem), err=True)

@@ -10,22 +10,22 @@ from typing import Any
 import click
 
 from chyme.application.app import App
-from chyme.core.bounding_boxes import region
+from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.digest_state import NOT_APPLICABLE
 from chyme.doors.cli import failure_lines
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.transcript_lines import clock, in_lines, names_in
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.transcript_lines import format_digest, format_time, names_in
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 from chyme.model import Kind, Place
-from chyme.speech.transcripts.json_format import in_words
+from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.subtitles import srt, vtt
 
 LOOK_SECONDS = 2.0  # for damage of the database
 
 
-def where(place: Place | None, person: str | None = None) -> str:
+def describe_place(place: Place | None, person: str | None = None) -> str:
     """A place in words: page 3, 1:05 and who speaks, under a heading."""
     if place is None:
         return ""
@@ -33,12 +33,12 @@ def where(place: Place | None, person: str | None = None) -> str:
     if place.page is not None:
         parts.append(f"page {place.page}")
     if place.seconds is not None:
-        parts.append(clock(place.seconds))
+        parts.append(format_time(place.seconds))
     if place.speaker is not None:
-        parts.append(printable(person or in_words(place.speaker)))
+        parts.append(printable(person or format_speaker_label(place.speaker)))
     if place.box is not None:
         left, top, right, bottom = (round(edge * 100) for edge in place.box)
-        parts.append(f"{region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
+        parts.append(f"{describe_region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
     if place.heading:
         parts.append(f"“{printable(place.heading)}”")
     return ", ".join(parts)
@@ -49,7 +49,7 @@ def where(place: Place | None, person: str | None = None) -> str:
 @click.pass_context
 def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         damaged = app.database.look_over(LOOK_SECONDS)
         told = {
             **app.documents.status(),
@@ -58,7 +58,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         }
         failed = app.documents.failures()
     if as_json:
-        tell(told)
+        print_json(told)
         ctx.exit(1 if damaged is not None else 0)
     if damaged is not None:
         click.echo(f"chyme: {damaged}", err=True)
@@ -76,7 +76,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         click.echo(line)
     for work in told["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
-    for line in failure_lines.told(failed):
+    for line in failure_lines.format_failures(failed):
         click.echo(line)
     ctx.exit(1 if damaged is not None else 0)
 
@@ -87,7 +87,7 @@ def _searched(told: dict[str, Any]) -> list[str]:
     if "next_embedder" in told:
         lines.append(f"{told['embedder']} answers until {told['next_embedder']} has read every file")
     if told.get("engines", {}).get("behind"):
-        lines.append(f"the search engines have yet to be told of {counted(told['engines']['behind'], 'file')}")
+        lines.append(f"the search engines have yet to be told of {format_count(told['engines']['behind'], 'file')}")
     return lines
 
 
@@ -105,7 +105,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     """Show everything about one file."""
     if form is not None and (as_json or save is not None):
         raise UsageError(f"--{form} prints subtitles and nothing else; leave out --json and --save")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         inside = app.vault.relative(path)
         if form is not None:
             click.echo(_subtitles(app, inside, form).encode(), nl=False)  # UTF-8, whatever the terminal's encoding
@@ -114,7 +114,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
         if save is not None:
             _save(save, app.documents.artifacts(inside))
     if as_json:
-        tell(told)
+        print_json(told)
         return
     file, document = told["file"], told["document"]
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
@@ -131,7 +131,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
             category = f"{digest['error_category']}: " if digest["error_category"] else ""
             click.echo(f"  {category}{printable(digest['error'])}{again}")
         if digest["content"]:
-            lines = in_lines(digest["digester"], digest["content"], names_in(told))
+            lines = format_digest(digest["digester"], digest["content"], names_in(told))
             _print_lines(digest["content"].splitlines() if lines is None else lines)
     if apart:
         click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")

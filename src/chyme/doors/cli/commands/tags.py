@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import Asked, asked_options
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
-from chyme.understanding.tags.vault_tags import Done
+from chyme.doors.cli.group_options import GroupOptions, group_options
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.understanding.tags.vault_tags import DecisionResult
 from chyme.understanding.tags.vault_tags import as_json as shape
 
 
@@ -21,30 +21,30 @@ from chyme.understanding.tags.vault_tags import as_json as shape
 @click.pass_context
 def tags(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Tell which tags there are; rename, merge or ban them. Whatever is digested later keeps to it."""
-    ctx.obj = Asked(vault, as_json)
+    ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _list(ctx.obj)
 
 
 @tags.command("list")
-@asked_options
-def list_(asked: Asked) -> None:
+@group_options
+def list_(asked: GroupOptions) -> None:
     """List all tags, those on most files first, and what was decided about them."""
     _list(asked)
 
 
 @tags.command()
 @click.argument("tag")
-@asked_options
-def show(asked: Asked, tag: str) -> None:
+@group_options
+def show(asked: GroupOptions, tag: str) -> None:
     """Show the files that have a tag."""
-    with opened(asked.vault) as app:
+    with open_vault(asked.vault) as app:
         found = app.tags.show(tag)
     if asked.as_json:
         files = [asdict(file) for file in found.files]
-        tell({"tag": shape(found.tag), "replaces": list(found.replaces), "files": files})
+        print_json({"tag": shape(found.tag), "replaces": list(found.replaces), "files": files})
         return
-    click.echo(f"{printable(found.tag.name)}: {counted(found.tag.files, 'file')}")
+    click.echo(f"{printable(found.tag.name)}: {format_count(found.tag.files, 'file')}")
     if found.replaces:
         click.echo(f"  also for: {printable(', '.join(found.replaces))}")
     for file in found.files:
@@ -55,8 +55,8 @@ def show(asked: Asked, tag: str) -> None:
 @tags.command()
 @click.argument("old")
 @click.argument("new")
-@asked_options
-def rename(asked: Asked, old: str, new: str) -> None:
+@group_options
+def rename(asked: GroupOptions, old: str, new: str) -> None:
     """Call a tag otherwise, on all files and whenever it is proposed again."""
     _decide(asked, lambda app: app.tags.rename(old, new))
 
@@ -64,75 +64,75 @@ def rename(asked: Asked, old: str, new: str) -> None:
 @tags.command()
 @click.argument("into")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
-@asked_options
-def merge(asked: Asked, into: str, others: tuple[str, ...]) -> None:
+@group_options
+def merge(asked: GroupOptions, into: str, others: tuple[str, ...]) -> None:
     """Say that the other tags mean the first one. Files that have one of them have that one instead."""
     _decide(asked, lambda app: app.tags.merge(into, others))
 
 
 @tags.command()
 @click.argument("tag")
-@asked_options
-def ban(asked: Asked, tag: str) -> None:
+@group_options
+def ban(asked: GroupOptions, tag: str) -> None:
     """Never give a tag to any file; those you gave it to by hand keep it."""
     _decide(asked, lambda app: app.tags.ban(tag))
 
 
 @tags.command()
 @click.argument("tag")
-@asked_options
-def unban(asked: Asked, tag: str) -> None:
+@group_options
+def unban(asked: GroupOptions, tag: str) -> None:
     """Allow a tag again; files get it when they are digested again."""
     _decide(asked, lambda app: app.tags.unban(tag))
 
 
 @tags.command()
-@asked_options
-def similar(asked: Asked) -> None:
+@group_options
+def similar(asked: GroupOptions) -> None:
     """List tags that may be one, and how to merge them."""
-    with opened(asked.vault) as app:
+    with open_vault(asked.vault) as app:
         pairs = app.tags.similar()
     if asked.as_json:
-        tell({"similar": [asdict(pair) for pair in pairs]})
+        print_json({"similar": [asdict(pair) for pair in pairs]})
         return
     if not pairs:
         click.echo("no two tags are close")
     for pair in pairs:
-        counts = f"{counted(pair.files[0], 'file')}, {counted(pair.files[1], 'file')}"
+        counts = f"{format_count(pair.files[0], 'file')}, {format_count(pair.files[1], 'file')}"
         click.echo(
             f"{pair.likeness:.2f}  chyme tags merge '{printable(pair.one)}' '{printable(pair.other)}'  ({counts})"
         )
 
 
 @tags.command()
-@asked_options
-def undo(asked: Asked) -> None:
+@group_options
+def undo(asked: GroupOptions) -> None:
     """Take the last of these decisions back; again: the one before it."""
     _decide(asked, lambda app: app.tags.undo(), before="undone: ")
 
 
-def _list(asked: Asked) -> None:
-    with opened(asked.vault) as app:
+def _list(asked: GroupOptions) -> None:
+    with open_vault(asked.vault) as app:
         found = app.tags.listed()
     if asked.as_json:
-        tell({"tags": [shape(tag) for tag in found.tags], "banned": list(found.banned), "becomes": found.becomes})
+        print_json({"tags": [shape(tag) for tag in found.tags], "banned": list(found.banned), "becomes": found.becomes})
         return
     if not found.tags:
         click.echo("there are no tags yet")
     width = max((len(printable(tag.name)) for tag in found.tags), default=0)
     for tag in found.tags:
         by_hand = f", {tag.by_person} by hand" if tag.by_person else ""
-        click.echo(f"{printable(tag.name):<{width}}  {counted(tag.files, 'file')}{by_hand}")
+        click.echo(f"{printable(tag.name):<{width}}  {format_count(tag.files, 'file')}{by_hand}")
     for name, becomes in found.becomes.items():
         click.echo(f"{printable(name)} becomes {printable(becomes)}")
     if found.banned:
         click.echo(f"banned: {printable(', '.join(found.banned))}")
 
 
-def _decide(asked: Asked, decide: Callable[[App], Done], before: str = "") -> None:
-    with opened(asked.vault) as app:
+def _decide(asked: GroupOptions, decide: Callable[[App], DecisionResult], before: str = "") -> None:
+    with open_vault(asked.vault) as app:
         done = decide(app)
     if asked.as_json:
-        tell({"done": before + done.what, "files": done.files, "tag": shape(done.tag) if done.tag else None})
+        print_json({"done": before + done.what, "files": done.files, "tag": shape(done.tag) if done.tag else None})
     else:
-        click.echo(printable(f"{before}{done.what} ({counted(done.files, 'file')})"))
+        click.echo(printable(f"{before}{done.what} ({format_count(done.files, 'file')})"))

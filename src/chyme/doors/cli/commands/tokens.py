@@ -11,9 +11,9 @@ import click
 from chyme.accounts.api_tokens import LONGEST_LIFE
 from chyme.accounts.permissions import Right
 from chyme.core.store.accounts.tokens import Token
-from chyme.doors.cli.access_options import doors_of, in_words, vault_at
-from chyme.doors.cli.group_options import Asked, asked_options
-from chyme.doors.cli.vault_options import printable, tell, vault_options
+from chyme.doors.cli.access_options import describe_right, open_accounts_of, vault_at
+from chyme.doors.cli.group_options import GroupOptions, group_options
+from chyme.doors.cli.vault_options import print_json, printable, vault_options
 from chyme.errors import UsageError
 
 
@@ -22,14 +22,14 @@ from chyme.errors import UsageError
 @click.pass_context
 def tokens(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Make and revoke tokens for programs. With the first user or token, nobody comes in without one."""
-    ctx.obj = Asked(vault, as_json)
+    ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _list(ctx.obj)
 
 
 @tokens.command("list")
-@asked_options
-def list_(asked: Asked) -> None:
+@group_options
+def list_(asked: GroupOptions) -> None:
     """List all tokens; their secrets are not kept."""
     _list(asked)
 
@@ -40,15 +40,17 @@ def list_(asked: Asked) -> None:
 @click.option("--read-only", is_flag=True, help="Reading only, no changes.")
 @click.option("--expires", type=click.IntRange(1, LONGEST_LIFE), metavar="DAYS", help="It ends after so many days.")
 @click.option("--user", help="Whose it is: it never opens more than they may, and goes with them.")
-@asked_options
-def add(asked: Asked, name: str, only: Path | None, read_only: bool, expires: int | None, user: str | None) -> None:
+@group_options
+def add(
+    asked: GroupOptions, name: str, only: Path | None, read_only: bool, expires: int | None, user: str | None
+) -> None:
     """Make a token called NAME. It is shown this once."""
     vault = vault_at(only) if only is not None else None
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         made = doors.keys.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
         owners = doors.keys.owners()
     if asked.as_json:
-        tell({"token": _shape(made.token, owners), "secret": made.secret})
+        print_json({"token": _shape(made.token, owners), "secret": made.secret})
         return
     click.echo(_line(made.token, owners), err=True)
     click.echo(made.secret)
@@ -57,15 +59,15 @@ def add(asked: Asked, name: str, only: Path | None, read_only: bool, expires: in
 
 @tokens.command()
 @click.argument("token", metavar="TOKEN")
-@asked_options
-def revoke(asked: Asked, token: str) -> None:
+@group_options
+def revoke(asked: GroupOptions, token: str) -> None:
     """Make a token, named or numbered, open nothing any more."""
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         meant = _meant(doors.keys.listed(), token)
         doors.keys.revoke(meant.id)
         still_closed = doors.closed
     if asked.as_json:
-        tell({"revoked": meant.name, "id": meant.id, "open": not still_closed})
+        print_json({"revoked": meant.name, "id": meant.id, "open": not still_closed})
         return
     click.echo(f"{printable(meant.name)} opens nothing any more")
     if not still_closed:
@@ -82,11 +84,11 @@ def _meant(listed: list[Token], asked: str) -> Token:
     return found[0]
 
 
-def _list(asked: Asked) -> None:
-    with doors_of(asked) as doors:
+def _list(asked: GroupOptions) -> None:
+    with open_accounts_of(asked) as doors:
         listed, owners = doors.keys.listed(), doors.keys.owners()
     if asked.as_json:
-        tell({"tokens": [_shape(one, owners) for one in listed]})
+        print_json({"tokens": [_shape(one, owners) for one in listed]})
         return
     if not listed:
         click.echo("there are no tokens; 'chyme tokens add NAME' makes one")
@@ -99,7 +101,7 @@ def _line(one: Token, owners: dict[int, str]) -> str:
     whose = f" of {printable(owners.get(one.user_id, '?'))}" if one.user_id is not None else ""
     used = f"used {one.last_used_at[:16]}" if one.last_used_at else "never used"
     until = f", until {one.expires_at[:10]}" if one.expires_at else ""
-    return f"{one.id:>6}  {printable(one.name)}{whose}: may {in_words(one.right)} {where}, {used}{until}"
+    return f"{one.id:>6}  {printable(one.name)}{whose}: may {describe_right(one.right)} {where}, {used}{until}"
 
 
 def _shape(one: Token, owners: dict[int, str]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.plurals import counted
-from chyme.doors.cli.vault_options import opened, printable, tell, vault_options
-from chyme.vault.trash import Trashed
+from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.vault.trash import TrashEntry
 
 
 @click.group()
@@ -21,10 +21,10 @@ def trash() -> None:
 @vault_options
 def list_trash(vault: Path | None, as_json: bool) -> None:
     """List what is in the trash, newest first."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         found = app.trash.listed()
     if as_json:
-        tell({"trash": [asdict(one) for one in found]})
+        print_json({"trash": [asdict(one) for one in found]})
         return
     for one in found:
         click.echo(f"{one.id}  {one.at[:16].replace('T', ' ')}  {one.size:>12,}  {printable(one.path)}")
@@ -40,14 +40,14 @@ def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json:
     """Bring files back where they were, or beside whoever is there now."""
     if bool(ids) == everything:
         raise click.UsageError("say which by their ids ('chyme trash list' tells them), or --all")
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         back = app.trash.bring_back(ids or [one.id for one in app.trash.listed()])
     if as_json:
-        tell({"restored": [asdict(one) for one in back]})
+        print_json({"restored": [asdict(one) for one in back]})
         return
     for one in back:
         click.echo(printable(one.path) if one.path == one.was else f"{printable(one.was)} → {printable(one.path)}")
-    click.echo(f"{counted(len(back), 'file')} brought back")
+    click.echo(f"{format_count(len(back), 'file')} brought back")
 
 
 @trash.command()
@@ -56,18 +56,18 @@ def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json:
 @vault_options
 def empty(ids: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
     """Delete files in the trash for good, with everything known about them; without ids all of them."""
-    with opened(vault) as app:
+    with open_vault(vault) as app:
         found = [one for one in app.trash.listed() if not ids or one.id in ids]
         if found and not yes:
             _ask(found)
         count = app.trash.empty(ids or [one.id for one in found])
     if as_json:
-        tell({"deleted": count})
+        print_json({"deleted": count})
     else:
-        click.echo(f"{counted(count, 'file')} deleted for good")
+        click.echo(f"{format_count(count, 'file')} deleted for good")
 
 
-def _ask(found: list[Trashed]) -> None:
+def _ask(found: list[TrashEntry]) -> None:
     for one in found[:20]:
         click.echo(printable(one.path), err=True)
-    click.confirm(f"delete {counted(len(found), 'file')} for good?", abort=True, err=True)
+    click.confirm(f"delete {format_count(len(found), 'file')} for good?", abort=True, err=True)

@@ -9,9 +9,9 @@ import click
 
 from chyme.accounts.permissions import Right
 from chyme.accounts.users import Account
-from chyme.doors.cli.access_options import accesses, doors_of, in_words, typed_password, vault_at
-from chyme.doors.cli.group_options import Asked, asked_options
-from chyme.doors.cli.vault_options import printable, tell, vault_options
+from chyme.doors.cli.access_options import describe_right, open_accounts_of, parse_access, read_password, vault_at
+from chyme.doors.cli.group_options import GroupOptions, group_options
+from chyme.doors.cli.vault_options import print_json, printable, vault_options
 
 _FROM_INPUT = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."
@@ -26,14 +26,14 @@ _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the serve
 @click.pass_context
 def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Say who may sign in. With the first user or token, nobody comes in without one."""
-    ctx.obj = Asked(vault, as_json)
+    ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _list(ctx.obj)
 
 
 @users.command("list")
-@asked_options
-def list_(asked: Asked) -> None:
+@group_options
+def list_(asked: GroupOptions) -> None:
     """List everybody, and what is open to them."""
     _list(asked)
 
@@ -43,13 +43,13 @@ def list_(asked: Asked) -> None:
 @click.option("--access", multiple=True, metavar="VAULT[:read]", help="Only this vault; may be repeated.")
 @_READ_ONLY
 @_FROM_INPUT
-@asked_options
-def add(asked: Asked, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
+@group_options
+def add(asked: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
     """Add somebody; every vault is open to them, unless --access names some."""
-    given = accesses(access)
-    with doors_of(asked) as doors:
+    given = parse_access(access)
+    with open_accounts_of(asked) as doors:
         everything = None if given else Right.READ if read_only else Right.WRITE
-        made = doors.accounts.add(name, typed_password(password_stdin), everything)
+        made = doors.accounts.add(name, read_password(password_stdin), everything)
         for vault, right in given:
             made = doors.accounts.grant(made.name, vault, Right.READ if read_only else right)
     _told(asked, made)
@@ -57,15 +57,15 @@ def add(asked: Asked, name: str, access: tuple[str, ...], read_only: bool, passw
 
 @users.command()
 @click.argument("name")
-@asked_options
-def remove(asked: Asked, name: str) -> None:
+@group_options
+def remove(asked: GroupOptions, name: str) -> None:
     """Remove somebody with their sessions and tokens."""
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         gone = doors.accounts.one(name)
         doors.accounts.remove(name)
         still_closed = doors.closed
     if asked.as_json:
-        tell({"removed": gone.name, "open": not still_closed})
+        print_json({"removed": gone.name, "open": not still_closed})
         return
     click.echo(f"{printable(gone.name)} is removed")
     if not still_closed:
@@ -75,12 +75,12 @@ def remove(asked: Asked, name: str) -> None:
 @users.command()
 @click.argument("name")
 @_FROM_INPUT
-@asked_options
-def password(asked: Asked, name: str, password_stdin: bool) -> None:
+@group_options
+def password(asked: GroupOptions, name: str, password_stdin: bool) -> None:
     """Give somebody a new password; they are signed out everywhere."""
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         who = doors.accounts.one(name)
-        doors.accounts.change_password(who.name, typed_password(password_stdin))
+        doors.accounts.change_password(who.name, read_password(password_stdin))
     _told(asked, who)
 
 
@@ -89,13 +89,13 @@ def password(asked: Asked, name: str, password_stdin: bool) -> None:
 @_FOLDERS
 @_ALL
 @_READ_ONLY
-@asked_options
-def grant(asked: Asked, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
+@group_options
+def grant(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
     """Open vaults to somebody."""
     _some(folders, all_vaults)
     right = Right.READ if read_only else Right.WRITE
     vaults = [vault_at(folder) for folder in folders]
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         who = doors.accounts.one(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
             who = doors.accounts.grant(name, vault, right)
@@ -106,12 +106,12 @@ def grant(asked: Asked, name: str, folders: tuple[Path, ...], all_vaults: bool, 
 @click.argument("name")
 @_FOLDERS
 @_ALL
-@asked_options
-def revoke(asked: Asked, name: str, folders: tuple[Path, ...], all_vaults: bool) -> None:
+@group_options
+def revoke(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool) -> None:
     """Close vaults to somebody."""
     _some(folders, all_vaults)
     vaults = [vault_at(folder) for folder in folders]
-    with doors_of(asked) as doors:
+    with open_accounts_of(asked) as doors:
         who = doors.accounts.one(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
             who = doors.accounts.revoke(name, vault)
@@ -123,11 +123,11 @@ def _some(folders: tuple[Path, ...], all_vaults: bool) -> None:
         raise click.UsageError("name a vault's folder, or say --all-vaults")
 
 
-def _list(asked: Asked) -> None:
-    with doors_of(asked) as doors:
+def _list(asked: GroupOptions) -> None:
+    with open_accounts_of(asked) as doors:
         everybody = doors.accounts.listed()
     if asked.as_json:
-        tell({"users": [_shape(account) for account in everybody]})
+        print_json({"users": [_shape(account) for account in everybody]})
         return
     if not everybody:
         click.echo("there are no users; 'chyme users add NAME' makes one")
@@ -135,16 +135,16 @@ def _list(asked: Asked) -> None:
         click.echo(_line(account))
 
 
-def _told(asked: Asked, account: Account) -> None:
+def _told(asked: GroupOptions, account: Account) -> None:
     if asked.as_json:
-        tell({"user": _shape(account)})
+        print_json({"user": _shape(account)})
     else:
         click.echo(_line(account))
 
 
 def _line(account: Account) -> str:
-    opened = [f"{in_words(account.everything)} every vault"] if account.everything else []
-    opened += [f"{in_words(grant.right)} {printable(grant.vault_name)}" for grant in account.grants]
+    opened = [f"{describe_right(account.everything)} every vault"] if account.everything else []
+    opened += [f"{describe_right(grant.right)} {printable(grant.vault_name)}" for grant in account.grants]
     return f"{printable(account.name)} may {' and '.join(opened) if opened else 'open nothing yet'}"
 
 

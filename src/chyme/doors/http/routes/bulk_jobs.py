@@ -76,12 +76,12 @@ PLANNED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def shown(job: Job) -> OneJob:
+def job_response(job: Job) -> OneJob:
     """A job as HTTP shows it."""
     return OneJob(**asdict(job), left=job.left)
 
 
-def planned(plan: Plan) -> Planned:
+def plan_response(plan: Plan) -> Planned:
     """A plan as HTTP shows it."""
     return Planned(**asdict(plan))
 
@@ -96,19 +96,19 @@ def add_routes(api: FastAPI, app: App) -> None:
         selection = Selection(wanted.query, paths, wanted.folder, wanted.all)
         if wanted.dry_run:
             response.status_code = 200
-            return planned(app.bulk.plan(selection, wanted.digesters, wanted.mode))
-        return Started(job=shown(app.bulk.start(selection, wanted.digesters, wanted.mode)))
+            return plan_response(app.bulk.plan(selection, wanted.digesters, wanted.mode))
+        return Started(job=job_response(app.bulk.start(selection, wanted.digesters, wanted.mode)))
 
     @api.get("/api/jobs")
     def jobs() -> Jobs:
         """All jobs that are under way, and those that were lately."""
-        return Jobs(jobs=[shown(job) for job in app.bulk.listed()])
+        return Jobs(jobs=[job_response(job) for job in app.bulk.listed()])
 
     @api.post("/api/jobs/{job}/{action}")
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
         """Pause, resume or cancel a job; files that it has not begun with are left as they are."""
         act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
         try:
-            return shown(act(job))
+            return job_response(act(job))
         except NoSuchJob as error:
             raise NotFound(str(error)) from error

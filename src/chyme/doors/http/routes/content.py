@@ -26,13 +26,13 @@ from chyme.doors.http.content_headers import (
     POLICY,
     NoSuchPart,
     Part,
-    asked_part,
+    content_type,
     disposition,
-    is_known,
-    is_same,
-    served_as,
+    matches_etag,
+    matches_if_range,
+    parse_range,
 )
-from chyme.doors.http.not_found import NotFound, known
+from chyme.doors.http.not_found import NotFound, require_file
 from chyme.model import File
 from chyme.search.query.parser import LONGEST_QUESTION
 
@@ -59,7 +59,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/raw/{path:path}", response_class=Response, responses=BYTES)
     def raw(request: Request, path: str, download: bool = False) -> Response:
         """A file of the vault as it is on disk."""
-        known(app, path)
+        require_file(app, path)
         file = files.by_path(app.database.read(), path)
         if file is None or file.vanished_at is not None:
             raise NotFound(f"{path}: has vanished from the vault")
@@ -90,7 +90,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         width: Annotated[int, Query(ge=WIDTHS[0], le=WIDTHS[-1], description=f"One of {WIDTHS}.")] = 1200,
     ) -> Response:
         """A page of a PDF as a JPEG."""
-        known(app, path)
+        require_file(app, path)
         with _as_http():
             drawn = app.drawing.page(path, page, width)
         return _bytes(request, drawn.data, "image/jpeg", {})
@@ -104,7 +104,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         page: Annotated[int, Query(ge=1, le=LAST_PAGE)] = 1,
     ) -> PageWords:
         """Where the words of a question stand on a page of a PDF."""
-        known(app, path)
+        require_file(app, path)
         with _as_http():
             return PageWords(page=page, boxes=[list(box) for box in app.drawing.word_boxes(path, page, q)])
 
@@ -129,7 +129,7 @@ class PageWords(BaseModel):
 
 def _file(request: Request, file: File, stream: FileIO, download: bool) -> Response:
     status = os.fstat(stream.fileno())
-    served = served_as(file.kind, file.mime)
+    served = content_type(file.kind, file.mime)
     changed = stamp_of(status) != file.stamp  # since it was looked at: its hash is that of another content
     tag = f'W/"{status.st_size:x}-{status.st_mtime_ns & (1 << 64) - 1:x}"' if changed else f'"{file.hash}"'
     headers = {
@@ -168,12 +168,12 @@ def _answered(request: Request, size: int, media_type: str, headers: dict[str, s
         "Accept-Ranges": "bytes",
     }
     asked, tag, modified = request.headers, headers["ETag"], headers.get("Last-Modified", "")
-    if is_known(asked.get("if-none-match"), tag):
+    if matches_etag(asked.get("if-none-match"), tag):
         return Response(None, 304, headers)
     part = None
-    if is_same(asked.get("if-range"), tag, modified):
+    if matches_if_range(asked.get("if-range"), tag, modified):
         try:
-            part = asked_part(asked.get("range"), size)
+            part = parse_range(asked.get("range"), size)
         except NoSuchPart:
             beyond = {"Content-Range": f"bytes */{size}"}
             raise HTTPException(416, f"the file has {size} bytes and does not reach that far", beyond) from None

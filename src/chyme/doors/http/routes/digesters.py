@@ -12,7 +12,7 @@ from chyme.application.app import App
 from chyme.application.bulk_jobs import Selection
 from chyme.application.digester_list import digesters_of
 from chyme.doors.http.not_found import NotFound
-from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, planned, shown
+from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_response, plan_response
 
 
 class OneDigester(BaseModel):
@@ -54,5 +54,5 @@ def add_routes(api: FastAPI, app: App) -> None:
         everything = Selection(everything=True)
         if dry_run:
             response.status_code = 200
-            return planned(app.bulk.plan(everything, [name]))
-        return Started(job=shown(app.bulk.start(everything, [name])))
+            return plan_response(app.bulk.plan(everything, [name]))
+        return Started(job=job_response(app.bulk.start(everything, [name])))

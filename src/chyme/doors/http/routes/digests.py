@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import known
+from chyme.doors.http.not_found import require_file
 from chyme.errors import VaultGone
 
 WAITERS = 8  # of all vaults together: they take threads that answer everybody else
@@ -53,7 +53,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/digest/{path:path}")
     def show(path: str) -> dict[str, Any]:
         """Everything about one file."""
-        known(app, path)
+        require_file(app, path)
         return app.documents.show(path)
 
     @api.post("/api/digest/{path:path}", response_model=None, responses=QUEUED)
@@ -64,7 +64,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
         With wait=false, or when many wait already, it is done in the background.
         """
-        known(app, path)
+        require_file(app, path)
         if not wait or not _waiters.acquire(blocking=False):
             app.request_again(path, digester or ())
             return JSONResponse(Queued(path=path).model_dump(), 202)

@@ -10,11 +10,11 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import known
+from chyme.doors.http.not_found import require_file
 from chyme.errors import UsageError
-from chyme.understanding.edit_rules import DATE, TAGS, TITLE, Wanted
-from chyme.understanding.edits import AlreadySo
-from chyme.vault.rename_proposals import Renamed, Renaming
+from chyme.understanding.edit_rules import DATE, TAGS, TITLE, EditRequest
+from chyme.understanding.edits import NothingToChange
+from chyme.vault.rename_proposals import FileRenamer, RenameResult
 
 Tags = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)]
 
@@ -58,50 +58,50 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.post("/api/documents/{path:path}/reprocess")
     def reprocess(path: str) -> dict[str, Any]:
         """Try again what went wrong with a document; asking twice makes one job."""
-        known(app, path)
+        require_file(app, path)
         return app.reprocess(path).as_json()
 
     @api.patch("/api/files/{path:path}")
     def edit(path: str, edits: NewEdits) -> dict[str, Any]:
         """Set title, date or tags by hand, all or nothing; null says that there is none, what is left out stays."""
-        known(app, path)
+        require_file(app, path)
         given = edits.model_dump(exclude_unset=True)
-        wanted = Wanted(
+        wanted = EditRequest(
             {field: given[field] for field in (TITLE, DATE) if field in given},
             (given[TAGS] or []) if TAGS in given else None,
             add=edits.add_tags,
             remove=edits.remove_tags,
         )
         if given:
-            with contextlib.suppress(AlreadySo):
+            with contextlib.suppress(NothingToChange):
                 app.edits.change(path, wanted)
         return app.documents.show(path)
 
     @api.post("/api/files/{path:path}/undo")
     def undo(path: str) -> Undone:
         """Take back what was set last; again: what was set before that."""
-        known(app, path)
+        require_file(app, path)
         return Undone(undone=app.edits.undo(path).what)
 
     @api.post("/api/files/{path:path}/clear")
     def clear(path: str, cleared: Cleared) -> dict[str, Any]:
         """Let the machine's word count again; that can be undone, too."""
-        known(app, path)
-        with contextlib.suppress(AlreadySo):
+        require_file(app, path)
+        with contextlib.suppress(NothingToChange):
             app.edits.clear(path, cleared.field)
         return app.documents.show(path)
 
     @api.post("/api/files/{path:path}/rename")
     def rename(path: str) -> NewName:
         """Give a file the name that was proposed for it; everything known about it goes along."""
-        known(app, path)
-        return _renamed(path, Renaming(app).accept([path]), "there is no other name to propose")
+        require_file(app, path)
+        return _renamed(path, FileRenamer(app).accept([path]), "there is no other name to propose")
 
     @api.post("/api/files/{path:path}/rename-back")
     def rename_back(path: str) -> NewName:
         """Give a file the name back that it had before."""
-        known(app, path)
-        return _renamed(path, Renaming(app).undo([path]), "it has its name still")
+        require_file(app, path)
+        return _renamed(path, FileRenamer(app).undo([path]), "it has its name still")
 
     @api.get("/api/ai")
     def standing() -> dict[str, Any]:
@@ -113,7 +113,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         }
 
 
-def _renamed(path: str, done: list[Renamed], nothing: str) -> NewName:
+def _renamed(path: str, done: list[RenameResult], nothing: str) -> NewName:
     """Where the file is now; a sentence when it kept its name."""
     if not done:
         raise UsageError(f"{path}: {nothing}")

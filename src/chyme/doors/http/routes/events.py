@@ -16,7 +16,7 @@ from chyme.application.event_broadcast import Broadcast, Listener
 
 HEARTBEAT_SECONDS = 15.0
 AGE_SECONDS = 900.0  # then the stream ends, and whoever opens it again is asked at the door again
-LAST_WORDS_SECONDS = 0.5
+CLOSING_SECONDS = 0.5
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy that gathers would hold everything up
 BEYOND = 2**63 - 1
 
@@ -81,7 +81,7 @@ class EventStream(Response):
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-            async with asyncio.timeout(LAST_WORDS_SECONDS):
+            async with asyncio.timeout(CLOSING_SECONDS):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (OSError, TimeoutError):
             return  # the other side has gone, or does not listen any more

@@ -8,10 +8,10 @@ from fastapi import FastAPI, Query
 from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound, known
+from chyme.doors.http.not_found import NotFound, require_file
 from chyme.model import Kind
 from chyme.search.file_list import Card, Filters, Folder
-from chyme.vault.trash import BroughtBack, NotInTrash, Trashed
+from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
 
 PATH = 4096  # characters; no system opens a longer one
 Name = Annotated[str, Field(max_length=500)]
@@ -44,19 +44,19 @@ class FolderList(BaseModel):
 class Deleted(BaseModel):
     """Where a file has gone."""
 
-    trashed: Trashed
+    trashed: TrashEntry
 
 
 class TrashList(BaseModel):
     """What is in the trash, newest first."""
 
-    trash: list[Trashed]
+    trash: list[TrashEntry]
 
 
 class Restored(BaseModel):
     """Where a file is again."""
 
-    restored: BroughtBack
+    restored: RestoredFile
 
 
 class Emptied(BaseModel):
@@ -91,13 +91,13 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/files/{path:path}")
     def about(path: str) -> FileAbout:
         """What one file is, and what persons set about it."""
-        known(app, path)
+        require_file(app, path)
         return FileAbout(**app.documents.about(path))
 
     @api.delete("/api/files/{path:path}")
     def delete(path: str) -> Deleted:
         """Move a file to the trash, with all that is known about it."""
-        known(app, path)
+        require_file(app, path)
         if not app.library.cards([path]):
             raise NotFound(f"{path}: has vanished from the vault")
         return Deleted(trashed=app.trash.put([path])[0])

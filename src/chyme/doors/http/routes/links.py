@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import known
+from chyme.doors.http.not_found import require_file
 from chyme.doors.http.routes.uploads import AddedLink, AddedLinks, Folder, Url
 from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 
@@ -42,13 +42,13 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/links/{path:path}")
     def links(path: str) -> TextLinks:
         """The links in a text."""
-        known(app, path)
+        require_file(app, path)
         return TextLinks(links=[KeptLink(**asdict(one)) for one in links_of(app, path)])
 
     @api.post("/api/links/{path:path}")
     def keep(path: str, wanted: Keep | None = None) -> AddedLinks:
         """Keep links of a text as link files, each once."""
-        known(app, path)
+        require_file(app, path)
         wanted = wanted or Keep()
         kept = keep_links(app, path, wanted.urls, wanted.folder)
         return AddedLinks(links=[AddedLink(**asdict(one)) for one in kept])

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from chyme.application.app import App
-from chyme.doors.http.problem_details import problem
+from chyme.doors.http.problem_details import problem_response
 
 REQUEST_BYTES = 1024 * 1024  # questions are short
 
@@ -41,7 +41,9 @@ class _Mcp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is nothing to listen to, and no session to delete
-            answer = problem(405, "an assistant asks here by POST; docs/assistants.md tells how", {"Allow": "POST"})
+            answer = problem_response(
+                405, "an assistant asks here by POST; docs/assistants.md tells how", {"Allow": "POST"}
+            )
             await answer(scope, receive, send)
             return
         server = await to_thread.run_sync(lambda: self._server)  # others are answered while it is imported

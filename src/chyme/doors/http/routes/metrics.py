@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from chyme import __version__
 from chyme.application.app import App
 from chyme.application.attempt_metrics import BOUNDS
-from chyme.application.server_vaults import House
+from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.connections import Connections, Reason
 from chyme.doors.http.request_log import RequestLog
 
@@ -43,7 +43,7 @@ class Metric:
             yield f"{self.name}{suffix}{'{' + told + '}' if told else ''} {_number(value)}"
 
 
-def add_metrics(api: FastAPI, house: House) -> None:
+def add_metrics(api: FastAPI, house: ServerVaults) -> None:
     """Add this route to the server. It tells of vaults that the visitor may read; of the server, if that is all."""
 
     @api.get(
@@ -55,19 +55,19 @@ def add_metrics(api: FastAPI, house: House) -> None:
         """Figures for Prometheus."""
         requests: RequestLog | None = getattr(request.state, "requests", None)
         vaults = {name: house.vaults[name] for name in request.state.vaults}
-        told = about_vaults(vaults)
+        told = collect_vault_metrics(vaults)
         if len(vaults) == len(house.vaults):  # all of these are in the figures of the server
-            told += about_process(requests.counts() if requests else {})
-            told += about_connections(getattr(request.state, "connections", None))
-        return Response(written(told), media_type=MEDIA_TYPE)
+            told += collect_process_metrics(requests.counts() if requests else {})
+            told += collect_connection_metrics(getattr(request.state, "connections", None))
+        return Response(format_metrics(told), media_type=MEDIA_TYPE)
 
 
-def written(metrics: Iterable[Metric]) -> str:
+def format_metrics(metrics: Iterable[Metric]) -> str:
     """All of it in the text format, version 0.0.4. What has no sample is left out."""
     return "".join(f"{line}\n" for metric in metrics if metric.samples for line in metric.lines())
 
 
-def about_vaults(vaults: dict[str, App]) -> list[Metric]:
+def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
     files = Metric("chyme_files", "gauge", "Files of the vault that are on disk.")
     vanished = Metric("chyme_files_vanished", "gauge", "Files that vanished and are not forgotten yet.")
     digests = Metric("chyme_digests", "gauge", "Digests by their status.")
@@ -140,7 +140,7 @@ def _add_histograms(metric: Metric, app: App, vault: str) -> None:
         metric.add(up_to[-1], "_count", **labels)
 
 
-def about_process(requests: dict[tuple[str, int], int]) -> list[Metric]:
+def collect_process_metrics(requests: dict[tuple[str, int], int]) -> list[Metric]:
     build = Metric("chyme_build_info", "gauge", "Which chyme this is.")
     build.add(1, version=__version__)
     started = Metric("process_start_time_seconds", "gauge", "When the server was started.")
@@ -161,7 +161,7 @@ def about_process(requests: dict[tuple[str, int], int]) -> list[Metric]:
     return [build, started, cpu, resident, private, answered]
 
 
-def about_connections(connections: Connections | None) -> list[Metric]:
+def collect_connection_metrics(connections: Connections | None) -> list[Metric]:
     if connections is None:  # not served by a server of ours
         return []
     current = Metric("chyme_http_connections", "gauge", "Open HTTP connections.")

@@ -10,9 +10,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.core.store.people import Listed
-from chyme.doors.http.not_found import NotFound, known
-from chyme.speech.people.edits import Done, as_json
+from chyme.core.store.people import PersonTotals
+from chyme.doors.http.not_found import NotFound, require_file
+from chyme.speech.people.edits import DecisionResult, as_json
 from chyme.speech.transcripts.subtitles import vtt
 
 Number = Annotated[int, Path(ge=1, le=2**53)]
@@ -152,7 +152,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/subtitles/{path:path}.vtt", response_class=Response)
     def subtitles(path: str) -> Response:
         """What is said in a recording, as WebVTT with people's names."""
-        known(app, path)
+        require_file(app, path)
         found = app.documents.transcript(path)
         if found is None or not found[0].segments:
             raise NotFound(f"{path}: it has no transcript, or nothing is said in it")
@@ -165,9 +165,9 @@ def _known(app: App, person_id: int) -> None:
         raise NotFound(f"there is no person {person_id}; GET /api/people lists them")
 
 
-def _person(person: Listed) -> Person:
+def _person(person: PersonTotals) -> Person:
     return Person.model_validate(as_json(person))
 
 
-def _decided(done: Done) -> Decided:
+def _decided(done: DecisionResult) -> Decided:
     return Decided(done=done.what, person=_person(done.person) if done.person else None)

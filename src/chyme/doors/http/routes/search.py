@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Query
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import known
+from chyme.doors.http.not_found import require_file
 from chyme.search.results import as_json
 
 LAST = 1_000_000  # hits nobody pages through to
@@ -38,5 +38,5 @@ def add_routes(api: FastAPI, app: App) -> None:
         offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
     ) -> dict[str, Any]:
         """The files that are most like this one."""
-        known(app, path)
+        require_file(app, path)
         return as_json(app.search.similar(path, limit=limit, offset=offset))

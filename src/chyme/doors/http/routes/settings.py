@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from chyme.application.app import App
 from chyme.application.doctor import Engine, doctor
-from chyme.application.settings_view import ShownSettings, shown_settings, without_secrets_of
+from chyme.application.settings_view import SettingsView, view_settings, without_secrets_of
 from chyme.core.files.vault_folder import STATE
 
 Value = str | int | float | bool
@@ -61,28 +61,28 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/settings", response_model=AllSettings)
     def settings(request: Request) -> dict[str, Any]:
         """Every setting, its value and where that comes from; secrets are never told."""
-        only_who_may_write(request)
+        require_write_access(request)
         return asdict(settings_of(app))
 
     @api.get("/api/doctor", response_model=Doctor)
     def installed(request: Request) -> dict[str, Any]:
         """What is installed, what is missing, and how to get it. Looks at programs, and may take a second."""
-        only_who_may_write(request)
-        return {"engines": [vars(engine) for engine in examined(app)]}
+        require_write_access(request)
+        return {"engines": [vars(engine) for engine in run_doctor(app)]}
 
 
-def only_who_may_write(request: Request) -> None:
+def require_write_access(request: Request) -> None:
     """Settings tell of folders, programs and addresses of this machine: that is not for everybody who may read."""
     if not getattr(request.state, "may_write", True):
         raise HTTPException(403, "settings are only told to those who may change this vault; ask its owner")
 
 
-def settings_of(app: App) -> ShownSettings:
+def settings_of(app: App) -> SettingsView:
     """The settings of a running vault."""
-    return shown_settings(app.settings, app.vault.root / STATE, os.environ)
+    return view_settings(app.settings, app.vault.root / STATE, os.environ)
 
 
-def examined(app: App) -> list[Engine]:
+def run_doctor(app: App) -> list[Engine]:
     """What `chyme doctor` says, without any secret of the settings."""
     return [
         Engine(one.capability, _safe(app, one.engine), one.ok, _safe(app, one.how))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
 from chyme.doors.http.not_found import NotFound
-from chyme.understanding.tags.vault_tags import Done, UnknownTag, as_json, chosen
+from chyme.understanding.tags.vault_tags import DecisionResult, UnknownTag, as_json, filter_tags
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 LAST = 1_000_000
@@ -112,7 +112,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> dict[str, Any]:
         """The tags that files have, those on most files first, and what was decided about tags."""
         found = app.tags.listed()
-        fitting = chosen(found.tags, prefix=prefix, contains=contains, by_name=sort == "name")
+        fitting = filter_tags(found.tags, prefix=prefix, contains=contains, by_name=sort == "name")
         return {
             "tags": [as_json(tag) for tag in fitting[offset : offset + limit]],
             "total": len(fitting),
@@ -161,5 +161,5 @@ def add_routes(api: FastAPI, app: App) -> None:
         return _decided(app.tags.undo(), before="undone: ")
 
 
-def _decided(done: Done, before: str = "") -> dict[str, Any]:
+def _decided(done: DecisionResult, before: str = "") -> dict[str, Any]:
     return {"done": before + done.what, "files": done.files, "tag": as_json(done.tag) if done.tag else None}

@@ -15,9 +15,9 @@ from starlette.requests import ClientDisconnect
 
 from chyme.application.app import App
 from chyme.errors import UsageError
-from chyme.vault.intake.links import Added, add_links
+from chyme.vault.intake.links import LinkResult, add_links
 from chyme.vault.intake.notes import add_note
-from chyme.vault.intake.uploads import Receiving, TooMuch, Uploaded
+from chyme.vault.intake.uploads import UploadReceiver, UploadResult, UploadTooLarge
 
 T = TypeVar("T")
 Url = Annotated[str, Field(max_length=10_000)]
@@ -117,7 +117,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Put files into a folder of the vault, streamed; never in place of another."""
         boundary, length = _boundary(request), _length(request)
         try:
-            receiving = await in_thread(lambda: Receiving(app, folder, boundary, length))
+            receiving = await in_thread(lambda: UploadReceiver(app, folder, boundary, length))
             try:
                 async for piece in _pieces(request):
                     await in_thread(lambda piece=piece: receiving.feed(piece))  # type: ignore[misc]
@@ -125,7 +125,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             finally:
                 with anyio.CancelScope(shield=True):
                     await in_thread(receiving.close)
-        except TooMuch as error:
+        except UploadTooLarge as error:
             raise HTTPException(413, str(error)) from error
         except ClientDisconnect:
             raise UsageError("the upload broke off; nothing of it was kept") from None
@@ -186,10 +186,10 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
     yield bytes(some)
 
 
-def _shown(one: Uploaded) -> dict[str, Any]:
+def _shown(one: UploadResult) -> dict[str, Any]:
     told = {"name": one.name, "path": one.path, "size": one.size, "created": one.created}
     return told if one.problem is None else {**told, "problem": one.problem}
 
 
-def _link(added: Added) -> AddedLink:
+def _link(added: LinkResult) -> AddedLink:
     return AddedLink(url=added.url, path=added.path, created=added.created)
