@@ -1,4 +1,4 @@
-"""The picture of the layers in docs/architecture.md is what the code does."""
+"""The picture of the rooms in docs/architecture.md is what the code does."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class FreeNames:
 def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) -> Move:
     """Where the file is from now on. `another` gives the next name to try when somebody was quicker.
 
-    Raises NotRenamed, and then nothing has changed.
+    Raises RenameError, and then nothing has changed.
     """
     raw = _raw(file)
     try:

@@ -79,7 +79,7 @@ class Child(Process):
         self.leanest: int | None = None  # the least memory it held after a task
 
     def greet(self) -> None:
-        """Wait until it is ready, or NotStarted."""
+        """Wait until it is ready, or ChildNotStarted."""
         told = self._upbringing
         hello: dict[str, object] = {
             "entry": told.entry,
@@ -112,7 +112,7 @@ class Child(Process):
         self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
 
     def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
-        """The task's outputs, a DigestError, or NeverTaken. A child that cannot be trusted any more is ended."""
+        """The task's outputs, a DigestError, or TaskNotTaken. A child that cannot be trusted any more is ended."""
         declared = self._declared(task)
         with self._opened([task]) as folders:
             frame = self._exchange([task], limits, folders, on_progress)

@@ -103,7 +103,7 @@ class Pusher:
     def push_all(self, patience: float | None = None) -> int:
         """Tell the engines everything they do not know yet; returns of how many files.
 
-        Raises ServerFailed, also after everything else was told when an engine refuses some files; AnotherPushes when
+        Raises ServerFailed, also after everything else was told when an engine refuses some files; PusherBusy when
         another process does not come to its end within `patience` seconds.
         """
         told = 0

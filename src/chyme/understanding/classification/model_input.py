@@ -75,7 +75,7 @@ def model_input_to_json(one: ModelInput) -> bytes:
 
 
 def model_input_from_json(data: bytes) -> ModelInput:
-    """What `to_json` wrote. ValueError or TypeError when it is something else."""
+    """What `model_input_to_json` wrote. ValueError or TypeError when it is something else."""
     told = json.loads(data)
     if not isinstance(told, dict) or told.keys() != {"rules", "text", "share", "where", "more"}:
         raise ValueError("no question")

@@ -27,7 +27,7 @@ PREFIX = "chyme-browser-"
 NOBODY = 65534  # whom Chromium runs as where we are root: it does not run as root inside its sandbox
 START_SECONDS = 30.0
 STOP_SECONDS = 1.0
-COMPLAIN_SECONDS = 10.0
+LOG_ERRORS_SECONDS = 10.0
 NICE_INCREMENT = 5
 PR_SET_PDEATHSIG = 1
 CHILD_READS, CHILD_WRITES = 3, 4  # the descriptors that --remote-debugging-pipe means
@@ -103,9 +103,8 @@ class Chromium:
             self.agent = str(told["userAgent"]).replace("HeadlessChrome/", "Chrome/")
         except (BrowserDisconnected, CommandFailed, DeadlineExceeded, KeyError) as error:
             self.stop()
-            silent = isinstance(error, BrowserDisconnected) and not _lacks_sandbox(complaints)
-            if silent:
-                _complain(program, home, complaints)
+            if isinstance(error, BrowserDisconnected) and not _lacks_sandbox(complaints):
+                _log_start_errors(program, home, complaints)
             raise BrowserStartError(_why(error, complaints)) from None
         except BaseException:
             self.stop()
@@ -154,11 +153,11 @@ def _lacks_sandbox(complaints: Path) -> bool:
     return "No usable sandbox" in said or "without sandboxing" in said
 
 
-def _complain(program: Path, home: TemporaryFolder, complaints: Path) -> None:
-    """Start it once more, with its errors written down: pages could write too many, so that it is silent otherwise."""
+def _log_start_errors(program: Path, home: TemporaryFolder, complaints: Path) -> None:
+    """Start it once more with its errors logged. Otherwise they are not, because a page could cause too many."""
     answers, commands, process = _spawned(program, home, complaints, "--log-level=2")
     try:
-        process.wait(COMPLAIN_SECONDS)
+        process.wait(LOG_ERRORS_SECONDS)
     except subprocess.TimeoutExpired:
         kill_all(process_tree(process.pid))
         process.wait()

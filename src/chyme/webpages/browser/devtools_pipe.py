@@ -68,7 +68,7 @@ class Pipe:
         return self._number
 
     def call(self, method: str, deadline: float, session: str = "", **parameters: Any) -> Message:
-        """Give a command and return its result, or CommandFailed, OutOfTime, BrowserGone."""
+        """Give a command and return its result, or CommandFailed, DeadlineExceeded, BrowserDisconnected."""
         number = self.send(method, session, **parameters)
         self._awaited[number] = {}
         try:

@@ -55,7 +55,7 @@ class Fetcher:
         """The page behind an address, whatever its status, but for 5xx and "come later".
 
         Raises AddressRefused, UnreadableFile, LimitReached, TimedOut, RateLimited, NetworkFailed and, with the answer
-        that may explain it, ComeLater and ServerTrouble.
+        that may explain it, RetryLater and ServerError.
         """
         limits = self._limits
         with prefix_errors(self._name):

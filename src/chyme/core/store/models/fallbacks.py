@@ -28,7 +28,7 @@ _AMONG = "(:among IS NULL OR file_id IN (SELECT value FROM json_each(:among)))"
 def keep_model_content(
     db: Connection, file_id: int, digester: str, input_hash: str, duration_ms: int | None, now: str
 ) -> None:
-    """What a model made before stays, because it cannot be asked now: completed as it was. `note_without` tells why."""
+    """What a model made before stays, because it cannot be asked now: completed as it was. `record_reason` says why."""
     db.execute(
         """
         UPDATE digests
