@@ -90,7 +90,7 @@ class _Vault:
     def names(self, index: Index, question: str) -> list[str]:
         db = self.database.read()
         query = parse(question)
-        worded = index.by_words(query, conditions_of(db, query)[0], DEPTH)
+        worded = index.find_by_words(query, conditions_of(db, query)[0], DEPTH)
         if worded.notes:
             raise RuntimeError(worded.notes[0])
         found = [files.by_id(db, file.file_id) for file in worded.files]
@@ -142,7 +142,7 @@ def _tell_speed(sizes: Sizes, folder: Path, words: str, meaning: str, key: str, 
         embedder = embedders.list_all(vault.database.read())[0]
         where, _ = conditions_of(vault.database.read(), parse(""))
         asked = [_vector(chance) for _ in range(sizes.queries)]
-        spent = [_seconds(partial(vault.remote.by_meaning, one, embedder, where, 100)) for one in asked]
+        spent = [_seconds(partial(vault.remote.find_by_meaning, one, embedder, where, 100)) for one in asked]
         tell(_figure("meaning, Qdrant", spent, sizes))
 
 

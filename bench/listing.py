@@ -51,8 +51,8 @@ def measure(_sizes: Sizes, folder: Path, tell: Tell) -> None:
         library = FileList(database, now)
         _measure_orders(library, database, tell)
         for name, filters in FILTERS.items():
-            spent = _spent(lambda: library.shelf(filters, sort="title", limit=PAGE))  # noqa: B023
-            found = library.shelf(filters).total
+            spent = _spent(lambda: library.page(filters, sort="title", limit=PAGE))  # noqa: B023
+            found = library.page(filters).total
             tell(Figure(f"filter: {name}", spent, "ms", f"first page by title; {found:,} files", at_most=100.0))
         tell(Figure("folders", _spent(library.folders), "ms", "the uppermost ones, with their files"))
         tell(Figure("facets", _once(library.facets), "ms", "counted anew; kept until something happens"))
@@ -64,13 +64,13 @@ def _measure_orders(library: FileList, database: Database, tell: Tell) -> None:
     first, deep = [], []
     for sort in SORTS:
         for descending in (True, False):
-            first.append(_spent(lambda: library.shelf(sort=sort, descending=descending, limit=PAGE)))  # noqa: B023
+            first.append(_spent(lambda: library.page(sort=sort, descending=descending, limit=PAGE)))  # noqa: B023
             cursor = None
             for _ in range(DEEP):
-                cursor = library.shelf(sort=sort, descending=descending, cursor=cursor, limit=500).next
+                cursor = library.page(sort=sort, descending=descending, cursor=cursor, limit=500).next
             behind = cursor
             deep.append(
-                _spent(lambda: library.shelf(sort=sort, descending=descending, cursor=behind, limit=PAGE))  # noqa: B023
+                _spent(lambda: library.page(sort=sort, descending=descending, cursor=behind, limit=PAGE))  # noqa: B023
             )
     bare = _spent(lambda: _bare(database.read()))
     how = f"slowest of {len(first)} orders, {PAGE} of {FILES:,} files"

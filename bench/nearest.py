@@ -135,7 +135,7 @@ def _tell_costs(folder: Path, count: int, queries: int, tell: Tell) -> None:
         how = f"{time.perf_counter() - began:.1f} s on the clock, from the database to the first answer"
         tell(Figure("building the cache, CPU", time.process_time() - spent, "s", how))
         spent = time.process_time()
-        cache.tend()
+        cache.compact()
         tell(Figure("joining its files, CPU", time.process_time() - spent, "s", "in the background"))
         _tell_searches(
             folder / "vectors", database, cache, embedder, [_vectors(random, 1)[0] for _ in range(queries)], tell
@@ -160,8 +160,8 @@ def _tell_searches(
     cases: list[tuple[str, Callable[[list[float]], object], float | None]] = [
         ("nothing new", lambda _: cache.refresh(embedder), 0.1),
         (f"nearest {2 * WANTED}", lambda one: cache.nearest(one, embedder, 2 * WANTED), 5.0),
-        ("… and asked of the database", lambda one: meaning.by_meaning(one, embedder, anything, WANTED), 10.0),
-        ("… in one file of a hundred", lambda one: meaning.by_meaning(one, embedder, rare, WANTED), None),
+        ("… and asked of the database", lambda one: meaning.find_by_meaning(one, embedder, anything, WANTED), 10.0),
+        ("… in one file of a hundred", lambda one: meaning.find_by_meaning(one, embedder, rare, WANTED), None),
     ]
     for what, work, at_most in cases:
         for one in asked:

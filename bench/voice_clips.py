@@ -66,7 +66,7 @@ def decoded(source: Path | IO[bytes]) -> Samples:
 def speech(samples: Samples) -> tuple[tuple[float, float], ...]:
     """Where somebody speaks."""
     activity = SpeechDetector()
-    return tuple((span.start, span.end) for span in [*activity.hear(samples), *activity.finish()])
+    return tuple((span.start, span.end) for span in [*activity.feed(samples), *activity.finish()])
 
 
 def corpus_clips() -> list[Clip]:

@@ -126,8 +126,8 @@ def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Pat
     with open_app(tmp_path / "new", create=False) as again:
         told = again.documents.show("letters/one.txt")
         assert (told["document"]["title"], told["document"]["date"]) == ("Greetings", "2026-04-03")
-        assert again.edits.shown("letters/one.txt").found.title == "A letter"
-        assert again.tags.listed().banned == ("letter",)
+        assert again.edits.get("letters/one.txt").found.title == "A letter"
+        assert again.tags.list_all().banned == ("letter",)
         assert artifacts.of_digest(again.database.read(), "letters/one.txt", "url-crawl") == {
             "snapshot.html": b"<p>captured</p>"
         }
@@ -233,8 +233,8 @@ def test_what_lies_in_the_trash_comes_along_when_asked(app: App, shelf: Path, tm
     made = back_up(app, shelf, with_trash=True)
     restored(made.archive, tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
-        assert [one.path for one in again.trash.listed()] == ["letter.txt"]
-        again.trash.bring_back([one.id for one in again.trash.listed()])
+        assert [one.path for one in again.trash.list_all()] == ["letter.txt"]
+        again.trash.restore([one.id for one in again.trash.list_all()])
         assert (tmp_path / "new/letter.txt").read_text() == "Dear Ada"
 
 
@@ -400,8 +400,8 @@ def test_settings_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, t
 def accounts(server: Path, *names: str) -> list[str]:
     with closing(Authenticator(server, now)) as doors:
         for name in names:
-            doors.keys.add(name, Right.READ, None, None, None)
-        return [one.name for one in doors.keys.listed()]
+            doors.tokens.add(name, Right.READ, None, None, None)
+        return [one.name for one in doors.tokens.list_all()]
 
 
 def test_accounts_come_along_and_replace_none_unasked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
@@ -437,7 +437,7 @@ def test_nothing_is_restored_while_a_server_has_the_accounts_open(
     other = tmp_path / "other server"
     accounts(other, "tablet")
     with closing(Authenticator(other, now)) as doors:
-        assert [one.name for one in doors.keys.listed()] == ["tablet"]
+        assert [one.name for one in doors.tokens.list_all()] == ["tablet"]
         with pytest.raises(VaultError, match="open in another chyme process"):
             restored(made.archive, tmp_path / "new", other, with_server=True, replace=True)
     assert not (tmp_path / "new/.chyme/vault.db").exists()
@@ -494,9 +494,9 @@ def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_fold
         new = tmp_path / path.replace("/", " ")
         restored(rewritten(made.archive, change), new, server)
         with open_app(new) as again:
-            assert again.trash.listed() == []
+            assert again.trash.list_all() == []
             with pytest.raises(UsageError, match="not in the trash"):
-                again.trash.bring_back([trashed.id])
+                again.trash.restore([trashed.id])
 
 
 @pytest.mark.parametrize("date", ["nan", "inf", "-inf", "1e300", "-1e300", "9223372036854775808"])

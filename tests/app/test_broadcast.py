@@ -79,7 +79,7 @@ async def heard_until(listener: Listener, enough: Callable[[bytes], object], sec
     stream = b""
     async with asyncio.timeout(seconds):
         while not enough(stream):
-            stream += await listener.heard(1.0)
+            stream += await listener.receive(1.0)
     return stream
 
 
@@ -223,7 +223,7 @@ def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vaul
         await asyncio.sleep(1.5)
         vault.tell("b.txt")
         stream = await heard_until(listener, paths_in)
-        stream += await listener.heard(1.5)
+        stream += await listener.receive(1.5)
         assert b"event: status" not in stream
 
     in_loop(work)

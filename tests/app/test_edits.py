@@ -33,7 +33,7 @@ def letter(app: App) -> File:
 
 
 def document(app: App, path: str = "letter.txt") -> Description:
-    return app.edits.shown(path).document
+    return app.edits.get(path).document
 
 
 def found_by(app: App, words: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:
 
 def test_the_machines_word_is_still_there(app: App, letter: File) -> None:
     app.edits.set_title("letter.txt", "Greetings")
-    shown = app.edits.shown("letter.txt")
+    shown = app.edits.get("letter.txt")
     assert shown.edits == {"title": "Greetings"}
     assert (shown.found.title, shown.found.tags) == ("A letter", ("letter", "dog"))
     assert as_json(shown)["found"]["tags"] == ["letter", "dog"]
@@ -101,7 +101,7 @@ def test_a_person_may_say_that_there_is_none_and_take_it_back(app: App, letter: 
     for field in ("title", "date", "tags"):
         app.edits.clear("letter.txt", field)
     assert document(app) == Description("A letter", None, "2026-04-03", None, ("letter", "dog"))
-    assert app.edits.shown("letter.txt").edits == {}
+    assert app.edits.get("letter.txt").edits == {}
 
 
 def test_changes_are_undone_one_after_the_other(app: App, letter: File) -> None:
@@ -163,12 +163,12 @@ def renamed(app: App, letter: File) -> None:
 def test_a_tag_that_was_renamed_is_given_by_its_new_name(app: App, old: str) -> None:
     put(app, "other.txt")
     assert app.edits.add_tags("other.txt", [old]).what == "other.txt: tagged “post”"
-    assert app.edits.shown("other.txt").edits == {"tags": {"added": ["post"], "removed": []}}
+    assert app.edits.get("other.txt").edits == {"tags": {"added": ["post"], "removed": []}}
     assert document(app, "other.txt").tags == ("post",)
-    assert [(tag.name, tag.files) for tag in app.tags.listed().tags] == [("post", 2)]
+    assert [(tag.name, tag.files) for tag in app.tags.list_all().tags] == [("post", 2)]
     assert tags.names(app.database.read()) == ["post"]
     app.edits.set_tags("other.txt", [old, "yak"])
-    assert app.edits.shown("other.txt").edits == {"tags": {"set": ["post", "yak"]}}
+    assert app.edits.get("other.txt").edits == {"tags": {"set": ["post", "yak"]}}
     app.edits.remove_tags("other.txt", [old])
     assert document(app, "other.txt").tags == ("yak",)
 
@@ -177,7 +177,7 @@ def test_a_tag_that_was_renamed_is_given_by_its_new_name(app: App, old: str) -> 
 def test_a_tag_that_was_renamed_is_taken_away_by_any_of_its_names(app: App) -> None:
     app.edits.remove_tags("letter.txt", ["letter"])
     assert document(app).tags == ()
-    assert app.edits.shown("letter.txt").edits == {"tags": {"added": [], "removed": ["post"]}}
+    assert app.edits.get("letter.txt").edits == {"tags": {"added": [], "removed": ["post"]}}
     put(app, "other.txt")
     with pytest.raises(UsageError, match="cannot be added and taken away at once"):
         app.edits.change("other.txt", EditRequest(add=["letter"], remove=["mail"]))
@@ -195,7 +195,7 @@ def test_an_edit_that_is_taken_back_knows_tags_by_their_new_names(app: App, lett
     app.tags.rename("zebra", "horse")
     app.edits.undo()
     assert document(app).tags == ("letter", "dog", "horse")
-    assert app.edits.shown("letter.txt").edits == {"tags": {"added": ["horse"], "removed": []}}
+    assert app.edits.get("letter.txt").edits == {"tags": {"added": ["horse"], "removed": []}}
     assert "zebra" not in tags.names(app.database.read())
 
 
@@ -247,7 +247,7 @@ def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> No
 
 
 def test_an_unknown_file_is_told(app: App) -> None:
-    for act in (lambda: app.edits.shown("nowhere"), lambda: app.edits.set_title("nowhere", "x")):
+    for act in (lambda: app.edits.get("nowhere"), lambda: app.edits.set_title("nowhere", "x")):
         with pytest.raises(UsageError, match="nowhere: is not a file of this vault"):
             act()
 

@@ -41,8 +41,8 @@ def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) 
 
     assert set(before.values()) == {3}
     assert remaining_work.count_todo(db) == dict.fromkeys(before, 2)
-    assert sum(remaining_work.count_todo(db).values()) == digests.counts(db)["todo"] == app.progress.told().todo
-    assert app.progress.told().files == files.counts(db)[0] == 2
+    assert sum(remaining_work.count_todo(db).values()) == digests.counts(db)["todo"] == app.progress.report().todo
+    assert app.progress.report().files == files.counts(db)[0] == 2
 
 
 def test_what_a_running_job_has_not_asked_for_yet_is_left_to_do(app: App) -> None:
@@ -50,7 +50,7 @@ def test_what_a_running_job_has_not_asked_for_yet_is_left_to_do(app: App) -> Non
         put(app, f"{number}.txt")
     app.database.write(lambda db: db.execute("UPDATE digests SET status = 'completed', settled = 1").rowcount)
     job = app.bulk.start(Selection(everything=True), ["tags"])
-    assert app.progress.told().todo == 60
+    assert app.progress.report().todo == 60
     assert job.left == 60
 
 
@@ -71,7 +71,7 @@ def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> N
             )
 
     app.database.write(fail)
-    told = app.progress.told()
+    told = app.progress.report()
 
     assert (told.todo, told.running, told.again) == (0, 0, 2)
     assert told.next_retry == "2026-01-01T00:00:00Z"
@@ -105,7 +105,7 @@ def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
 
         app.database.write(wait)
         app.spending.pause("llm")
-        told = app.progress.told()
+        told = app.progress.report()
 
     assert told.paused is not None
     assert told.paused.startswith("1 digests wait for llm, which is paused: by you")
@@ -118,16 +118,16 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
     seen: list[ProgressReport] = []
     with open_app(tmp_path) as app:
         app.scan_and_settle()
-        first = app.progress.told()
+        first = app.progress.report()
         assert first.todo > 40
         assert first.eta_seconds is None  # nobody digests
         app.start(follow=False)
         deadline = time.monotonic() + AMPLE
-        while (app.progress.told().todo or app.progress.told().running) and time.monotonic() < deadline:
-            seen.append(app.progress.told())
+        while (app.progress.report().todo or app.progress.report().running) and time.monotonic() < deadline:
+            seen.append(app.progress.report())
             time.sleep(0.2)
         time.sleep(1.6)
-        last = app.progress.told()
+        last = app.progress.report()
         durations = app.measured.histograms()
 
     assert (last.todo, last.running, last.eta_seconds, last.paused) == (0, 0, None, None)
@@ -141,8 +141,8 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
 def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
     measured = AttemptMetrics()
     for seconds in (0.2, 0.3, 5000.0):
-        measured.finished(replace(OVER, seconds=seconds))
-    measured.finished(replace(OVER, outcome="failed", category="timeout", seconds=0.0))
+        measured.record(replace(OVER, seconds=seconds))
+    measured.record(replace(OVER, outcome="failed", category="timeout", seconds=0.0))
 
     (name, outcome, counts, seconds), failed = measured.histograms()
     assert (name, outcome, sum(counts)) == ("tags", "completed", 3)
@@ -153,10 +153,10 @@ def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
 
 def test_an_attempt_that_was_given_back_says_nothing_about_how_long_one_takes() -> None:
     measured = AttemptMetrics()
-    measured.finished(replace(OVER, outcome="given-back", seconds=0.001))
+    measured.record(replace(OVER, outcome="given-back", seconds=0.001))
 
-    assert measured.usual("tags") is None
-    assert measured.done_lately() == 0
+    assert measured.typical_seconds("tags") is None
+    assert measured.count_last_minute() == 0
 
 
 class SlowCount:

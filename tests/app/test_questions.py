@@ -72,16 +72,16 @@ def test_a_question_gets_the_vector_that_its_embedder_gives(make: Make) -> None:
         pytest.skip("needs the weights for embedding, and they are not there: run 'chyme weights embedding'")
     questions = make(real=True)
 
-    meant = questions.meant(" who pays the rent? ", MODEL)
+    meant = questions.embed(" who pays the rent? ", MODEL)
 
     assert meant == QueryVector(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
-    assert questions.meant("谁付房租？", MODEL) == QueryVector(None, UNREADABLE)
+    assert questions.embed("谁付房租？", MODEL) == QueryVector(None, UNREADABLE)
 
 
 def test_where_the_weights_are_missing_the_reason_says_how_to_get_them(make: Make, tmp_path: Path) -> None:
     questions = make(PassageEmbedding(weights_dir=str(tmp_path)), real=True)
 
-    meant = questions.meant("rent", MODEL)
+    meant = questions.embed("rent", MODEL)
 
     assert meant.vector is None
     assert "run 'chyme weights embedding'" in str(meant.why_not)
@@ -89,53 +89,53 @@ def test_where_the_weights_are_missing_the_reason_says_how_to_get_them(make: Mak
 
 def test_nothing_is_started_before_somebody_asks(make: Make) -> None:
     questions = make()
-    assert questions.meant("  ", MODEL) == QueryVector(None)
-    assert "cannot be asked" in str(questions.meant("rent", "another model 768").why_not)
+    assert questions.embed("  ", MODEL) == QueryVector(None)
+    assert "cannot be asked" in str(questions.embed("rent", "another model 768").why_not)
     assert questions.runner is None
 
 
 def test_what_was_asked_lately_is_not_asked_again(make: Make) -> None:
     questions = make()
-    first = questions.meant("rent", MODEL)
-    assert [count(questions.meant(text, MODEL)) for text in ("heating", " rent\n", "heating")] == [2, 1, 2]
-    assert first == questions.meant("rent", MODEL)
-    assert questions.meant("unreadable", MODEL) == questions.meant("unreadable", MODEL) == QueryVector(None, UNREADABLE)
-    assert count(questions.meant("water", MODEL)) == 4
+    first = questions.embed("rent", MODEL)
+    assert [count(questions.embed(text, MODEL)) for text in ("heating", " rent\n", "heating")] == [2, 1, 2]
+    assert first == questions.embed("rent", MODEL)
+    assert questions.embed("unreadable", MODEL) == questions.embed("unreadable", MODEL) == QueryVector(None, UNREADABLE)
+    assert count(questions.embed("water", MODEL)) == 4
 
 
 def test_only_the_last_questions_are_kept() -> None:
     recent = QueryVectorCache(kept=2)
     for text in ("one", "two"):
-        recent.keep(key_of(text, MODEL), QueryVector((0.5,)))
-    assert recent.known(key_of("one", MODEL)) == QueryVector((0.5,))
-    recent.keep(key_of("three", MODEL), QueryVector(None, UNREADABLE))
-    assert recent.known(key_of("two", MODEL)) is None
-    assert recent.known(key_of("one", "another")) is None
-    assert recent.known(key_of("three", MODEL)) == QueryVector(None, UNREADABLE)
+        recent.put(key_of(text, MODEL), QueryVector((0.5,)))
+    assert recent.get(key_of("one", MODEL)) == QueryVector((0.5,))
+    recent.put(key_of("three", MODEL), QueryVector(None, UNREADABLE))
+    assert recent.get(key_of("two", MODEL)) is None
+    assert recent.get(key_of("one", "another")) is None
+    assert recent.get(key_of("three", MODEL)) == QueryVector(None, UNREADABLE)
 
 
 def test_whoever_is_impatient_finds_the_answer_when_they_ask_again(make: Make) -> None:
     questions = make(patience=0.05)
-    assert questions.meant("slow", MODEL) == QueryVector(None, LOADING)
-    wait_until(lambda: questions.meant("slow", MODEL).vector)
-    assert count(questions.meant("slow", MODEL)) == 1
+    assert questions.embed("slow", MODEL) == QueryVector(None, LOADING)
+    wait_until(lambda: questions.embed("slow", MODEL).vector)
+    assert count(questions.embed("slow", MODEL)) == 1
 
 
 def test_a_child_that_hangs_keeps_nobody_and_is_ended(make: Make) -> None:
     questions = make(patience=0.3, seconds=1.5, rest=0.0)
     with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda _: questions.meant("hang", MODEL), range(20)))
+        told = list(pool.map(lambda _: questions.embed("hang", MODEL), range(20)))
     assert {(one.vector, one.why_not) for one in told} == {(None, LOADING)}
-    wait_until(lambda: questions.meant("rent", MODEL).vector)
-    assert count(questions.meant("rent", MODEL)) == 1
+    wait_until(lambda: questions.embed("rent", MODEL).vector)
+    assert count(questions.embed("rent", MODEL)) == 1
 
 
 def test_what_waits_behind_a_hanging_question_is_told_with_it_and_then_nobody_asks_for_a_while(make: Make) -> None:
     questions = make(seconds=1.0, rest=AMPLE)
     with ThreadPoolExecutor(20) as pool:
-        first = pool.submit(questions.meant, "hang", MODEL)
+        first = pool.submit(questions.embed, "hang", MODEL)
         wait_until(lambda: pids(questions))
-        told = list(pool.map(lambda number: questions.meant(f"question {number}", MODEL), range(19)))
+        told = list(pool.map(lambda number: questions.embed(f"question {number}", MODEL), range(19)))
         told.append(first.result(AMPLE))
     assert {one.why_not for one in told} == {"embed-question took longer than 1 s and was stopped"}
 
@@ -144,72 +144,72 @@ def test_many_threads_ask_at_once_and_each_gets_its_own_answer(make: Make) -> No
     questions = make()
     texts = [f"question {number % 10}" for number in range(20)]
     with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda text: questions.meant(text, MODEL), texts))
+        told = list(pool.map(lambda text: questions.embed(text, MODEL), texts))
     assert sorted({count(one) for one in told}) == list(range(1, 11))
-    assert told == [questions.meant(text, MODEL) for text in texts]
+    assert told == [questions.embed(text, MODEL) for text in texts]
     assert len(pids(questions)) == 1
 
 
 def test_a_child_that_was_killed_is_replaced(make: Make) -> None:
     questions = make()
-    assert count(questions.meant("rent", MODEL)) == 1
+    assert count(questions.embed("rent", MODEL)) == 1
     (pid,) = pids(questions)
     os.kill(pid, signal.SIGKILL)
-    assert count(questions.meant("heating", MODEL)) == 1
+    assert count(questions.embed("heating", MODEL)) == 1
     assert pids(questions) != [pid]
-    assert count(questions.meant("die once", MODEL)) == 1
+    assert count(questions.embed("die once", MODEL)) == 1
 
 
 def test_a_question_that_always_kills_its_child_is_told_so(make: Make) -> None:
     questions = make(rest=AMPLE)
-    told = questions.meant("die", MODEL)
+    told = questions.embed("die", MODEL)
     assert told.vector is None
     assert "was killed (SIGKILL)" in str(told.why_not)
-    assert questions.meant("rent", MODEL) == told
+    assert questions.embed("rent", MODEL) == told
 
 
 def test_what_was_answered_before_a_failure_is_still_known(make: Make) -> None:
     questions = make(rest=AMPLE)
-    first = questions.meant("rent", MODEL)
-    assert questions.meant("missing", MODEL) == QueryVector(
+    first = questions.embed("rent", MODEL)
+    assert questions.embed("missing", MODEL) == QueryVector(
         None, "the weights are not there; run 'chyme weights embedding'"
     )
-    assert questions.meant("rent", MODEL) == first
+    assert questions.embed("rent", MODEL) == first
 
 
 @pytest.mark.parametrize("text", ["nan", "odd", "nothing"])
 def test_an_answer_that_makes_no_sense_is_not_believed(make: Make, text: str) -> None:
-    told = make().meant(text, MODEL)
+    told = make().embed(text, MODEL)
     assert told.vector is None
     assert "makes no sense" in str(told.why_not)
 
 
 def test_a_child_that_cannot_start_is_told_with_the_reason(make: Make) -> None:
-    told = make(entry="fake_questions:nobody").meant("rent", MODEL)
+    told = make(entry="fake_questions:nobody").embed("rent", MODEL)
     assert "child processes cannot start" in str(told.why_not)
 
 
 def test_a_model_is_loaded_before_the_first_question_on_demand(make: Make) -> None:
     questions = make(patience=0.0)
-    questions.warm("another model 768")
+    questions.preload("another model 768")
     assert questions.runner is None
-    questions.warm(MODEL)
+    questions.preload(MODEL)
     wait_until(lambda: questions.runner and questions.runner.snapshot().tasks)
-    questions.warm(MODEL)
-    wait_until(lambda: questions.meant("rent", MODEL).vector)
-    assert count(questions.meant("rent", MODEL)) == 2
+    questions.preload(MODEL)
+    wait_until(lambda: questions.embed("rent", MODEL).vector)
+    assert count(questions.embed("rent", MODEL)) == 2
 
 
 def test_closing_ends_the_child_and_lets_go_of_whoever_waits(make: Make) -> None:
     questions = make()
     with ThreadPoolExecutor(2) as pool:
-        told = [pool.submit(questions.meant, text, MODEL) for text in ("hang", "rent")]
+        told = [pool.submit(questions.embed, text, MODEL) for text in ("hang", "rent")]
         wait_until(lambda: pids(questions))
         (pid,) = pids(questions)
         questions.close()
         assert {one.result(AMPLE) for one in told} == {QueryVector(None, CLOSED)}
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
-    assert questions.meant("heating", MODEL) == QueryVector(None, CLOSED)
+    assert questions.embed("heating", MODEL) == QueryVector(None, CLOSED)
 
 
 class Clock:
@@ -242,15 +242,15 @@ def at(url: str) -> PassageEmbedding:
 
 
 def state(ledger: CallLedger) -> str:
-    (standing,) = ledger.standings(["embedding"])
+    (standing,) = ledger.statuses(["embedding"])
     return standing.state
 
 
 def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: CallLedger, database: Database) -> None:
     with ModelServer(embeds(tokens=5)) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        meant = questions.meant("who pays the rent? ", questions.model)
-        assert questions.meant("who pays the rent?", questions.model) == meant
+        meant = questions.embed("who pays the rent? ", questions.model)
+        assert questions.embed("who pays the rent?", questions.model) == meant
     length = sum(one * one for one in vector_of("who pays the rent?")) ** 0.5
     assert meant.vector == pytest.approx([one / length for one in vector_of("who pays the rent?")])
     assert [texts_of(one) for one in server.requests] == [["who pays the rent?"]]
@@ -267,7 +267,7 @@ def test_the_same_question_of_many_threads_is_paid_for_once(ledger: CallLedger) 
     with ModelServer(lambda asked: late(0.3, embeds()(asked))) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         with ThreadPoolExecutor(20) as pool:
-            told = list(pool.map(lambda _: questions.meant("rent", questions.model), range(20)))
+            told = list(pool.map(lambda _: questions.embed("rent", questions.model), range(20)))
     assert server.count == 1
     assert len({one.vector for one in told}) == 1
     assert told[0].vector is not None
@@ -277,19 +277,19 @@ def test_a_paused_provider_is_not_asked(ledger: CallLedger) -> None:
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         ledger.pause(["embedding"])
-        told = questions.meant("rent", questions.model)
+        told = questions.embed("rent", questions.model)
         assert told == QueryVector(None, "calls of embedding are paused; 'chyme ai resume embedding' lets them go on")
         assert server.count == 0
         ledger.resume(["embedding"])
-        assert questions.meant("rent", questions.model).vector
+        assert questions.embed("rent", questions.model).vector
 
 
 def test_questions_stay_within_the_days_budget(database: Database, clock: Clock) -> None:
     ledger = CallLedger(database, clock, {"embedding": Allowance(calls=1)})
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        assert questions.meant("rent", questions.model).vector
-        assert "budget of 1 calls" in str(questions.meant("heating", questions.model).why_not)
+        assert questions.embed("rent", questions.model).vector
+        assert "budget of 1 calls" in str(questions.embed("heating", questions.model).why_not)
     assert server.count == 1
 
 
@@ -297,21 +297,21 @@ def test_a_question_does_not_wait_long_for_its_turn(database: Database, clock: C
     ledger = CallLedger(database, clock, {"embedding": Allowance(per_second=0.5)})
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        assert questions.meant("rent", questions.model).vector
-        assert "waits its turn" in str(questions.meant("heating", questions.model).why_not)
+        assert questions.embed("rent", questions.model).vector
+        assert "waits its turn" in str(questions.embed("heating", questions.model).why_not)
     assert server.count == 1
 
 
 def test_a_provider_that_is_at_fault_is_left_alone_until_it_answers_again(ledger: CallLedger, clock: Clock) -> None:
     with ModelServer([fails(429, retry_after="60"), embeds()]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        assert "slow down" in str(questions.meant("rent", questions.model).why_not)
+        assert "slow down" in str(questions.embed("rent", questions.model).why_not)
         assert state(ledger) == "resting"
-        told = questions.meant("rent", questions.model)
+        told = questions.embed("rent", questions.model)
         assert "left alone for a while" in str(told.why_not)
         assert server.count == 1
         clock.now += timedelta(seconds=61)
-        assert questions.meant("rent", questions.model).vector
+        assert questions.embed("rent", questions.model).vector
     assert state(ledger) == "ready"
 
 
@@ -320,7 +320,7 @@ def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for
         ledger.failed("embedding", TimedOut("a.txt: slow"), False, LEASE)
     with ModelServer([hangs()]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=AMPLE)
-        told = [questions.meant(f"question {number}", questions.model) for number in range(5)]
+        told = [questions.embed(f"question {number}", questions.model) for number in range(5)]
     assert {one.why_not for one in told} == {f"{questions.model} does not answer within 2 seconds"}
     assert server.count == 1
     assert state(ledger) == "ready"
@@ -330,13 +330,13 @@ def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for
 def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedger, clock: Clock) -> None:
     with ModelServer([fails(503), hangs()]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=0.0)
-        assert "HTTP 503" in str(questions.meant("rent", questions.model).why_not)
+        assert "HTTP 503" in str(questions.embed("rent", questions.model).why_not)
         clock.now += timedelta(seconds=6)
-        assert "does not answer" in str(questions.meant("rent", questions.model).why_not)
-        assert "left alone for a while" in str(questions.meant("rent", questions.model).why_not)
+        assert "does not answer" in str(questions.embed("rent", questions.model).why_not)
+        assert "left alone for a while" in str(questions.embed("rent", questions.model).why_not)
         assert server.count == 2
         clock.now += timedelta(seconds=11)
-        questions.meant("rent", questions.model)
+        questions.embed("rent", questions.model)
     assert server.count == 3
 
 
@@ -353,7 +353,7 @@ def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedge
 def test_why_an_endpoint_told_nothing_is_said_in_words(ledger: CallLedger, answer: Any, says: str) -> None:
     with ModelServer([answer]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        told = questions.meant("rent", questions.model)
+        told = questions.embed("rent", questions.model)
     assert told.vector is None
     assert says in str(told.why_not)
     assert not str(told.why_not).startswith("your question")
@@ -363,7 +363,7 @@ def test_whatever_goes_wrong_a_search_goes_on(ledger: CallLedger, database: Data
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         database.close()
-        told = questions.meant("rent", questions.model)
+        told = questions.embed("rent", questions.model)
     assert told.vector is None
     assert told.why_not
     assert server.count == 0
@@ -380,9 +380,9 @@ def test_each_model_is_asked_where_it_is(ledger: CallLedger, tmp_path: Path) -> 
         questions = create_query_embedder(settings, ledger, patience=AMPLE)
         try:
             named = PassageEmbedding(**embedding_config(settings)).model_name
-            assert questions.meant("rent", named).vector
-            assert "run 'chyme weights embedding'" in str(questions.meant("rent", MODEL).why_not)
-            assert "cannot be asked" in str(questions.meant("rent", "nobody's model 12").why_not)
+            assert questions.embed("rent", named).vector
+            assert "run 'chyme weights embedding'" in str(questions.embed("rent", MODEL).why_not)
+            assert "cannot be asked" in str(questions.embed("rent", "nobody's model 12").why_not)
         finally:
             questions.close()
     assert server.count == 1
@@ -391,8 +391,8 @@ def test_each_model_is_asked_where_it_is(ledger: CallLedger, tmp_path: Path) -> 
 def test_without_an_endpoint_nothing_leaves_this_machine(ledger: CallLedger, tmp_path: Path) -> None:
     questions = create_query_embedder(Settings(weights_dir=str(tmp_path)), ledger, patience=AMPLE)
     try:
-        questions.warm(MODEL)
-        assert "run 'chyme weights embedding'" in str(questions.meant("rent", MODEL).why_not)
+        questions.preload(MODEL)
+        assert "run 'chyme weights embedding'" in str(questions.embed("rent", MODEL).why_not)
     finally:
         questions.close()
     assert ledger.accounts("digester", "2026") == []

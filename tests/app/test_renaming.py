@@ -56,7 +56,7 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
         name: (row.id, row.status, row.content_hash) for name, row in before.items()
     }
     assert {row.file_path for row in after.values()} == {f"in/{MILLER}"}
-    assert not app.scan().anything
+    assert not app.scan().has_changes
     assert app.documents.problems() == []
 
 
@@ -140,7 +140,7 @@ def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
     FileRenamer(app).undo()
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [b"IMG_\xe9_12.txt"]
     assert file_at(app, file.path).id == file.id
-    assert not app.scan().anything
+    assert not app.scan().has_changes
 
 
 def test_what_was_accepted_last_is_taken_back_first(app: App) -> None:
@@ -150,7 +150,7 @@ def test_what_was_accepted_last_is_taken_back_first(app: App) -> None:
     assert FileRenamer(app).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
     assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001.txt")]
     assert (file_at(app, "scan0001.txt").id, file_at(app, "scan0002.txt").id) == (first.id, second.id)
-    assert not app.scan().anything
+    assert not app.scan().has_changes
     with pytest.raises(UsageError, match="no name was accepted"):
         FileRenamer(app).undo()
 
@@ -269,7 +269,7 @@ def test_a_linked_folder_is_not_entered(app: App, tmp_path: Path) -> None:
     (done,) = FileRenamer(app).accept()
     assert done.problem is not None
     assert os.listdir(tmp_path / "elsewhere") == ["scan0001.txt"]
-    with pytest.raises(NotADirectoryError), app.vault.opened_folder("in"):
+    with pytest.raises(NotADirectoryError), app.vault.open_folder("in"):
         pass
 
 
@@ -310,7 +310,7 @@ def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
     app.edits.set_title("scan0001.txt", "My title")
     assert [one.becomes for one in FileRenamer(app).accept()] == ["my-title.txt"]
-    assert app.edits.shown("my-title.txt").document.title == "My title"
+    assert app.edits.get("my-title.txt").document.title == "My title"
 
 
 KILLED = """

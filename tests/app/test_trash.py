@@ -35,13 +35,13 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 
 def in_trash(app: App) -> list[str]:
-    return [one.path for one in app.trash.listed()]
+    return [one.path for one in app.trash.list_all()]
 
 
 def test_a_deleted_file_leaves_the_vault_and_lies_in_the_trash_under_its_name(app: App) -> None:
     put(app, "in/letter.txt", "Dear all")
     (trashed,) = app.trash.put(["in/letter.txt"])
-    assert listed(app) == [] and app.library.shelf().cards == ()
+    assert listed(app) == [] and app.library.page().cards == ()
     assert in_trash(app) == ["in/letter.txt"] and trashed.size == 8
     assert (app.state / "trash" / trashed.id / "letter.txt").read_text() == "Dear all"
 
@@ -51,7 +51,7 @@ def test_what_was_known_is_known_again_and_nothing_is_digested_anew(app: App) ->
     classify(app, file, "A letter", "2024-01-02", "post")
     before = {name: row.updated_at for name, row in digests.of_file(app.database.read(), file.id).items()}
     (trashed,) = app.trash.put(["letter.txt"])
-    (back,) = app.trash.bring_back([trashed.id])
+    (back,) = app.trash.restore([trashed.id])
     assert back.path == "letter.txt" and in_trash(app) == []
     again = file_at(app, "letter.txt")
     assert (again.id, again.vanished_at, again.created_at) == (file.id, None, file.created_at)
@@ -65,7 +65,7 @@ def test_any_name_comes_back_as_it_was(app: App, name: str | bytes) -> None:
     before = listed(app)
     (trashed,) = app.trash.put([file.path])
     assert listed(app) == []
-    (back,) = app.trash.bring_back([trashed.id])
+    (back,) = app.trash.restore([trashed.id])
     assert (back.path, listed(app)) == (file.path, before)
     assert file_at(app, file.path).id == file.id
 
@@ -76,7 +76,7 @@ def test_a_new_file_at_the_old_path_stays_and_the_old_one_comes_beside_it(app: A
     (trashed,) = app.trash.put(["in/plan.txt"])
     new = put(app, "in/plan.txt", "the new plan")
     assert new.id != old.id
-    (back,) = app.trash.bring_back([trashed.id])
+    (back,) = app.trash.restore([trashed.id])
     assert back.path == "in/plan 2.txt"
     assert (app.vault.root / "in/plan.txt").read_text() == "the new plan"
     assert (app.vault.root / "in/plan 2.txt").read_text() == "the old plan"
@@ -88,7 +88,7 @@ def test_two_files_of_one_name_lie_in_the_trash_side_by_side(app: App) -> None:
         put(app, "same.txt", text)
         app.trash.put(["same.txt"])
     assert in_trash(app) == ["same.txt", "same.txt"]
-    app.trash.bring_back([one.id for one in reversed(app.trash.listed())])
+    app.trash.restore([one.id for one in reversed(app.trash.list_all())])
     assert [(app.vault.root / name).read_text() for name in listed(app)] == ["two", "one"]
 
 
@@ -96,7 +96,7 @@ def test_a_folder_that_is_gone_is_made_again(app: App) -> None:
     put(app, "far/down/a.txt")
     (trashed,) = app.trash.put(["far/down/a.txt"])
     shutil.rmtree(app.vault.root / "far")
-    assert [one.path for one in app.trash.bring_back([trashed.id])] == ["far/down/a.txt"]
+    assert [one.path for one in app.trash.restore([trashed.id])] == ["far/down/a.txt"]
 
 
 def test_emptying_leaves_nothing_on_disk_and_nothing_known(app: App) -> None:
@@ -165,7 +165,7 @@ def test_nothing_is_brought_back_through_a_link_out_of_the_vault(
     (app.vault.root / "in").rmdir()
     (app.vault.root / "in").symlink_to(outside)
     with pytest.raises(Exception, match="cannot be brought back"):
-        app.trash.bring_back([trashed.id])
+        app.trash.restore([trashed.id])
     assert list(outside.iterdir()) == [] and in_trash(app) == ["in/a.txt"]
 
 
@@ -175,14 +175,14 @@ def test_a_link_is_deleted_as_a_link_and_what_it_leads_to_stays(app: App) -> Non
     app.scan_and_settle()
     (trashed,) = app.trash.put(["link.txt"])
     assert (app.vault.root / "real.txt").read_text() == "the text" and listed(app) == ["real.txt"]
-    app.trash.bring_back([trashed.id])
+    app.trash.restore([trashed.id])
     assert os.readlink(app.vault.root / "link.txt") == "real.txt"
 
 
 @pytest.mark.parametrize("id_", ["", "x", "../../vault.db", "..", "20260101T000000000000Z-00000000", "\0", "a" * 5000])
 def test_what_is_not_in_the_trash_is_neither_brought_back_nor_deleted(app: App, id_: str) -> None:
     with pytest.raises(NotInTrash, match="is not in the trash"):
-        app.trash.bring_back([id_])
+        app.trash.restore([id_])
     with pytest.raises(NotInTrash):
         app.trash.empty([id_])
 
@@ -193,9 +193,9 @@ def test_a_note_that_leads_out_of_the_vault_is_not_believed(app: App, path: str)
     (trashed,) = app.trash.put(["a.txt"])
     note = app.state / "trash" / f"{trashed.id}.json"
     note.write_text(json.dumps({**json.loads(note.read_text()), "path": path}))
-    assert app.trash.listed() == []
+    assert app.trash.list_all() == []
     with pytest.raises(NotInTrash):
-        app.trash.bring_back([trashed.id])
+        app.trash.restore([trashed.id])
 
 
 def test_the_trash_works_from_one_disk_to_another(tmp_path: Path, other_disk: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_trash_works_from_one_disk_to_another(tmp_path: Path, other_disk: Pa
         app.scan_and_settle()
         (trashed,) = app.trash.put(["a.txt"])
         assert listed(app) == [] and (other_disk / "trash" / trashed.id / "a.txt").is_file()
-        app.trash.bring_back([trashed.id])
+        app.trash.restore([trashed.id])
         app.scan_and_settle()
         assert (tmp_path / "a.txt").read_text() == "from disk to disk"
         assert (tmp_path / "a.txt").stat().st_mtime == 1_500_000_000
@@ -242,7 +242,7 @@ def test_artifacts_of_a_deleted_file_are_not_served_and_are_there_again_afterwar
     assert app.documents.artifact(name) == b"abc"
     (trashed,) = app.trash.put(["a.txt"])
     assert app.documents.artifact(name) is None
-    app.trash.bring_back([trashed.id])
+    app.trash.restore([trashed.id])
     assert app.documents.artifact(name) == b"abc"
 
 
@@ -273,8 +273,8 @@ class Hasty(FileRegistry):
 
     scan: Callable[[], object]
 
-    def set_aside(self, file: File) -> bool:
-        done = super().set_aside(file)
+    def hide_trashed(self, file: File) -> bool:
+        done = super().hide_trashed(file)
         self.scan()
         return done
 
@@ -284,7 +284,7 @@ def test_a_file_that_a_scan_comes_upon_while_it_is_deleted_is_in_the_trash_all_t
     app.intake = Hasty(app.database, app.rules, now)
     app.intake.scan = app.scan
     app.trash.put(["a.txt"])
-    assert app.vanished() == [] and in_trash(app) == ["a.txt"]
+    assert app.list_vanished() == [] and in_trash(app) == ["a.txt"]
     assert [one.id for one in files.in_trash(app.database.read())] == [file.id]
     app.trash.empty()
     assert files.by_id(app.database.read(), file.id) is None
@@ -294,11 +294,11 @@ def test_a_file_that_is_elsewhere_by_now_is_not_deleted(app: App) -> None:
     put(app, "a.txt")
 
     class Late(FileRegistry):
-        def set_aside(self, file: File) -> bool:
+        def hide_trashed(self, file: File) -> bool:
             (app.vault.root / "a.txt").rename(app.vault.root / "b.txt")
             app.scan()
             (app.vault.root / "a.txt").write_text("another")
-            return super().set_aside(file)
+            return super().hide_trashed(file)
 
     app.intake = Late(app.database, app.rules, now)
     with pytest.raises(UsageError, match="is not there any more"):
@@ -313,5 +313,5 @@ def test_those_before_one_that_cannot_be_brought_back_are_known(app: App) -> Non
     a, b = app.trash.put(["a.txt", "b.txt"])
     (app.state / "trash" / b.id / "b.txt").unlink()
     with pytest.raises(VaultError, match="cannot be brought back"):
-        app.trash.bring_back([a.id, b.id])
+        app.trash.restore([a.id, b.id])
     assert file_at(app, "a.txt").vanished_at is None

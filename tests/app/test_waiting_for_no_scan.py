@@ -53,13 +53,13 @@ def test_a_file_that_is_not_taken_in_yet_is_unknown_for_now(app: App, scanning: 
     new = app.vault.root / "new.txt"
     new.write_text("new")
     os.utime(new, (1, 1))
-    assert answers(lambda: app.knows("new.txt")) is False
-    assert answers(lambda: app.knows("known.txt")) is True
+    assert answers(lambda: app.has_file("new.txt")) is False
+    assert answers(lambda: app.has_file("known.txt")) is True
 
 
 def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning: threading.Event) -> None:
     (trashed,) = app.trash.put(["known.txt"])
-    answers(lambda: app.trash.bring_back([trashed.id]))
+    answers(lambda: app.trash.restore([trashed.id]))
     assert (app.vault.root / "known.txt").exists()
     scanning.set()
     wait_until(lambda: listed(app) == ["known.txt"])

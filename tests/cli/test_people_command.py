@@ -26,7 +26,7 @@ def typed(tmp_path: Path) -> Typed:
     database = Database(tmp_path / ".chyme")
     intake = FileRegistry(database, Rules(()), now)
     for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
-        intake.take_in([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
+        intake.record([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
         sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))

@@ -26,7 +26,7 @@ def chyme(tmp_path: Path) -> Typed:
     database = Database(tmp_path / ".chyme")
     intake = FileRegistry(database, Rules(()), now)
     for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
-        intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
+        intake.record([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)))

@@ -84,7 +84,7 @@ class ContractVault:
 
     def ask(self, index: Index, question: str, *, typing: bool = False, last: int = 20) -> KeywordMatches:
         query = parse(question, typing=typing)
-        return index.by_words(query, conditions_of(self.database.read(), query)[0], last)
+        return index.find_by_words(query, conditions_of(self.database.read(), query)[0], last)
 
     def found(self, index: Index, question: str, *, typing: bool = False, last: int = 20) -> list[str]:
         return [self.path(file.file_id) for file in self.ask(index, question, typing=typing, last=last).files]
@@ -101,7 +101,7 @@ class ContractVault:
     ) -> list[tuple[str, int]]:
         """Paths and ordinals of the passages nearest to the vector, in files that meet the question's filters."""
         db = self.database.read()
-        found = index.by_meaning(vector, embedder, self.condition(question), count)
+        found = index.find_by_meaning(vector, embedder, self.condition(question), count)
         known = vectors.by_id(db, [match.passage_id for match in found])
         return [(self.path(match.file_id), known[match.passage_id][1].ordinal) for match in found]
 

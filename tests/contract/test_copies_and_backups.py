@@ -160,9 +160,9 @@ def test_a_backup_from_the_middle_of_telling_holds_all_that_was_told(
 
     class Watched(Meilisearch):
         def put(self, index: str, documents: Sequence[Mapping[str, object]]) -> int:
-            if index == engines.told and backups:
+            if index == engines.sync_index and backups:
                 raise KeyboardInterrupt
-            if index == engines.told:
+            if index == engines.sync_index:
                 backups.append(backed_up(vault, tmp_path / "backup.db"))
                 changed = vault.put("owl.txt", "another owl")  # what stays the same is not told again
                 vault.embed(changed, vault.embedder("tiny", 2), [(0.0, 1.0)])
@@ -214,7 +214,7 @@ def test_a_restored_vault_whose_engines_die_while_it_clears_them_begins_again(tm
 
     class Dying(VaultEngines):
         def clear(self) -> None:
-            self.words.delete_index(self.told)
+            self.words.delete_index(self.sync_index)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

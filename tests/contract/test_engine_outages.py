@@ -42,9 +42,9 @@ class Breaking(Qdrant):
 class Forgetful(Meilisearch):
     """Takes everything in, but whoever told it dies before they hear so."""
 
-    def finish(self, tasks: object, absent_is_fine: bool = False) -> None:
+    def wait_for_tasks(self, tasks: object, absent_is_fine: bool = False) -> None:
         assert isinstance(tasks, list)
-        super().finish(tasks, absent_is_fine)
+        super().wait_for_tasks(tasks, absent_is_fine)
         if len(tasks) > 2:  # documents, not indexes
             raise KeyboardInterrupt
 
@@ -141,10 +141,10 @@ def test_check_names_what_is_missing_and_what_is_too_many(
     assert check(vault.database, engines) == []
 
     stray = {"id": "p777", "file_id": 9, "tokens": "qowl"}
-    engines.words.finish(
+    engines.words.wait_for_tasks(
         [engines.words.put(engines.passages, [stray]), engines.words.delete(engines.names, "file_id = 1")]
     )
-    engines.meaning.keep(engines.collection(embedder.id), [file_id], [])
+    engines.meaning.delete_except(engines.collection(embedder.id), [file_id], [])
     engines.meaning.create_collection(f"{engines.vectors}99", 3)
 
     problems = check(vault.database, engines)
@@ -168,9 +168,9 @@ def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Emb
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0, 0.0)])
     pusher_of(vault, engines).push_all()
     ghosts = [{"id": "p777", "file_id": 9, "tokens": "qowl"}, {"id": "p1", "file_id": 9, "tokens": "qowl qowl"}]
-    engines.words.finish([engines.words.put(engines.passages, ghosts)])
+    engines.words.wait_for_tasks([engines.words.put(engines.passages, ghosts)])
     name = {"id": "f9", "file_id": 9, "name": "qowl", "title": "", "tags": "", "summary": ""}
-    engines.words.finish([engines.words.put(engines.names, [name])])
+    engines.words.wait_for_tasks([engines.words.put(engines.names, [name])])
     engines.meaning.put(engines.collection(embedder.id), [Point(777, 9, b"\0\0\x80\x3f" + bytes(8))])
     remote = RemoteIndex(vault.database.read, SqliteIndex(vault.database.read), engines)
 

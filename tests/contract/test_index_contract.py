@@ -231,7 +231,7 @@ def test_cosines_are_told(vault: ContractVault, index: IndexOf) -> None:
     vault.embed(vault.put("a.txt", "a"), embedder, [unit(1, 1)])
     db = vault.database.read()
 
-    (match,) = index().by_meaning(unit(1, 0), embedder, vault.condition(), 5)
+    (match,) = index().find_by_meaning(unit(1, 0), embedder, vault.condition(), 5)
 
     assert match.score == pytest.approx(math.sqrt(0.5), abs=1e-3)
     assert match.passage_id == vectors.of_file(db, match.file_id, embedder.id)[0][0]
@@ -243,7 +243,7 @@ class AlwaysMeans:
     def __init__(self, vector: Vector) -> None:
         self._vector = vector
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         return QueryVector(self._vector)
 
 

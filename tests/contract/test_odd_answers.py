@@ -126,7 +126,7 @@ def _questions(engines: VaultEngines) -> list[Callable[[], object]]:
         lambda: words.create_index("any", {}),
         lambda: words.put("any", [{"id": "p1"}]),
         lambda: words.delete("any", "id = p1"),
-        lambda: words.finish([1]),
+        lambda: words.wait_for_tasks([1]),
         lambda: words.field("any", "told", "number"),
         lambda: list(words.documents("any", ("id", "file_id"))),
         lambda: words.count([SearchRequest("any", "owl")]),
@@ -136,7 +136,7 @@ def _questions(engines: VaultEngines) -> list[Callable[[], object]]:
         ),
         lambda: meaning.collections(""),
         lambda: meaning.has_collection("any", 2),
-        lambda: meaning.near("any", (1.0, 0.0), 5),
+        lambda: meaning.find_nearest("any", (1.0, 0.0), 5),
         lambda: list(meaning.points("any")),
     ]
 
@@ -167,7 +167,7 @@ def test_a_server_that_repeats_what_it_was_sent_does_not_get_the_key_into_messag
     task = {"status": "failed", "type": "any", "error": {"message": "ECHO", "code": "ECHO"}}
     odd[1].status, odd[1].answer = status, json.dumps(task).encode() if status == 200 else b" " * 285 + b"ECHO"
 
-    for ask in (lambda: engines.words.finish([1]), lambda: engines.meaning.collections("")):
+    for ask in (lambda: engines.words.wait_for_tasks([1]), lambda: engines.meaning.collections("")):
         with pytest.raises(ServerFailed) as failed:
             ask()
         assert KEY[:5] not in str(failed.value)

@@ -69,6 +69,6 @@ def test_what_is_private_never_gets_there_and_leaves_when_it_becomes_so(
     private.fingerprint = ""
     pusher.push_all()
     assert told(engines) == {diary, work}
-    near = index.by_meaning((1.0, 0.0), model, all_of(()), 5)
+    near = index.find_by_meaning((1.0, 0.0), model, all_of(()), 5)
     assert {match.file_id for match in near} == {diary, work}
     engines.close()

@@ -86,10 +86,10 @@ def test_who_pushes_in_this_process_is_waited_for(vault: ContractVault, servers:
     at_it, go_on = threading.Event(), threading.Event()
 
     class Slow(Qdrant):
-        def keep(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
+        def delete_except(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
             at_it.set()
             assert go_on.wait(60)
-            super().keep(collection, file_ids, ids)
+            super().delete_except(collection, file_ids, ids)
 
     told = engines_of(vault, servers)
     engines = VaultEngines(told.words, Slow(servers["qdrant"].url, KEY), told.vault)
@@ -146,7 +146,7 @@ def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
     asked: list[int] = []
 
     class Refusing(Qdrant):
-        def keep(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
+        def delete_except(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
             asked.append(len(file_ids))
             raise ServerFailed("no", 400)
 

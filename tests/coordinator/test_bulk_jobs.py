@@ -50,14 +50,14 @@ class Jobs:
         """Carry what is due in one lane, and leave all others to themselves."""
         while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
             claims = self.bench.coordinator.claim([(one.file_id, None) for one in due], frozenset({lane}))
-            self.bench.coordinator.carry([one for one in claims if isinstance(one, Claim)])
+            self.bench.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
 
     def states(self, name: str) -> list[str]:
         return [self.bench.digest(file.id, name)[0] for file in files.below(self.bench.db, "")]
 
     def run(self, rounds: int = 100) -> None:
         for _ in range(rounds):
-            if not self.bulk.pump():
+            if not self.bulk.advance():
                 return
             self.work()
 
@@ -75,9 +75,9 @@ def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., 
 
     job = house.bulk.start(ALL, ["one"])
     assert (job.state, job.total, job.left) == ("running", OUTSTANDING + 10, OUTSTANDING + 10)
-    house.bulk.pump()
+    house.bulk.advance()
     assert house.states("one").count("todo") == OUTSTANDING
-    house.bulk.pump()
+    house.bulk.advance()
     assert house.states("one").count("todo") == OUTSTANDING
     house.run()
 
@@ -99,7 +99,7 @@ def test_the_plan_changes_nothing_and_tells_what_models_may_be_asked(jobs: Calla
     assert (plan.asks_models, plan.providers) == (4, {"llm": 4})  # tags read the text, and private files stay here
     assert house.bulk.plan(ALL, ["other"]).providers == {}
     assert set(house.states("text")) == {"completed"}
-    assert house.bulk.listed() == []
+    assert house.bulk.list_jobs() == []
 
 
 def test_a_hundred_clicks_make_one_job_and_a_finished_one_never_blocks_another(jobs: Callable[..., Jobs]) -> None:
@@ -119,13 +119,13 @@ def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> No
     house.fill(OUTSTANDING * 2)
     one.calls = 0
     job = house.bulk.start(ALL, ["one"])
-    house.bulk.pump()
+    house.bulk.advance()
     paused = house.bulk.pause(job.id)
     assert (paused.state, paused.under_way) == ("paused", OUTSTANDING)
     assert house.bulk.start(ALL, ["one"]).id == job.id
     house.run(3)
     assert (house.bulk.job(job.id).done, one.calls) == (OUTSTANDING, OUTSTANDING)
-    assert (house.bulk.waiting(), house.bulk.job(job.id).under_way, house.bulk.pump()) == (0, 0, False)
+    assert (house.bulk.count_waiting_files(), house.bulk.job(job.id).under_way, house.bulk.advance()) == (0, 0, False)
     assert house.bulk.resume(job.id).state == "running"
     house.run()
     assert (house.bulk.job(job.id).state, one.calls) == ("done", OUTSTANDING * 2)
@@ -138,7 +138,7 @@ def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_
     house = jobs(one)
     house.fill(OUTSTANDING * 2)
     job = house.bulk.start(ALL, ["one"])
-    house.bulk.pump()
+    house.bulk.advance()
     ended = house.bulk.cancel(job.id)
     assert (ended.state, ended.finished_at is not None) == ("cancelled", True)
     assert (ended.done, ended.under_way) == (0, OUTSTANDING)
@@ -205,7 +205,7 @@ def test_outdated_makes_only_what_an_older_recipe_made_and_keeps_it_meanwhile(jo
     vars(one)["recipe"] = "another"
     assert house.bulk.plan(ALL, None, "outdated").by_digester == {"one": 2}
     job = house.bulk.start(ALL, None, "outdated")
-    house.bulk.pump()
+    house.bulk.advance()
     first = house.bench.file("000.txt").id
     assert house.bench.digest(first, "one")[0] == "todo"
     assert house.bench.content(first, "one") is not None
@@ -231,7 +231,7 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
     house = jobs(Told("one"))
     house.fill(5)
     house.bulk.start(ALL, ["one"])
-    house.bulk.pump()
+    house.bulk.advance()
     new = house.bench.drop("zzz large.txt", "x" * 100_000)
     first = digest_queue.list_due(house.bench.db, iso(house.bench.clock.now), 1)[0]
     assert first.file_id == new
@@ -248,9 +248,9 @@ def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs
     house.work()
     job = house.bulk.start(ALL)
     for _ in range(20):
-        house.bulk.pump()
+        house.bulk.advance()
         house.work_in(Lane.ORDINARY)
-    house.bulk.pump()
+    house.bulk.advance()
     told = house.bulk.job(job.id)
     assert told.done == OUTSTANDING + 10
     assert SLOW <= told.under_way < SLOW + OUTSTANDING
@@ -262,13 +262,16 @@ def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) 
     house = jobs(Told("one"), Told("two"), Told("few", applies=lambda file: file.name.endswith("0.txt")))
     house.fill(300)
     job = house.bulk.start(ALL, ["one", "few"])
-    assert house.bulk.to_come()["one"] == 300
-    assert house.bulk.to_come().keys() == {"one", "few"}
-    house.bulk.pump()
-    assert (house.bulk.to_come()["one"], house.bulk.waiting()) == (300 - OUTSTANDING, 300 - OUTSTANDING)
-    assert not house.bulk.due()  # there is no room
+    assert house.bulk.count_upcoming_digests()["one"] == 300
+    assert house.bulk.count_upcoming_digests().keys() == {"one", "few"}
+    house.bulk.advance()
+    assert (house.bulk.count_upcoming_digests()["one"], house.bulk.count_waiting_files()) == (
+        300 - OUTSTANDING,
+        300 - OUTSTANDING,
+    )
+    assert not house.bulk.has_due_files()  # there is no room
     house.bulk.pause(job.id)
-    assert (house.bulk.to_come(), house.bulk.waiting()) == ({}, 0)
+    assert (house.bulk.count_upcoming_digests(), house.bulk.count_waiting_files()) == ({}, 0)
 
 
 def test_what_failed_in_the_end_was_asked_for_no_longer_and_what_is_tried_again_is_made_not_copied(
@@ -337,7 +340,7 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
     first = opened(Told("one"))
     first.fill(OUTSTANDING + 5)
     job = first.bulk.start(ALL, ["one"])
-    first.bulk.pump()
+    first.bulk.advance()
     first.bench.close()
     second = opened(Told("one"))
     second.run()
@@ -354,8 +357,8 @@ def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None
     other = Jobs(house.bench)
     job = house.bulk.start(ALL, ["one"])
     for _ in range(10):
-        house.bulk.pump()
-        other.bulk.pump()
+        house.bulk.advance()
+        other.bulk.advance()
         house.work()
     assert (house.bulk.job(job.id).state, one.calls) == ("done", OUTSTANDING * 2)
 
@@ -367,4 +370,4 @@ def test_jobs_that_were_over_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -
     house.run()
     house.bench.clock.now += KEEP_FINISHED_FOR + timedelta(seconds=1)
     newer = house.bulk.start(Selection(folder=""), ["one"])
-    assert [job.id for job in house.bulk.listed()] == [newer.id]
+    assert [job.id for job in house.bulk.list_jobs()] == [newer.id]

@@ -372,12 +372,12 @@ def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_
     assert isinstance(claim, Claim) and claim.attempt is not None
     leases = LeaseRenewer(vault.database, clock)
 
-    leases.keep(claim.lease)
+    leases.add(claim.lease)
     for _ in range(200):  # an hour and more behind others
         clock.forward(20)
         leases.renew()
         assert vault.coordinator.recover() == 0
-    leases.keep(claim.lease, clock() + timedelta(seconds=60))
+    leases.add(claim.lease, clock() + timedelta(seconds=60))
     for _ in range(6):
         clock.forward(20)
         leases.renew()

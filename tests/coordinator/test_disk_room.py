@@ -12,7 +12,7 @@ def test_a_failure_from_before_the_pause_ended_does_not_pause_again(tmp_path: Pa
     began = room.resumed
     room.pause("the disk is full", began)
     assert room.paused == "the disk is full"
-    assert room.may_go_on()
+    assert room.may_resume()
 
     room.pause("a write that began before", began)
     assert room.paused is None

@@ -31,11 +31,11 @@ def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: Opens)
     before.close()
 
     after = bench(Told("words"), Told("more"))
-    assert after.intake.complete_rows() == 1
+    assert after.intake.add_missing_digests() == 1
     assert after.digest(note, "more") == ("todo", None, 0)
     assert after.state(note) == "processing"
     assert problems(after) == []
-    assert after.intake.complete_rows() == 0
+    assert after.intake.add_missing_digests() == 0
 
 
 def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock) -> None:

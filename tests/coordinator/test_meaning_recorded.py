@@ -291,7 +291,7 @@ def test_what_is_written_at_once_counts_the_vectors(bench: Open) -> None:
 
 def carry(coordinator: Coordinator, file_ids: Sequence[int]) -> None:
     claims = coordinator.claim([(file_id, None) for file_id in file_ids], frozenset(Lane))
-    coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+    coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
 
 def test_small_files_of_one_thread_go_through_it_together(bench: Open) -> None:
@@ -362,7 +362,7 @@ def test_files_of_a_bundle_that_could_not_begin_are_given_back(bench: Open) -> N
     claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
     meaning.broken = True
     with pytest.raises(sqlite3.OperationalError):
-        vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+        vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
     assert [vault.digest(note, SEMANTIC)[0] for note in notes] == ["in-progress"] * 3
 
     vault.clock.forward(LEASE.total_seconds() + 1)
@@ -422,7 +422,7 @@ def shelf(bench: Open) -> Bench:
 def read(vault: Bench, *file_ids: int) -> None:
     """Do what the ordinary lane does."""
     claims = vault.coordinator.claim([(file_id, None) for file_id in file_ids])
-    vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+    vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
 
 def bundles(vault: Bench, under_way: int = 0) -> list[list[int]]:
@@ -521,7 +521,7 @@ def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went
 
     meaning.digest_many = go_meanwhile  # type: ignore[method-assign]
     claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
-    handled = vault.coordinator.carry([claim for claim in claims if isinstance(claim, Claim)])
+    handled = vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
     back.join()
     assert handled == dict.fromkeys(notes, PassResult.DONE)

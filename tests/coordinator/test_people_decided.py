@@ -27,7 +27,7 @@ def vault(bench: Open) -> Listening:
 
 
 def names(vault: Listening) -> dict[int, str | None]:
-    return {person.id: person.name for person in vault.people.listed()}
+    return {person.id: person.name for person in vault.people.list_people()}
 
 
 def test_a_name_is_shown_and_found_in_every_file_at_once(vault: Listening) -> None:
@@ -86,12 +86,12 @@ def test_names_must_be_names_and_nobody_elses(vault: Listening) -> None:
 def test_unnaming_takes_the_word_out_of_the_index(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
     vault.people.name("1", "Ada Lovelace")
-    vault.people.unname("lovelace")
+    vault.people.remove_name("lovelace")
 
     assert vault.found("lovelace") == []
     assert names(vault) == {1: None}
     with pytest.raises(UsageError, match="Person 1 has no name"):
-        vault.people.unname("1")
+        vault.people.remove_name("1")
 
 
 def test_merging_gives_all_voices_to_one_and_both_sounds_are_known_afterwards(vault: Listening) -> None:
@@ -210,7 +210,7 @@ def test_undo_goes_back_step_by_step_and_says_what_it_undid(vault: Listening) ->
     decisions = [
         vault.people.name("1", "Ada"),
         vault.people.name("Ada", "Ada Lovelace"),
-        vault.people.unname("1"),
+        vault.people.remove_name("1"),
         vault.people.merge("1", ["2"]),
     ]
     assert [vault.people.undo().what for _ in decisions] == [done.what for done in reversed(decisions)]
@@ -238,7 +238,7 @@ def test_what_cannot_be_undone_any_more_is_said_and_does_not_stand_in_the_way(va
 def test_a_name_that_is_anothers_now_is_not_taken_back(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada")
-    vault.people.unname("1")
+    vault.people.remove_name("1")
     vault.bench.database.write(lambda db: people.rename(db, 2, "Ada", "now"))
     with pytest.raises(UsageError, match="the name is another's now"):
         vault.people.undo()

@@ -27,7 +27,7 @@ def test_a_document_that_went_while_it_was_digested_does_not_stand_still(
 
     def go(_source: Source) -> list[Output]:
         if deleted:
-            vault.intake.set_aside(vault.file_of(note))
+            vault.intake.hide_trashed(vault.file_of(note))
         (vault.root / "note.txt").rename(away)
         vault.scanner.scan()
         return TITLED

@@ -19,7 +19,7 @@ from chyme.core.pipeline.lease_owner import this_process
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 
 scratch = ScratchFolders(Path(sys.argv[1]), this_process())
-with scratch.lent("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:
+with scratch.lend("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:
     (full / "part").write_text("half a recording")
     print("ready", flush=True)
     sys.stdin.read()
@@ -52,7 +52,7 @@ def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
     with start_holder(tmp_path) as holder:
         before = names(tmp_path)
         scratch = ScratchFolders(tmp_path, this_process())
-        scratch.clear_up()
+        scratch.remove_stale()
         assert names(tmp_path) == before | {scratch._lent.name}
         scratch.close()
         holder.communicate()
@@ -65,15 +65,15 @@ def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after
     assert nameless.exists(), "it may be about to say so"
     long_ago = time.time() - 2 * NAMELESS_SECONDS
     os.utime(nameless, (long_ago, long_ago))
-    scratch.clear_up()
+    scratch.remove_stale()
     assert not nameless.exists()
     scratch.close()
 
 
 def test_a_kept_folder_that_nothing_was_put_into_goes_with_its_attempt(tmp_path: Path) -> None:
     scratch = ScratchFolders(tmp_path, this_process())
-    with scratch.lent("7-kept") as folder:
-        scratch.clear_up()
+    with scratch.lend("7-kept") as folder:
+        scratch.remove_stale()
         assert folder.exists()
     assert not folder.exists()
     scratch.close()

@@ -114,7 +114,7 @@ def test_tags_are_listed_with_the_files_that_have_them(vault: Tagging) -> None:
     two = vault.drop("two.txt", "rent")
     vault.edit(one, {"added": ["garden"], "removed": ["flat"]})
     vault.edit(two, {"set": ["garden", "rent"]})
-    listed = {tag.name: (tag.files, tag.by_machine, tag.by_person) for tag in vault.tags.listed().tags}
+    listed = {tag.name: (tag.files, tag.by_machine, tag.by_person) for tag in vault.tags.list_all().tags}
 
     assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1)}  # nobody has “flat”, whatever the machine says
     shown = vault.tags.show("RENTS")
@@ -134,7 +134,7 @@ def test_a_new_name_is_shown_and_found_everywhere_at_once_and_for_ever(vault: Ta
     assert vault.found("rental") == ["one.txt", "two.txt"]
     three = vault.drop("three.txt", "leases")
     assert vault.shown(three) == ["rental contract"]
-    assert vault.tags.listed().becomes == {"lease": "rental contract"}
+    assert vault.tags.list_all().becomes == {"lease": "rental contract"}
     assert vault.tags.show("rental contract").replaces == ("lease",)
     vault.bench.process(one)
     assert vault.problems() == []
@@ -174,7 +174,7 @@ def test_a_tag_may_be_spelt_otherwise(vault: Tagging) -> None:
     assert vault.shown(one) == ["invoice"]
     assert vault.shown(vault.drop("two.txt", "invoices")) == ["invoice"]
     vault.tags.rename("invoice", "invoices")  # and back
-    assert vault.tags.listed().becomes == {"invoice": "invoices"}
+    assert vault.tags.list_all().becomes == {"invoice": "invoices"}
     assert vault.shown(vault.drop("three.txt", "invoice")) == ["invoices"]
 
 
@@ -185,7 +185,7 @@ def test_merging_keeps_one_of_several_in_the_first_place(vault: Tagging) -> None
     assert done.what == "merged “bill” and “receipt” into “invoice”"
     assert (vault.shown(one), vault.shown(two)) == (["invoice", "rent"], ["invoice", "rent"])
     assert vault.shown(vault.drop("three.txt", "receipts", "bills")) == ["invoice"]
-    assert [tag.name for tag in vault.tags.listed().tags] == ["invoice", "rent"]
+    assert [tag.name for tag in vault.tags.list_all().tags] == ["invoice", "rent"]
     for others in ([], ["invoice"]):
         with pytest.raises(UsageError, match="can only be merged with other tags"):
             vault.tags.merge("invoice", others)
@@ -226,7 +226,7 @@ def test_a_banned_tag_is_given_by_nobody_but_by_hand(vault: Tagging) -> None:
     assert (vault.shown(one), vault.shown(two)) == (["rent"], ["page"])
     assert vault.told(one)["tags"] == ["rent"]
     assert vault.shown(vault.drop("three.txt", "pages", "flat")) == ["flat"]
-    assert vault.tags.listed().banned == ("page",)
+    assert vault.tags.list_all().banned == ("page",)
     with pytest.raises(UsageError, match="is banned already"):
         vault.tags.ban("page")
 
@@ -347,7 +347,7 @@ def test_a_tag_that_only_a_vanished_file_has_by_hand_is_still_listed(vault: Tagg
     vault.edit(one, {"added": ["garden"], "removed": []})
     (vault.bench.root / "one.txt").unlink()
     vault.drop("two.txt", "rent")
-    assert [(tag.name, tag.files) for tag in vault.tags.listed().tags] == [("rent", 1), ("garden", 0)]
+    assert [(tag.name, tag.files) for tag in vault.tags.list_all().tags] == [("rent", 1), ("garden", 0)]
 
 
 def test_what_was_renamed_twice_is_told_by_its_last_name(vault: Tagging) -> None:
@@ -357,11 +357,11 @@ def test_what_was_renamed_twice_is_told_by_its_last_name(vault: Tagging) -> None
     vault.edit(one, {"added": ["invoice"], "removed": []})  # as an older version kept it
 
     assert vault.shown(one) == ["rechnung"]
-    assert [tag.name for tag in vault.tags.listed().tags] == ["rechnung"]
+    assert [tag.name for tag in vault.tags.list_all().tags] == ["rechnung"]
     for act in (vault.tags.show, vault.tags.ban, lambda tag: vault.tags.rename(tag, "x")):
         with pytest.raises(UsageError, match="“invoice” became “rechnung”"):
             act("invoice")
-    assert vault.tags.listed().becomes == {"bill": "rechnung", "invoice": "bill"}
+    assert vault.tags.list_all().becomes == {"bill": "rechnung", "invoice": "bill"}
     assert vault.tags.show("rechnung").replaces == ("bill", "invoice")
 
 
@@ -393,7 +393,7 @@ def test_a_word_that_is_no_tag_yet_can_be_banned(vault: Tagging) -> None:
         with pytest.raises(UsageError, match="“page” is banned already"):
             vault.tags.ban(spelt)
     vault.tags.undo()
-    assert vault.tags.listed().banned == ()
+    assert vault.tags.list_all().banned == ()
 
 
 def test_a_new_word_is_given_by_renaming_not_by_merging(vault: Tagging) -> None:
@@ -407,4 +407,4 @@ def test_a_vanished_file_does_not_count(vault: Tagging) -> None:
     vault.drop("one.txt", "bill")
     (vault.bench.root / "one.txt").unlink()
     vault.drop("two.txt", "bill")
-    assert [(tag.name, tag.files, tag.by_machine) for tag in vault.tags.listed().tags] == [("bill", 1, 1)]
+    assert [(tag.name, tag.files, tag.by_machine) for tag in vault.tags.list_all().tags] == [("bill", 1, 1)]

@@ -45,7 +45,7 @@ class Shelf:
     def file(self, path: str) -> File:
         found = files.by_path(self.db, path)
         if found is None:
-            self.intake.take_in([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
+            self.intake.record([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
             found = files.by_path(self.db, path)
         assert found is not None
         return found

@@ -34,7 +34,7 @@ def test_the_same_voice_in_two_files_is_one_person_and_two_voices_are_two(vault:
 
     assert vault.persons(one) == [1, 2]
     assert vault.persons(two) == [1]
-    assert [(p.id, p.name, p.voices, p.files, p.seconds) for p in vault.people.listed()] == [
+    assert [(p.id, p.name, p.voices, p.files, p.seconds) for p in vault.people.list_people()] == [
         (1, None, 2, 2, 50.0),
         (2, None, 1, 1, 25.0),
     ]
@@ -119,7 +119,7 @@ def test_changed_content_keeps_whoever_still_speaks_under_another_label(vault: L
 
     assert vault.persons(one) == [2, 3]
     assert [voice["voice_id"] for voice in vault.told(one)] == [2, 3]
-    assert [p.id for p in vault.people.listed()] == [2, 3]
+    assert [p.id for p in vault.people.list_people()] == [2, 3]
     assert vault.problems() == []
 
 
@@ -145,7 +145,7 @@ def test_when_nothing_is_spoken_any_more_the_voices_go(vault: Listening) -> None
 
     assert vault.bench.digest(one, SPEAKERS)[:2] == ("completed", None)
     assert vault.bench.content(one, SPEAKERS) is None
-    assert [(p.id, p.voices) for p in vault.people.listed()] == [(1, 0)]
+    assert [(p.id, p.voices) for p in vault.people.list_people()] == [(1, 0)]
     assert vault.found("lovelace") == []
     assert vault.problems() == []
 
@@ -155,7 +155,7 @@ def test_when_everybody_speaks_too_little_the_voices_go(vault: Listening) -> Non
     vault.drop("one.wav", ("ada", 1.0))
 
     assert vault.told(one) == []
-    assert vault.people.listed() == []
+    assert vault.people.list_people() == []
     assert vault.problems() == []
 
 
@@ -165,7 +165,7 @@ def test_when_the_voices_were_not_listened_to_those_known_stay(vault: Listening)
     vault.bench.process(one, Wish(reset=True))
 
     assert vault.bench.digest(one, SPEAKERS)[:2] == ("failed", "unavailable")
-    assert [p.voices for p in vault.people.listed()] == [1]
+    assert [p.voices for p in vault.people.list_people()] == [1]
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable("no weights"), UnreadableFile("broken")])
@@ -186,7 +186,7 @@ def test_a_file_that_becomes_a_note_has_no_voices(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
     vault.bench.drop("one.wav", "just words")
 
-    assert vault.people.listed() == []
+    assert vault.people.list_people() == []
     assert vault.problems() == []
 
 
@@ -197,19 +197,19 @@ def test_purging_takes_voices_and_unnamed_people_and_leaves_those_with_a_name(va
     for name in ("one.wav", "two.wav"):
         (vault.bench.root / name).unlink()
     vault.bench.scanner.scan()
-    assert [(p.id, p.voices) for p in vault.people.listed()] == [(1, 0)]  # hidden at once
+    assert [(p.id, p.voices) for p in vault.people.list_people()] == [(1, 0)]  # hidden at once
     assert vault.persons(vault.drop("three.wav", BOB)) == [2]  # but known by voice until purged
     for file in (vault.bench.file("one.wav"), vault.bench.file("two.wav")):
         assert vault.bench.intake.purge(file)
 
-    assert [(p.id, p.name, p.voices) for p in vault.people.listed()] == [(1, "Ada", 0), (2, None, 1)]
+    assert [(p.id, p.name, p.voices) for p in vault.people.list_people()] == [(1, "Ada", 0), (2, None, 1)]
     assert vault.bench.db.execute("SELECT count(*) FROM voices").fetchone() == (1,)
     assert vault.bench.db.execute("SELECT count(*) FROM voice_groups").fetchone() == (1,)
     assert vault.problems() == []
     (vault.bench.root / "three.wav").unlink()
     vault.bench.scanner.scan()
     vault.bench.intake.purge(vault.bench.file("three.wav"))
-    assert [p.id for p in vault.people.listed()] == [1]
+    assert [p.id for p in vault.people.list_people()] == [1]
 
 
 def test_files_digested_at_the_same_moment_share_their_people(vault: Listening) -> None:
@@ -227,7 +227,7 @@ def test_files_digested_at_the_same_moment_share_their_people(vault: Listening) 
         thread.join()
 
     assert [vault.persons(file_id) for file_id in ids] == [[1, 2]] * 12
-    assert [(p.id, p.voices) for p in vault.people.listed()] == [(1, 12), (2, 12)]
+    assert [(p.id, p.voices) for p in vault.people.list_people()] == [(1, 12), (2, 12)]
     assert vault.problems() == []
 
 

@@ -383,13 +383,13 @@ def test_what_was_made_without_its_model_is_nobodys_donor(lay: Laid, model: Mode
 
 def test_every_state_is_told(lay: Laid, model: Model, clock: Clock) -> None:
     bench = lay(Allowance(calls=1, per_second=0))
-    assert [one.state for one in bench.ledger.standings(["llm"])] == ["ready"]
+    assert [one.state for one in bench.ledger.statuses(["llm"])] == ["ready"]
     bench.process(bench.drop("note.txt"))
-    assert [(one.state, one.spent.calls, one.spent.tokens) for one in bench.ledger.standings(["llm"])] == [
+    assert [(one.state, one.spent.calls, one.spent.tokens) for one in bench.ledger.statuses(["llm"])] == [
         ("spent", 1, 10)
     ]
     bench.ledger.pause(["llm"])
-    assert [one.state for one in bench.ledger.standings(["llm"])] == ["paused"]
+    assert [one.state for one in bench.ledger.statuses(["llm"])] == ["paused"]
     assert digests.of_file(bench.db, bench.file("note.txt").id)[CLASSIFY].status is Status.COMPLETED
 
 
@@ -473,13 +473,13 @@ def test_other_content_is_not_described_by_the_old_answer(lay: Laid, model: Mode
 
 def test_another_model_or_none_makes_again_what_waited_for_a_person(lay: Laid, model: Model, clock: Clock) -> None:
     bench = lay()
-    bench.ledger.begin_anew({"llm": "a model"})
+    bench.ledger.requeue_after_changes({"llm": "a model"})
     model.fails(lambda: UnreadableFile("does not fit"))
     note = bench.drop("note.txt")
     bench.process(note)
-    bench.ledger.begin_anew({"llm": "a model"})
+    bench.ledger.requeue_after_changes({"llm": "a model"})
     assert again(bench, note) == 0, "a restart alone changes nothing"
-    bench.ledger.begin_anew({"llm": "another model"})
+    bench.ledger.requeue_after_changes({"llm": "another model"})
     model.returns()
     assert again(bench, note) == 1
     assert bench.content(note, CLASSIFY) == ASKED
@@ -487,18 +487,18 @@ def test_another_model_or_none_makes_again_what_waited_for_a_person(lay: Laid, m
     model.fails(lambda: UnreadableFile("does not fit"))
     other = bench.drop("other.txt", "other")
     bench.process(other)
-    bench.ledger.begin_anew({})
+    bench.ledger.requeue_after_changes({})
     assert again(bench) == 1
 
 
 def test_a_longer_rest_that_was_asked_for_outlives_a_restart(lay: Laid, model: Model, clock: Clock) -> None:
     bench = lay()
-    bench.ledger.begin_anew({"llm": "a model"})
+    bench.ledger.requeue_after_changes({"llm": "a model"})
     model.fails(lambda: RateLimited("come tomorrow", retry_after=86_400))
     note = bench.drop("note.txt")
     bench.process(note)
     clock.forward(3600)
-    bench.ledger.begin_anew({"llm": "a model"})
+    bench.ledger.requeue_after_changes({"llm": "a model"})
     assert again(bench, note) == 0
     assert model.made == 1
 
@@ -527,12 +527,12 @@ def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, m
     for note in notes:
         bench.process(note)
     bench.database.write(lambda db: fallbacks.requeue_waiting(db, "llm", iso(clock.now)))
-    assert bench.ledger.soon() == (0, None)  # the budget is spent, whatever is due
+    assert bench.ledger.count_due_soon() == (0, None)  # the budget is spent, whatever is due
     clock.forward(24 * 3600)
-    assert bench.ledger.soon()[0] == 2
-    assert bench.ledger.soon(among=[notes[0]])[0] + bench.ledger.soon(among=notes[1:])[0] == 2
+    assert bench.ledger.count_due_soon()[0] == 2
+    assert bench.ledger.count_due_soon(among=[notes[0]])[0] + bench.ledger.count_due_soon(among=notes[1:])[0] == 2
     bench.ledger.pause(["llm"])
-    assert bench.ledger.soon() == (0, None)
+    assert bench.ledger.count_due_soon() == (0, None)
 
 
 def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Clock) -> None:
@@ -543,7 +543,7 @@ def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Cl
         vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5)] == [note]
         claims = vault.coordinator.claim([(note, None)], frozenset({Lane.ORDINARY}))
-        vault.coordinator.carry([one for one in claims if isinstance(one, Claim)])
+        vault.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
         assert digest_queue.list_due(vault.db, iso(clock.now), 5) == []
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
     finally:

@@ -69,7 +69,7 @@ def test_tags_change_step_by_step() -> None:
     assert edit == TagEdit(added=("cat",), removed=("dog",))
     assert with_tags(edit, ["dog"], ["cat"]) == TagEdit(added=("dog",), removed=("cat",))
     assert with_tags(TagEdit(all=("a", "b")), ["c"], ["a"]) == TagEdit(all=("b", "c"))
-    assert not TagEdit().anything and TagEdit(all=()).anything
+    assert not TagEdit().has_changes and TagEdit(all=()).has_changes
 
 
 @pytest.mark.parametrize("edit", [TagEdit(all=()), TagEdit(all=("a",)), TagEdit(added=("a",), removed=("b",))])

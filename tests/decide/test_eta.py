@@ -51,14 +51,15 @@ def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], s
     while at < end:
         while over < len(ended) and ended[over][1] <= at:
             began, finish, name, lane = ended[over]
-            pace.finished(name, lane, 1, finish - began, finish)
+            pace.record_finished(name, lane, 1, finish - began, finish)
             over += 1
         running = [span for span in spans if span[0] <= at < span[1]]
         waiting = Counter((span[2], span[3]) for span in spans if span[0] > at)
-        seen = {lane: pace.at_once(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
-        heaps = [WaitingDigests(lane, count, pace.usual(name)) for (name, lane), count in waiting.items()]
+        seen = {lane: pace.concurrency(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
+        heaps = [WaitingDigests(lane, count, pace.typical_seconds(name)) for (name, lane), count in waiting.items()]
         under_way = [
-            RunningDigest(s[3], remaining_seconds(at - s[0], _told_by(s, at), pace.usual(s[2]))) for s in running
+            RunningDigest(s[3], remaining_seconds(at - s[0], _told_by(s, at), pace.typical_seconds(s[2])))
+            for s in running
         ]
         raw = seconds_left(heaps, under_way, {lane: one for lane, one in seen.items() if one is not None})
         before = None if raw is None else smooth_estimate(before, raw, at - told_at)
@@ -135,44 +136,44 @@ def test_what_a_digest_says_about_how_far_it_is_counts_more_than_what_is_usual()
 
 def test_a_long_attempt_counts_for_all_the_time_it_took() -> None:
     pace = Throughput()
-    pace.finished("speech", 1, 1, 300.0, now=1000.0)
+    pace.record_finished("speech", 1, 1, 300.0, now=1000.0)
     for at in range(950, 1001):
-        pace.finished("text", 0, 1, 1.0, now=float(at))
+        pace.record_finished("text", 0, 1, 1.0, now=float(at))
 
-    assert pace.at_once(1, [], now=1000.0) == pytest.approx(1.0, abs=0.05)
-    assert pace.at_once(0, [], now=1000.0) == pytest.approx(1.0, abs=0.1)
+    assert pace.concurrency(1, [], now=1000.0) == pytest.approx(1.0, abs=0.05)
+    assert pace.concurrency(0, [], now=1000.0) == pytest.approx(1.0, abs=0.1)
 
 
 def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now() -> None:
     pace = Throughput()
-    pace.finished("text", 0, 1, 1.0, now=100.0)
+    pace.record_finished("text", 0, 1, 1.0, now=100.0)
     for _ in range(2):
         for at in range(140, 150):
-            pace.finished("text", 0, 1, 1.0, now=float(at))
+            pace.record_finished("text", 0, 1, 1.0, now=float(at))
 
-    assert pace.at_once(0, [], now=149.0) == pytest.approx(2.0, abs=0.2)
-    assert pace.at_once(0, [], now=200.0) is None
+    assert pace.concurrency(0, [], now=149.0) == pytest.approx(2.0, abs=0.2)
+    assert pace.concurrency(0, [], now=200.0) is None
 
 
 def test_what_is_under_way_counts_before_anything_is_over() -> None:
-    assert Throughput().at_once(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
-    assert Throughput().at_once(1, [109.9], now=110.0) is None
+    assert Throughput().concurrency(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
+    assert Throughput().concurrency(1, [109.9], now=110.0) is None
 
 
 def test_outputs_of_one_attempt_share_its_time() -> None:
     pace = Throughput()
-    pace.finished("image-preview", 0, 2, 3.0, now=10.0)
+    pace.record_finished("image-preview", 0, 2, 3.0, now=10.0)
 
-    assert pace.usual("image-preview") == pytest.approx(1.5)
-    assert pace.usual("tags") is None
-    assert pace.done_lately(20.0) == 2
-    assert pace.done_lately(80.0) == 0
+    assert pace.typical_seconds("image-preview") == pytest.approx(1.5)
+    assert pace.typical_seconds("tags") is None
+    assert pace.recent_outputs(20.0) == 2
+    assert pace.recent_outputs(80.0) == 0
 
 
 def test_memory_of_the_past_is_bounded() -> None:
     pace = Throughput()
     for at in range(5000):
-        pace.finished("text", 0, 1, 2.0, now=float(at))
+        pace.record_finished("text", 0, 1, 2.0, now=float(at))
 
     assert len(pace._worked[0]) <= 70
     assert len(pace._done) <= 70

@@ -43,37 +43,37 @@ def doors(tmp_path: Path, clock: Clock) -> Iterator[Authenticator]:
 
 
 def test_nothing_is_made_before_there_is_anybody(doors: Authenticator, tmp_path: Path) -> None:
-    assert not doors.closed
+    assert not doors.login_required
     assert doors.by_session("x") is None and doors.by_token("x") is None
-    assert (doors.accounts.listed(), doors.keys.listed(), doors.keys.revoke(1)) == ([], [], False)
-    assert not doors.accounts.proves("ada", PASSWORD)
+    assert (doors.accounts.list_all(), doors.tokens.list_all(), doors.tokens.revoke(1)) == ([], [], False)
+    assert not doors.accounts.check_password("ada", PASSWORD)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_first_user_closes_the_doors_and_the_last_opens_them(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
-    assert doors.closed
+    assert doors.login_required
     doors.accounts.remove("ada")
-    assert not doors.closed
+    assert not doors.login_required
 
 
 def test_a_token_closes_them_as_well(doors: Authenticator) -> None:
-    made = doors.keys.add("ci", Right.READ)
-    assert doors.closed
-    assert doors.keys.revoke(made.token.id)
-    assert not doors.closed
+    made = doors.tokens.add("ci", Right.READ)
+    assert doors.login_required
+    assert doors.tokens.revoke(made.token.id)
+    assert not doors.login_required
 
 
 def test_another_process_is_noticed(doors: Authenticator, tmp_path: Path, clock: Clock) -> None:
-    assert not doors.closed
+    assert not doors.login_required
     with closing(Authenticator(tmp_path / "server", clock)) as other:
         other.accounts.add("Ada", PASSWORD)
-    assert doors.closed
+    assert doors.login_required
 
 
 def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Authenticator, tmp_path: Path) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
-    token = doors.keys.add("ci", Right.READ).secret
+    token = doors.tokens.add("ci", Right.READ).secret
     session = doors.accounts.sign_in("ada", PASSWORD, 1, "Firefox")
     assert session is not None
     folder = tmp_path / "server"
@@ -92,7 +92,7 @@ def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Auth
 def test_passwords_that_everybody_tries_first_are_refused(doors: Authenticator, password: str) -> None:
     with pytest.raises(UsageError, match="password is"):
         doors.accounts.add("Ada Lovelace", password)
-    assert not doors.closed
+    assert not doors.login_required
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a/b", "a\x00b", "a\u202eb", "x" * 65, "a:b"])
@@ -145,13 +145,13 @@ def test_who_is_removed_is_out_at_once(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     doors.accounts.add("Bob", PASSWORD, Right.WRITE)
     signed_in = doors.accounts.sign_in("ada", PASSWORD, 1, "")
-    token = doors.keys.add("ci", Right.WRITE, owner="ada").secret
+    token = doors.tokens.add("ci", Right.WRITE, owner="ada").secret
     assert signed_in is not None
     visitor = doors.by_session(signed_in.secret)
-    assert visitor is not None and doors.again(visitor) is not None
+    assert visitor is not None and doors.refresh(visitor) is not None
     doors.accounts.remove("ada")
     assert doors.by_session(signed_in.secret) is None and doors.by_token(token) is None
-    assert doors.again(visitor) is None
+    assert doors.refresh(visitor) is None
 
 
 def test_nobody_ends_the_session_of_another(doors: Authenticator) -> None:
@@ -179,21 +179,21 @@ def test_rights_are_told_vault_by_vault(doors: Authenticator) -> None:
     assert not visitor.may("another", Right.READ)
     doors.accounts.revoke("ada", DIARY)
     doors.accounts.grant("ada", PHOTOS, Right.READ)
-    now = doors.again(visitor)
+    now = doors.refresh(visitor)
     assert now is not None and not now.may(DIARY[0], Right.READ) and not now.may(PHOTOS[0], Right.WRITE)
     with pytest.raises(UsageError, match="no right of their own"):
         doors.accounts.revoke("ada", DIARY)
     doors.accounts.grant("ada", None, Right.READ)
-    everywhere = doors.again(visitor)
+    everywhere = doors.refresh(visitor)
     assert everywhere is not None and everywhere.may("another", Right.READ)
     doors.accounts.revoke("ada", None)
-    least = doors.again(visitor)
+    least = doors.refresh(visitor)
     assert least is not None and not least.may("another", Right.READ)
 
 
 def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Authenticator) -> None:
-    one = doors.by_token(doors.keys.add("one", Right.WRITE, PHOTOS).secret)
-    all_ = doors.by_token(doors.keys.add("all", Right.READ).secret)
+    one = doors.by_token(doors.tokens.add("one", Right.WRITE, PHOTOS).secret)
+    all_ = doors.by_token(doors.tokens.add("all", Right.READ).secret)
     assert one is not None and all_ is not None
     assert one.may(PHOTOS[0], Right.WRITE) and not one.may(DIARY[0], Right.READ)
     assert all_.may(DIARY[0], Right.READ) and not all_.may(DIARY[0], Right.WRITE)
@@ -203,39 +203,39 @@ def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Authenticator) -
 def test_a_token_never_opens_more_than_its_owner_may(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.grant("ada", PHOTOS, Right.READ)
-    visitor = doors.by_token(doors.keys.add("all", Right.WRITE, owner="Ada").secret)
+    visitor = doors.by_token(doors.tokens.add("all", Right.WRITE, owner="Ada").secret)
     assert visitor is not None
     assert visitor.may(PHOTOS[0], Right.READ)
     assert not visitor.may(PHOTOS[0], Right.WRITE) and not visitor.may(DIARY[0], Right.READ)
 
 
 def test_a_token_ends_after_its_days_and_still_keeps_the_doors_closed(doors: Authenticator, clock: Clock) -> None:
-    secret = doors.keys.add("ci", Right.READ, days=3).secret
+    secret = doors.tokens.add("ci", Right.READ, days=3).secret
     assert doors.by_token(secret) is not None
     clock.pass_by(days=3)
-    assert doors.by_token(secret) is None and doors.closed
+    assert doors.by_token(secret) is None and doors.login_required
 
 
 def test_its_last_use_is_noted_once_a_minute(doors: Authenticator, clock: Clock) -> None:
-    secret = doors.keys.add("ci", Right.READ).secret
+    secret = doors.tokens.add("ci", Right.READ).secret
     doors.by_token(secret)
-    doors.keys.add("flushes what was submitted", Right.READ)
-    first = doors.keys.listed()[0].last_used_at
+    doors.tokens.add("flushes what was submitted", Right.READ)
+    first = doors.tokens.list_all()[0].last_used_at
     assert first is not None
     clock.pass_by(seconds=59)
     doors.by_token(secret)
-    doors.keys.add("flushes again", Right.READ)
-    assert doors.keys.listed()[0].last_used_at == first
+    doors.tokens.add("flushes again", Right.READ)
+    assert doors.tokens.list_all()[0].last_used_at == first
     clock.pass_by(seconds=1)
     doors.by_token(secret)
-    doors.keys.add("and again", Right.READ)
-    assert doors.keys.listed()[0].last_used_at != first
+    doors.tokens.add("and again", Right.READ)
+    assert doors.tokens.list_all()[0].last_used_at != first
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9])
 def test_a_life_nobody_lives_is_refused(doors: Authenticator, days: int) -> None:
     with pytest.raises(UsageError, match="days"):
-        doors.keys.add("ci", Right.READ, days=days)
+        doors.tokens.add("ci", Right.READ, days=days)
 
 
 def test_the_schema_refuses_what_must_not_be(doors: Authenticator) -> None:

@@ -25,31 +25,31 @@ def test_the_first_guesses_are_free_and_then_each_waits_twice_as_long() -> None:
 def test_guesses_during_the_wait_are_neither_made_nor_counted() -> None:
     clock = Clock()
     waits = LoginThrottle(5, clock)
-    assert [waits.begin(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
-    assert waits.begin(["ada"]) == 5
+    assert [waits.start_attempt(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
+    assert waits.start_attempt(["ada"]) == 5
     clock.moment += timedelta(seconds=5)
-    assert waits.begin(["ada"]) == 0
-    assert waits.begin(["ada"]) == 10
+    assert waits.start_attempt(["ada"]) == 0
+    assert waits.start_attempt(["ada"]) == 10
 
 
 def test_one_who_waits_under_one_key_waits_under_all() -> None:
     waits = LoginThrottle(2, Clock())
     for _ in range(2):
-        waits.begin(["from here", "ada"])
-    assert waits.begin(["from elsewhere", "ada"]) > 0
-    assert waits.begin(["from here", "bob"]) > 0
-    assert waits.begin(["from elsewhere", "bob"]) == 0
+        waits.start_attempt(["from here", "ada"])
+    assert waits.start_attempt(["from elsewhere", "ada"]) > 0
+    assert waits.start_attempt(["from here", "bob"]) > 0
+    assert waits.start_attempt(["from elsewhere", "bob"]) == 0
 
 
 def test_a_brief_key_never_waits_long_and_makes_nobody_wait_long() -> None:
     clock = Clock()
     waits = LoginThrottle(5, clock)
     for number in range(40):
-        told = waits.begin([f"from {number}", f"ada from {number}"], brief=["ada"])
+        told = waits.start_attempt([f"from {number}", f"ada from {number}"], brief=["ada"])
         assert told <= BRIEF_WAIT.total_seconds() == 30
         clock.moment += timedelta(seconds=told)
     clock.moment += BRIEF_WAIT
-    assert waits.begin(["from home", "ada from home"], brief=["ada"]) == 0
+    assert waits.start_attempt(["from home", "ada from home"], brief=["ada"]) == 0
 
 
 def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
@@ -57,7 +57,7 @@ def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
     waits = LoginThrottle(5, clock)
     told = []
     for _ in range(40):
-        told.append(waits.begin(["from here"], brief=["ada"]))
+        told.append(waits.start_attempt(["from here"], brief=["ada"]))
         clock.moment += timedelta(seconds=told[-1])
     assert max(told) == LONGEST_WAIT.total_seconds()
 
@@ -65,17 +65,17 @@ def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
 def test_a_right_guess_and_an_hour_make_all_well() -> None:
     clock = Clock()
     waits = LoginThrottle(2, clock)
-    waits.begin(["ada"])
-    waits.right(["ada"])
-    assert [waits.begin(["ada"]), waits.begin(["ada"])] == [0, 0]
+    waits.start_attempt(["ada"])
+    waits.record_success(["ada"])
+    assert [waits.start_attempt(["ada"]), waits.start_attempt(["ada"])] == [0, 0]
     clock.moment += timedelta(hours=2)
-    assert [waits.begin(["ada"]), waits.begin(["ada"])] == [0, 0]
+    assert [waits.start_attempt(["ada"]), waits.start_attempt(["ada"])] == [0, 0]
 
 
 def test_guessers_do_not_fill_the_memory() -> None:
     waits = LoginThrottle(1, Clock())
     for number in range(MAX_KEYS + 50):
-        waits.begin([f"from {number}"])
+        waits.start_attempt([f"from {number}"])
     assert len(waits._guesses) == MAX_KEYS
 
 

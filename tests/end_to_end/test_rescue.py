@@ -108,9 +108,9 @@ def vault(known: Path, tmp_path: Path) -> Path:
 
 def assert_everything_is_back(root: Path) -> None:
     with open_app(root) as app:
-        shown = app.edits.shown("note 1.md").document
+        shown = app.edits.get("note 1.md").document
         assert (shown.title, shown.date) == ("Counting nuts", "2026-04")
-        assert app.edits.shown("note 2.md").document.tags == ("garden",)
+        assert app.edits.get("note 2.md").document.tags == ("garden",)
         db = app.database.read()
         link = app.files_below(["page.url"])[0]
         assert tags.rules(db) == {"Nut": "Nuts"}
@@ -172,7 +172,7 @@ def test_what_stands_only_in_the_journal_is_read(vault: Path) -> None:
     damaging.overwrite_header(database_of(vault))
     rescued(vault, "--yes")
     with open_app(vault) as app:
-        assert app.edits.shown("note 1.md").document.title == "Walnuts"
+        assert app.edits.get("note 1.md").document.title == "Walnuts"
 
 
 def test_what_is_not_whole_is_not_kept(vault: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_rescue_killed_at_the_last_moment_still_finds_the_journal(vault: Path)
     os.link(database_of(vault), aside)
     rescued(vault, "--yes")
     with open_app(vault) as app:
-        assert app.edits.shown("note 1.md").document.title == "Walnuts"
+        assert app.edits.get("note 1.md").document.title == "Walnuts"
 
 
 def test_where_there_is_no_database_there_is_nothing_to_rescue(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_rows_that_no_database_of_ours_would_take_are_left_out_and_the_others_ke
     lost = {kind: told["found"][kind] - told["saved"][kind] for kind in FOUND}
     assert lost == {"edits": 1, "tag_rules": 1, "people": 1, "voices": 2, "captures": 1, "renames": 0, "ai_calls": 1}
     with open_app(vault) as app:
-        assert app.edits.shown("note 1.md").document.title == "Counting nuts"
+        assert app.edits.get("note 1.md").document.title == "Counting nuts"
         assert app.documents.problems() == []
 
 
@@ -296,6 +296,6 @@ def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_
     rescued(vault, "--yes")
 
     with open_app(vault) as app:
-        assert app.edits.shown("note 3.md").document.title == "The original"
+        assert app.edits.get("note 3.md").document.title == "The original"
         seconds = app.database.read().execute("SELECT seconds FROM voices").fetchall()
         assert seconds == [(12.5,)]

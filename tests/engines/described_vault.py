@@ -26,7 +26,7 @@ def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
     spelled, escaped = encode_path(os.fsdecode(name))
     seen = inspect_file(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
     assert seen is not None
-    app.intake.take_in([seen])
+    app.intake.record([seen])
     return file_at(app, spelled)
 
 

@@ -116,7 +116,7 @@ class PlainFetches:
 
     asked: list[str] = field(default_factory=list)
 
-    def part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, most: int) -> FetchResult | None:
         self.asked.append(url)
         assert url.startswith("http://127.0.0.1:"), url
         try:

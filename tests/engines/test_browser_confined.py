@@ -267,7 +267,7 @@ def door(guard: Guard) -> Iterator[ConnectionServer]:
 
 def somebody(how: str, uid: int, web: LocalWeb, door: ConnectionServer) -> subprocess.Popen[str]:
     url = local_sites.javascript_only(web)
-    with door.admit() as end:
+    with door.add_child() as end:
         told = (how, str(uid), url, str(end.fileno()))
         return subprocess.Popen(
             [sys.executable, "-W", "error", "-c", textwrap.dedent(AS_SOMEBODY), *told],

@@ -50,7 +50,7 @@ def asked(proxy: Proxy, *sent: bytes) -> bytes:
 
 def proxy_to(web: LocalWeb, outside: Outside, **settings: int) -> Proxy:
     made = Proxy(outside, BrowserSettings(**settings))  # type: ignore[arg-type]
-    made.expect(web.url())
+    made.allow_host(web.url())
     return made
 
 
@@ -107,7 +107,7 @@ def test_a_tunnel_carries_bytes_both_ways(web: LocalWeb, guard: Guard) -> None:
 def test_what_the_guard_refuses_is_refused_and_kept(web: LocalWeb, guard: Guard) -> None:
     with Listener() as forbidden:
         with proxy_to(web, guard) as proxy:
-            proxy.expect(forbidden.url())
+            proxy.allow_host(forbidden.url())
             for request in (f"GET {forbidden.url('/x')}", f"CONNECT {forbidden.host}"):
                 answer = asked(proxy, f"{request} HTTP/1.1\r\n\r\n".encode())
                 assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")

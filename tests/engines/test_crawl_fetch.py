@@ -77,7 +77,7 @@ def forbidden() -> Iterator[Listener]:
 
 def fetch(gate: Gate, url: str, limits: CrawlLimits = PATIENTLY) -> FetchResult:
     with Fetcher(gate, limits, "link.url") as fetcher:
-        return fetcher.page(url)
+        return fetcher.fetch_page(url)
 
 
 def test_a_page_comes_with_its_status_and_headers(web: LocalWeb, gate: Gate) -> None:
@@ -216,9 +216,9 @@ def test_cookies_travel_along_the_redirects_and_no_further(web: LocalWeb, gate: 
     web.page("/deep/x", headers={"Location": f"http://other.test:{web.port}/y"}, status=302)
     web.page("/y", "end")
     with Fetcher(gate, PATIENTLY, "link.url") as fetcher:
-        fetcher.page(web.url("/start"))
+        fetcher.fetch_page(web.url("/start"))
         assert [asked.headers.get("cookie") for asked in web.asked] == [None, "b=2; a=1", None]
-        fetcher.page(web.url("/start"))
+        fetcher.fetch_page(web.url("/start"))
     assert web.asked[3].headers.get("cookie") is None
 
 
@@ -372,8 +372,8 @@ def test_robots_txt_is_obeyed_only_where_a_setting_says_so(web: LocalWeb, gate: 
         with pytest.raises(AddressRefused, match=r"link\.url: robots.txt of 127\.0\.0\.1 asks .*web_robots=false"):
             fetch(gate, web.url(path), obeying)
     with Fetcher(gate, obeying, "link.url") as fetcher:
-        assert fetcher.robots(web.url("/other"))
-        assert not fetcher.robots(web.url("/private/y"))
+        assert fetcher.is_allowed_by_robots(web.url("/other"))
+        assert not fetcher.is_allowed_by_robots(web.url("/private/y"))
     assert web.paths.count("/robots.txt") == 3
 
 

@@ -38,15 +38,15 @@ def fetcher_of(web: LocalWeb, limits: CrawlLimits | None = None) -> Fetcher:
 def test_a_part_comes_as_it_is_over_redirects_too(web: LocalWeb) -> None:
     web.page("/old", headers={"Location": f"http://cdn.test:{web.port}/dot"}, status=301)
     with fetcher_of(web) as fetcher:
-        part = fetcher.part(web.url("/old"), MOST)
+        part = fetcher.fetch_part(web.url("/old"), MOST)
     assert part is not None
     assert (part.body, part.mime, part.hops) == (b"a picture", "image/png", (web.url("/old"),))
 
 
 def test_parts_are_asked_for_as_pictures_and_pages_as_pages(web: LocalWeb) -> None:
     with fetcher_of(web) as fetcher:
-        fetcher.part(web.url("/dot"), MOST)
-        fetcher.page(web.url("/dot"))
+        fetcher.fetch_part(web.url("/dot"), MOST)
+        fetcher.fetch_page(web.url("/dot"))
     part, page = (asked.headers["accept"] for asked in web.asked if asked.path == "/dot")
     assert part == "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
     assert page.startswith("text/html,")
@@ -55,7 +55,7 @@ def test_parts_are_asked_for_as_pictures_and_pages_as_pages(web: LocalWeb) -> No
 def test_parts_do_not_wait_for_turns_and_share_connections(web: LocalWeb) -> None:
     with fetcher_of(web) as fetcher:
         for _ in range(20):
-            assert fetcher.part(web.url("/dot"), MOST) is not None
+            assert fetcher.fetch_part(web.url("/dot"), MOST) is not None
     assert web.connections == 1
 
 
@@ -68,8 +68,8 @@ def test_threads_may_ask_at_once(web: LocalWeb) -> None:
 
     web.handler("/four", answer)
     with fetcher_of(web) as fetcher, ThreadPoolExecutor(8) as threads:
-        assert all(threads.map(lambda _: fetcher.part(web.url("/four"), MOST), range(4)))
-        parts = list(threads.map(lambda _: fetcher.part(web.url("/dot"), MOST), range(60)))
+        assert all(threads.map(lambda _: fetcher.fetch_part(web.url("/four"), MOST), range(4)))
+        parts = list(threads.map(lambda _: fetcher.fetch_part(web.url("/dot"), MOST), range(60)))
     assert all(part is not None and part.body == b"a picture" for part in parts)
     assert web.connections <= 6
 
@@ -87,27 +87,27 @@ def test_what_cannot_be_had_is_none(web: LocalWeb) -> None:
     with Listener() as forbidden, fetcher_of(web) as fetcher:
         addresses += [forbidden.url(), web.page("/out", headers={"Location": forbidden.url()}, status=302)]
         for address in addresses:
-            assert fetcher.part(address, MOST) is None, address
+            assert fetcher.fetch_part(address, MOST) is None, address
         assert forbidden.connections == 0
 
 
 def test_a_part_has_no_more_bytes_than_asked_for(web: LocalWeb) -> None:
     with fetcher_of(web) as fetcher:
-        assert fetcher.part(web.url("/dot"), len(b"a picture")) is not None
-        assert fetcher.part(web.url("/dot"), len(b"a picture") - 1) is None
+        assert fetcher.fetch_part(web.url("/dot"), len(b"a picture")) is not None
+        assert fetcher.fetch_part(web.url("/dot"), len(b"a picture") - 1) is None
 
 
 def test_there_are_only_so_many_parts(web: LocalWeb) -> None:
     with fetcher_of(web, CrawlLimits(parts=3)) as fetcher:
-        assert [fetcher.part(web.url("/dot"), MOST) is not None for _ in range(5)] == [True] * 3 + [False] * 2
+        assert [fetcher.fetch_part(web.url("/dot"), MOST) is not None for _ in range(5)] == [True] * 3 + [False] * 2
     assert len(web.asked) == 3
 
 
 def test_all_parts_together_end_on_time(web: LocalWeb) -> None:
     drip = faults.slow_drip(web, seconds=0.05)
     with fetcher_of(web, CrawlLimits(parts_seconds=0.5)) as fetcher, ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(lambda _: fetcher.part(drip, MOST), range(12))) == [None] * 12
-        assert fetcher.part(web.url("/dot"), MOST) is None
+        assert list(threads.map(lambda _: fetcher.fetch_part(drip, MOST), range(12))) == [None] * 12
+        assert fetcher.fetch_part(web.url("/dot"), MOST) is None
 
 
 def test_a_connection_that_was_hung_up_meanwhile_is_replaced(web: LocalWeb) -> None:
@@ -121,18 +121,18 @@ def test_a_connection_that_was_hung_up_meanwhile_is_replaced(web: LocalWeb) -> N
 
     web.handler("/moody", once_per_connection)
     with fetcher_of(web) as fetcher:
-        assert [fetcher.part(web.url("/moody"), MOST) is not None for _ in range(3)] == [True] * 3
+        assert [fetcher.fetch_part(web.url("/moody"), MOST) is not None for _ in range(3)] == [True] * 3
 
 
 def test_a_part_gets_the_password_of_its_page_but_brings_none(web: LocalWeb) -> None:
     web.page("/page", "<p>x")
     with fetcher_of(web) as fetcher:
-        fetcher.page(f"http://me:s3cret@{web.host}/page")
-        fetcher.part(web.url("/dot"), MOST)
-        fetcher.part(f"http://cdn.test:{web.port}/dot", MOST)
-        fetcher.part(f"http://you:other@cdn.test:{web.port}/dot", MOST)
+        fetcher.fetch_page(f"http://me:s3cret@{web.host}/page")
+        fetcher.fetch_part(web.url("/dot"), MOST)
+        fetcher.fetch_part(f"http://cdn.test:{web.port}/dot", MOST)
+        fetcher.fetch_part(f"http://you:other@cdn.test:{web.port}/dot", MOST)
         web.page("/old", headers={"Location": f"http://you:other@cdn.test:{web.port}/dot"}, status=301)
-        moved = fetcher.part(web.url("/old"), MOST)
+        moved = fetcher.fetch_part(web.url("/old"), MOST)
     assert moved is not None
     assert "other" not in moved.url
     sent = [asked.headers.get("authorization") for asked in web.asked]
@@ -154,7 +154,7 @@ def test_a_connection_that_came_too_late_is_closed(web: LocalWeb) -> None:
             raise AssertionError
 
     with Fetcher(Slow(), CrawlLimits(parts_seconds=0.1), "link.url") as fetcher:
-        assert fetcher.part(web.url("/dot").replace("http:", "https:"), MOST) is None
+        assert fetcher.fetch_part(web.url("/dot").replace("http:", "https:"), MOST) is None
         assert [sock.fileno() for sock in opened] == [-1]
 
 
@@ -171,6 +171,6 @@ def test_after_the_end_no_part_comes_and_nothing_stays_open(web: LocalWeb) -> No
             raise AssertionError
 
     with Fetcher(Gate(), CrawlLimits(), "link.url") as fetcher:
-        assert fetcher.part(web.url("/dot"), MOST) is not None
-    assert fetcher.part(web.url("/dot"), MOST) is None
+        assert fetcher.fetch_part(web.url("/dot"), MOST) is not None
+    assert fetcher.fetch_part(web.url("/dot"), MOST) is None
     assert [sock.fileno() for sock in opened] == [-1]

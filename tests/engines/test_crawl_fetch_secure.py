@@ -66,11 +66,11 @@ def test_a_page_and_its_parts_come_over_tls(authority: Authority) -> None:
     with LocalWeb(tls=authority.certificate("news.test", 2)) as web, fetching(web, authority.trusted) as fetcher:
         web.page("/x", "safe and sound", {"Set-Cookie": "a=1; Secure"})
         url = f"https://news.test:{web.port}/x"
-        assert fetcher.page(url).body == b"safe and sound"
+        assert fetcher.fetch_page(url).body == b"safe and sound"
         before = web.connections
-        assert [fetcher.part(url, 100) is not None for _ in range(5)] == [True] * 5
+        assert [fetcher.fetch_part(url, 100) is not None for _ in range(5)] == [True] * 5
         assert web.connections == before + 1
-        assert fetcher.page(f"https://NEWS.test.:{web.port}/x").status == 200
+        assert fetcher.fetch_page(f"https://NEWS.test.:{web.port}/x").status == 200
 
 
 def test_plain_http_may_lead_to_https(authority: Authority) -> None:
@@ -79,7 +79,7 @@ def test_plain_http_may_lead_to_https(authority: Authority) -> None:
         url = plain.page("/x", headers={"Location": f"https://news.test:{safe.port}/x"}, status=301)
         guard = Guard(policy_of(f"{plain.host}, news.test:{safe.port}"), delay=0, resolve=lambda _host: ["127.0.0.1"])
         with Fetcher(guard, CrawlLimits(), "link.url", authority.trusted) as fetcher:
-            assert fetcher.page(url).hops == (url,)
+            assert fetcher.fetch_page(url).hops == (url,)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_a_certificate_that_is_not_right_is_said_and_nothing_is_sent(
     with LocalWeb(tls=authority.certificate(host, days)) as web, fetching(web, context) as fetcher:
         told = rf"^link\.url: the certificate of news\.test is not to be trusted: .*({cause})"
         with pytest.raises(UnreadableFile, match=told):
-            fetcher.page(f"https://me:s3cret@news.test:{web.port}/x")
-        assert fetcher.part(f"https://news.test:{web.port}/x", 100) is None
+            fetcher.fetch_page(f"https://me:s3cret@news.test:{web.port}/x")
+        assert fetcher.fetch_part(f"https://news.test:{web.port}/x", 100) is None
         assert web.asked == []
 
 
 def test_a_server_that_speaks_no_tls_is_trouble_of_the_network(authority: Authority) -> None:
     told = r"^link\.url: the connection to news\.test failed: no secure connection"
     with LocalWeb() as web, fetching(web, authority.trusted) as fetcher, pytest.raises(NetworkFailed, match=told):
-        fetcher.page(f"https://news.test:{web.port}/x")
+        fetcher.fetch_page(f"https://news.test:{web.port}/x")
 
 
 def test_hands_that_are_never_shaken_end_on_time(authority: Authority) -> None:
@@ -114,7 +114,7 @@ def test_hands_that_are_never_shaken_end_on_time(authority: Authority) -> None:
         guard = Guard(policy_of(f"*.test:{port}"), delay=0, resolve=lambda _host: ["127.0.0.1"])
         fetcher = Fetcher(guard, CrawlLimits(seconds=0.5), "link.url", authority.trusted)
         with fetcher, pytest.raises(TimedOut):
-            fetcher.page(f"https://news.test:{port}/")
+            fetcher.fetch_page(f"https://news.test:{port}/")
 
 
 def test_the_authorities_of_the_machine_are_read_once_and_names_are_checked() -> None:

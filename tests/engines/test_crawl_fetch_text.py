@@ -99,7 +99,7 @@ def web() -> Iterator[LocalWeb]:
 
 def page_of(web: LocalWeb, url: str) -> FetchResult:
     with Fetcher(Guard(policy_of(web.host), delay=0), CrawlLimits(), "link.url") as fetcher:
-        return fetcher.page(url)
+        return fetcher.fetch_page(url)
 
 
 def test_a_packed_page_comes_unpacked(web: LocalWeb) -> None:

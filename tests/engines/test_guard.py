@@ -343,11 +343,11 @@ def test_look_ups_that_hang_are_few() -> None:
     look_ups = DnsResolver(hang, at_once=2)
     for name in ("a", "b", "c", "d"):
         with pytest.raises(TimeoutError):
-            look_ups.of(name, 0.03)
+            look_ups.resolve(name, 0.03)
     assert begun == ["a", "b"]
 
     hanging.set()
-    assert look_ups.of("e", 5) == ["e"]
+    assert look_ups.resolve("e", 5) == ["e"]
 
 
 def test_a_connection_that_is_refused_or_silent_says_so(listener: socket.socket) -> None:

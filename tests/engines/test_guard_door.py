@@ -41,7 +41,7 @@ class Hall:
         return dial(address, port, seconds)
 
     def enter(self, seconds: float = 10.0) -> ConnectionClient:
-        self.knocking.append(ConnectionClient(self.door.admit().detach(), seconds))
+        self.knocking.append(ConnectionClient(self.door.add_child().detach(), seconds))
         return self.knocking[-1]
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ def whole(**fields: object) -> bytes:
 )
 def test_garbage_is_not_answered_and_harms_nobody(hall: Hall, garbage: bytes, caplog: pytest.LogCaptureFixture) -> None:
     inside = hall.enter()
-    with hall.door.admit() as line, ExitStack() as stack:
+    with hall.door.add_child() as line, ExitStack() as stack:
         mine, theirs = socket.socketpair(socket.AF_UNIX, KIND)
         stack.enter_context(mine)
         with theirs:
@@ -160,7 +160,7 @@ def test_garbage_is_not_answered_and_harms_nobody(hall: Hall, garbage: bytes, ca
 def test_odd_descriptors_are_closed_unused(hall: Hall, tmp_path: Path) -> None:
     inside = hall.enter()
     (tmp_path / "file").touch()
-    with hall.door.admit() as line, ExitStack() as stack:
+    with hall.door.add_child() as line, ExitStack() as stack:
         service = stack.enter_context(socket.socket(socket.AF_UNIX, KIND))
         service.bind(os.fspath(tmp_path / "service"))
         service.listen()
@@ -191,7 +191,7 @@ def test_odd_descriptors_are_closed_unused(hall: Hall, tmp_path: Path) -> None:
 
 def test_who_speaks_only_nonsense_is_heard_no_longer(hall: Hall) -> None:
     inside = hall.enter()
-    with hall.door.admit() as line:
+    with hall.door.add_child() as line:
         line.settimeout(5)
         with pytest.raises(ConnectionError):
             for _ in range(100 * MOST_NONSENSE):
@@ -211,7 +211,7 @@ def test_a_child_may_ask_for_senseless_hosts_as_often_as_its_pages_do(hall: Hall
 
 def test_who_does_not_take_the_answer_holds_nobody_up(hall: Hall) -> None:
     inside = hall.enter()
-    with hall.door.admit() as line, ExitStack() as stack:
+    with hall.door.add_child() as line, ExitStack() as stack:
         _deaf, theirs = map(stack.enter_context, socket.socketpair(socket.AF_UNIX, KIND))
         theirs.setblocking(False)
         with suppress(BlockingIOError):
@@ -229,9 +229,9 @@ def test_who_does_not_take_the_answer_holds_nobody_up(hall: Hall) -> None:
 def test_who_is_gone_is_forgotten(hall: Hall) -> None:
     before = open_files()
     for _ in range(5):
-        hall.door.admit().close()
+        hall.door.add_child().close()
     hall.open.clear()
-    with hall.door.admit() as line:
+    with hall.door.add_child() as line:
         mine, theirs = socket.socketpair(socket.AF_UNIX, KIND)
         with mine, theirs:
             send(line, json.loads(whole(port=hall.port)), [theirs.fileno()])
@@ -243,7 +243,7 @@ def test_who_is_gone_is_forgotten(hall: Hall) -> None:
 
 def test_a_child_that_shuts_the_line_shuts_only_its_own(hall: Hall) -> None:
     inside = hall.enter()
-    with hall.door.admit() as line:
+    with hall.door.add_child() as line:
         line.shutdown(socket.SHUT_RDWR)
         line.settimeout(5)
         assert line.recv(1) == b""
@@ -309,7 +309,7 @@ def test_a_closed_door_answers_nobody_and_leaves_nothing(hall: Hall) -> None:
     with pytest.raises(NetworkFailed):
         late.connect("127.0.0.1", hall.port)
     with pytest.raises(ChymeError, match="shutting down"):
-        hall.door.admit()
+        hall.door.add_child()
 
 
 def test_a_guard_that_fails_is_trouble_with_the_network(hall: Hall, caplog: pytest.LogCaptureFixture) -> None:
@@ -317,7 +317,7 @@ def test_a_guard_that_fails_is_trouble_with_the_network(hall: Hall, caplog: pyte
         raise ZeroDivisionError
 
     door = ConnectionServer(Guard(policy_of(f"127.0.0.1:{hall.port}"), open_connection=broken))
-    inside = ConnectionClient(door.admit().detach(), 5)
+    inside = ConnectionClient(door.add_child().detach(), 5)
     with pytest.raises(NetworkFailed, match="the guard failed"):
         inside.connect("127.0.0.1", hall.port)
     inside.close()

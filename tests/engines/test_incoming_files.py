@@ -15,14 +15,14 @@ from chyme.vault.intake.upload_staging import UploadStaging
 
 def test_a_lent_folder_is_gone_afterwards(tmp_path: Path) -> None:
     incoming = UploadStaging(tmp_path)
-    with incoming.lent() as folder:
+    with incoming.temporary_folder() as folder:
         (folder / "a").write_text("x")
         assert folder.stat().st_mode & 0o077 == 0
     assert list(incoming.folder.iterdir()) == []
 
 
 def test_a_folder_in_use_is_not_swept_away(tmp_path: Path) -> None:
-    with UploadStaging(tmp_path).lent() as folder:
+    with UploadStaging(tmp_path).temporary_folder() as folder:
         assert UploadStaging(tmp_path).sweep() == 0
         assert folder.exists()
 

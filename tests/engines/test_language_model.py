@@ -189,10 +189,10 @@ def test_the_key_is_in_no_description() -> None:
 def test_the_first_question_is_always_asked_and_later_ones_while_there_is_time() -> None:
     patience = TimeBudget(100.0)
     slow = replace(settings("http://h/v1"), seconds=101.0)
-    patience.for_one_more("talk.mp3", slow, "the rest")
+    patience.require_time_for_question("talk.mp3", slow, "the rest")
     with pytest.raises(TimedOut, match=r"^talk\.mp3: 100 seconds were not enough for the rest; "):
-        patience.for_one_more("talk.mp3", slow, "the rest")
-    patience.for_one_more("talk.mp3", replace(slow, seconds=99.0), "the rest")
+        patience.require_time_for_question("talk.mp3", slow, "the rest")
+    patience.require_time_for_question("talk.mp3", replace(slow, seconds=99.0), "the rest")
 
 
 def test_answers_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def with_macro(mark: Path) -> bytes:
 def test_office_documents_become_pdf_one_after_the_other_in_the_same_process(office: Office) -> None:
     pids: set[int | None] = set()
     for name, count in (("minutes.docx", 1), ("budget.xlsx", 2), ("letter.odt", 1), ("letter.rtf", 1)):
-        made = office.pdf((SAMPLES / name).read_bytes(), name.rpartition(".")[2])
+        made = office.convert_to_pdf((SAMPLES / name).read_bytes(), name.rpartition(".")[2])
         image, pages, note = render_first_pdf_page(name, made, PageLimits())
         assert (pages, note) == (count, None), name
         assert max(image.size) == 1599
@@ -126,14 +126,14 @@ def test_a_linked_picture_is_not_fetched_although_the_network_is_there(office: O
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.5)
         address = f"http://127.0.0.1:{server.getsockname()[1]}/seen.png"
-        assert office.pdf(with_picture_from(address), "docx").startswith(b"%PDF")
+        assert office.convert_to_pdf(with_picture_from(address), "docx").startswith(b"%PDF")
         with pytest.raises(TimeoutError):
             server.accept()
 
 
 @pytest.mark.slow
 def test_a_linked_picture_is_not_taken_from_this_machine(office: Office) -> None:
-    made = office.pdf(with_picture_from((SAMPLES / "dot.png").as_uri()), "docx")
+    made = office.convert_to_pdf(with_picture_from((SAMPLES / "dot.png").as_uri()), "docx")
     assert b"/Subtype/Image" not in made
 
 
@@ -141,27 +141,27 @@ def test_a_linked_picture_is_not_taken_from_this_machine(office: Office) -> None
 def test_macros_do_not_run(office: Office, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     mark = tmp_path / "ran"
-    assert office.pdf(with_macro(mark), "odt").startswith(b"%PDF")
+    assert office.convert_to_pdf(with_macro(mark), "odt").startswith(b"%PDF")
     assert not mark.exists()
 
 
 @pytest.mark.slow
 def test_a_process_that_was_killed_is_replaced(office: Office) -> None:
     document = (SAMPLES / "letter.odt").read_bytes()
-    office.pdf(document, "odt")
+    office.convert_to_pdf(document, "odt")
     assert office.pid is not None
     killed = office.pid
     os.kill(killed, signal.SIGKILL)
     time.sleep(0.2)
-    assert office.pdf(document, "odt").startswith(b"%PDF")
+    assert office.convert_to_pdf(document, "odt").startswith(b"%PDF")
     assert office.pid != killed
 
 
 @pytest.mark.slow
 def test_what_libreoffice_cannot_read_is_told_and_the_next_document_comes_through(office: Office) -> None:
     with pytest.raises(OfficeFailed, match="could not read it"):
-        office.pdf(packed({"word/document.xml": "<nothing/>"}), "docx")
-    assert office.pdf((SAMPLES / "letter.odt").read_bytes(), "odt").startswith(b"%PDF")
+        office.convert_to_pdf(packed({"word/document.xml": "<nothing/>"}), "docx")
+    assert office.convert_to_pdf((SAMPLES / "letter.odt").read_bytes(), "odt").startswith(b"%PDF")
 
 
 @pytest.mark.slow

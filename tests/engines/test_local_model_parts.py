@@ -29,7 +29,7 @@ def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
     turns, order, together = FairLock(), list[int](), list[int]()
 
     def work(number: int) -> None:
-        with turns.taken():
+        with turns.acquire():
             together.append(number)
             assert len(together) == 1
             order.append(number)
@@ -37,7 +37,7 @@ def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
             together.remove(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    with turns.taken():
+    with turns.acquire():
         for thread in threads:
             thread.start()
             time.sleep(0.01)
@@ -50,14 +50,14 @@ def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> Non
     turns, order = FairLock(), list[str]()
 
     def other() -> None:
-        with turns.taken():
+        with turns.acquire():
             order.append("other")
 
     thread = threading.Thread(target=other)
-    with turns.taken():
+    with turns.acquire():
         thread.start()
         time.sleep(0.05)
-    with turns.taken():
+    with turns.acquire():
         order.append("again")
     thread.join(AMPLE)
     assert order == ["other", "again"]
@@ -65,15 +65,15 @@ def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> Non
 
 def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
     turns, got = FairLock(), list[bool]()
-    with turns.taken(), turns.taken():
+    with turns.acquire(), turns.acquire():
         pass
 
     def look() -> None:
-        with turns.taken_if_free() as free:
+        with turns.try_acquire() as free:
             got.append(free)
 
-    with turns.taken():
-        with turns.taken():
+    with turns.acquire():
+        with turns.acquire():
             pass
         thread = threading.Thread(target=look)
         thread.start()
@@ -87,19 +87,19 @@ def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
 
     def wait() -> None:
         try:
-            with turns.taken():
+            with turns.acquire():
                 heard.append("a turn")
         except ChymeError as error:
             heard.append(str(error))
 
     thread = threading.Thread(target=wait)
-    with turns.taken():
+    with turns.acquire():
         thread.start()
         time.sleep(0.05)
         turns.close()
         thread.join(AMPLE)
     assert heard == ["chyme is shutting down; no model is asked any more"]
-    with pytest.raises(ChymeError), turns.taken():
+    with pytest.raises(ChymeError), turns.acquire():
         pass
 
 
@@ -128,7 +128,7 @@ def process() -> Iterator[ServerProcess]:
     """A server that has not been told what to serve."""
     started = ServerProcess()
     yield started
-    started.bury()
+    started.dispose()
 
 
 def test_a_server_is_well_when_it_answers_to_our_key(process: ServerProcess) -> None:
@@ -136,12 +136,12 @@ def test_a_server_is_well_when_it_answers_to_our_key(process: ServerProcess) -> 
         return 200 if path == "/health" or key == f"Bearer {process.key}" else 401
 
     with listening(ours) as process._address:
-        assert process.answers()
+        assert process.is_answering()
 
 
 def test_who_knows_another_key_is_not_our_server(process: ServerProcess) -> None:
     with listening(lambda path, _key: 200 if path == "/health" else 401) as process._address:
-        assert not process.answers()
+        assert not process.is_answering()
 
 
 def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerProcess) -> None:
@@ -153,7 +153,7 @@ def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerPro
         return 200
 
     with listening(stranger) as process._address:
-        assert not process.answers()
+        assert not process.is_answering()
 
 
 class Inner(BaseModel):

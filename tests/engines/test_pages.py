@@ -236,7 +236,7 @@ def test_text_keeps_its_margins_and_ends_with_the_page(block: str) -> None:
 
 
 def test_right_to_left_text_stands_at_the_right() -> None:
-    if not fonts().regular.draws("ש"):
+    if not fonts().regular.has_glyph("ש"):
         pytest.skip("no font with Hebrew letters is installed here (Debian: fonts-dejavu-core)")
     image, _ = render_text_page("שלום עולם", ALONE)
     assert ink(image, (0.7, 0.05, 0.903, 0.2)) > 100
@@ -257,8 +257,8 @@ def test_a_machine_without_fonts_draws_with_the_one_that_comes_along() -> None:
 
 def test_a_font_tells_which_letters_it_has() -> None:
     font = BARE.regular
-    assert all(map(font.draws, "AZaz09!?"))
-    assert not any(map(font.draws, "漢ש\uffff"))
+    assert all(map(font.has_glyph, "AZaz09!?"))
+    assert not any(map(font.has_glyph, "漢ש\uffff"))
     assert letters_of(io.BytesIO(b"OTTO\x00\x00" + bytes(6))) == ()
 
 
@@ -315,7 +315,7 @@ def starts(folder: Path) -> int:
 def test_one_process_serves_many_documents_and_a_fresh_one_takes_over_in_time(tmp_path: Path) -> None:
     office = Office(fake_office(tmp_path, "convert = made\nlisten()"), PageLimits(office_documents=3))
     try:
-        told = [office.pdf(b"%d" % number, "docx") for number in range(4)]
+        told = [office.convert_to_pdf(b"%d" % number, "docx") for number in range(4)]
         assert told == [b"%%PDF of %d" % number for number in range(4)]
         assert starts(tmp_path) == 2
         assert office.folder is not None
@@ -328,7 +328,7 @@ def test_a_user_without_a_name_is_served_and_nobody_else_is(tmp_path: Path) -> N
     office = Office(fake_office(tmp_path, "os.umask(0)\nconvert = made\nlisten()", user=""), PageLimits())
     before = set(Path("/tmp").glob("OSL_PIPE_Single*"))
     try:
-        assert office.pdf(b"a", "docx") == b"%PDF of a"
+        assert office.convert_to_pdf(b"a", "docx") == b"%PDF of a"
         (pipe,) = set(Path("/tmp").glob("OSL_PIPE_Single*")) - before
         assert pipe.stat().st_mode & 0o777 == 0o600
     finally:
@@ -340,7 +340,7 @@ def test_a_profile_that_is_new_may_ask_for_a_second_start(tmp_path: Path) -> Non
     behaviour = "convert = made\nsys.exit(81) if starts.read_text() == 'x' else listen()"
     office = Office(fake_office(tmp_path, behaviour), PageLimits())
     try:
-        assert office.pdf(b"a", "odt") == b"%PDF of a"
+        assert office.convert_to_pdf(b"a", "odt") == b"%PDF of a"
         assert starts(tmp_path) == 2
     finally:
         office.close()
@@ -352,13 +352,13 @@ def test_a_document_that_hangs_costs_its_own_time_only(tmp_path: Path) -> None:
     )
     office = Office(fake_office(tmp_path, behaviour), PageLimits(office_seconds=3.0))
     try:
-        assert office.pdf(b"fine", "docx")
+        assert office.convert_to_pdf(b"fine", "docx")
         hung = office.pid
         with pytest.raises(OfficeFailed, match=r"longer than 3 seconds"):
-            office.pdf(b"hang", "docx")
+            office.convert_to_pdf(b"hang", "docx")
         assert hung is not None
         assert not Path(f"/proc/{hung}").exists()
-        assert office.pdf(b"fine", "docx")
+        assert office.convert_to_pdf(b"fine", "docx")
     finally:
         office.close()
 
@@ -371,10 +371,10 @@ def test_a_crash_is_tried_once_more_in_a_fresh_process_and_then_told(tmp_path: P
     )
     office = Office(fake_office(tmp_path, behaviour), PageLimits())
     try:
-        assert office.pdf(b"fine", "docx")
-        assert office.pdf(b"ill", "docx") == b"%PDF of ill"
+        assert office.convert_to_pdf(b"fine", "docx")
+        assert office.convert_to_pdf(b"ill", "docx") == b"%PDF of ill"
         with pytest.raises(OfficeFailed, match="crashed"):
-            office.pdf(b"deadly", "docx")
+            office.convert_to_pdf(b"deadly", "docx")
     finally:
         office.close()
 
@@ -383,7 +383,7 @@ def test_an_office_has_limits_of_its_own(tmp_path: Path) -> None:
     limits = PageLimits(office_memory_mb=1024, office_seconds=30)
     office = Office(fake_office(tmp_path, "convert = made\nlisten()"), limits)
     try:
-        office.pdf(b"a", "docx")
+        office.convert_to_pdf(b"a", "docx")
         assert office.pid is not None
         assert resource.prlimit(office.pid, resource.RLIMIT_AS) == (1 << 30, 1 << 30)
         assert 30 <= resource.prlimit(office.pid, resource.RLIMIT_CPU)[0] < 40
@@ -396,7 +396,7 @@ def test_an_office_that_cannot_start_says_so(tmp_path: Path) -> None:
     office = Office(fake_office(tmp_path, "sys.exit(3)"), PageLimits())
     try:
         with pytest.raises(OfficeFailed, match=r"does not start \(code 3\)"):
-            office.pdf(b"a", "docx")
+            office.convert_to_pdf(b"a", "docx")
     finally:
         office.close()
     assert office.folder is None
@@ -412,7 +412,7 @@ def test_a_failing_office_leads_to_the_text_with_a_note(tmp_path: Path) -> None:
 
 def test_closing_an_office_leaves_no_process_no_folder_and_no_socket(tmp_path: Path) -> None:
     office = Office(fake_office(tmp_path, "convert = made\nlisten()"), PageLimits())
-    office.pdf(b"a", "docx")
+    office.convert_to_pdf(b"a", "docx")
     folder, pid = office.folder, office.pid
     assert folder is not None
     sockets = set(Path("/tmp").glob("OSL_PIPE_*"))

@@ -186,7 +186,7 @@ DONE = ChunkResult(
 
 def test_finished_stretches_are_found_again(tmp_path: Path) -> None:
     kept = ChunkCheckpoints(tmp_path, "some model")
-    kept.speak("de")
+    kept.save_language("de")
     kept.add((16_000, 32_000), DONE)
     kept.add((48_000, 64_000), ChunkResult((), ()))
     again = ChunkCheckpoints(tmp_path, "some model")
@@ -377,7 +377,7 @@ def test_noise_and_music_say_nothing_even_where_they_are_taken_for_speech(second
     model = load_for_settings(SETTINGS)
     for name, samples in sounds.items():
         stretch = SpeechChunk((SpeechSpan(0.0, float(seconds)),), np.asarray(samples, np.float32))
-        some = model.transcribe(model.ear(stretch.samples), "en")
+        some = model.transcribe(model.encode(stretch.samples), "en")
         assert filter_hallucinations(some) == (), name
 
 

@@ -137,10 +137,10 @@ def test_long_silence_is_not_sent_and_short_silence_is(memo: Samples, scratch: P
     assert [round(stretch.start) for stretch in piece.stretches] == [99, round(100 + 2 * seconds + 1.5 + 40 - 1)]
     assert 3 * seconds + 1.5 < piece.length < 3 * seconds + 1.5 + 5
     apart = piece.stretches[0].end - piece.stretches[0].start
-    assert piece.ends(apart) == piece.stretches[0].end
-    assert piece.begins(apart) == piece.stretches[1].start
-    assert piece.begins(apart + 2.0) == pytest.approx(piece.stretches[1].start + 2.0)
-    assert piece.ends(10_000.0) == piece.begins(10_000.0) == piece.stretches[1].end
+    assert piece.end_in_recording(apart) == piece.stretches[0].end
+    assert piece.start_in_recording(apart) == piece.stretches[1].start
+    assert piece.start_in_recording(apart + 2.0) == pytest.approx(piece.stretches[1].start + 2.0)
+    assert piece.end_in_recording(10_000.0) == piece.start_in_recording(10_000.0) == piece.stretches[1].end
 
 
 def test_pieces_end_at_pauses_and_are_not_too_long(memo: Samples, scratch: Path, tmp_path: Path) -> None:
@@ -373,7 +373,12 @@ def test_only_plain_files_of_the_expected_size_are_opened(what: str, scratch: Pa
 
 def test_the_clock_of_a_piece_is_that_of_the_recording_when_nothing_was_left_out() -> None:
     piece = Piece("piece-0001.flac", 1, "", (SpeechSpan(10.0, 20.0),), ())
-    assert [piece.begins(3.0), piece.ends(3.0), piece.begins(99.0), piece.length] == [13.0, 13.0, 20.0, 10.0]
+    assert [
+        piece.start_in_recording(3.0),
+        piece.end_in_recording(3.0),
+        piece.start_in_recording(99.0),
+        piece.length,
+    ] == [13.0, 13.0, 20.0, 10.0]
 
 
 MEASURED = """

@@ -230,8 +230,8 @@ def test_sound_that_cannot_be_decoded_is_no_silence() -> None:
 def heard_by(activity: SpeechDetector, samples: Samples, length: int) -> list[SpeechSpan]:
     spans: list[SpeechSpan] = []
     for at in range(0, len(samples), length):
-        settled = activity.settled
-        told = activity.hear(samples[at : at + length])
+        settled = activity.settled_until
+        told = activity.feed(samples[at : at + length])
         assert all(span.start >= settled - 1e-9 for span in told)
         spans += told
     return [*spans, *activity.finish()]
@@ -288,7 +288,7 @@ def test_music_noise_and_silence_are_no_speech() -> None:
 
 def test_hours_of_nothing_cost_next_to_nothing() -> None:
     def hears(activity: SpeechDetector, samples: Samples, pieces: int) -> bool:
-        return sum(len(activity.hear(samples)) for _ in range(pieces)) > 0
+        return sum(len(activity.feed(samples)) for _ in range(pieces)) > 0
 
     noise = np.random.default_rng(1).standard_normal(10 * RATE).astype(np.float32) * 0.1
     asked = cpu_seconds(lambda: hears(SpeechDetector(), noise, 12))  # two minutes about which the model is asked
@@ -296,5 +296,5 @@ def test_hours_of_nothing_cost_next_to_nothing() -> None:
     nothing = cpu_seconds(lambda: hears(activity, np.zeros(10 * RATE, np.float32), 6 * 360))  # six hours
     assert nothing < 180 * asked / 3  # asked about these, too, it would cost 180 times as much
     late = all_of(on_disk(SPEECH / "memo.ogg"))
-    spans = [*activity.hear(late), *activity.finish()]
+    spans = [*activity.feed(late), *activity.finish()]
     assert spans[0].start == pytest.approx(6 * 3600 + 0.2, abs=0.3)

@@ -52,7 +52,7 @@ class Knows:
         self.asked: list[str] = []
         self._tell = tell
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         self.asked.append(text)
         return QueryVector(None, self.gone) if self.gone is not None else QueryVector(self._tell(text))
 
@@ -65,7 +65,7 @@ class EveryVector:
         self.note: str | None = None
         self.against: tuple[int, float] | None = None  # a file, and by how much others come nearer and it does not
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         rows = {id_: blob for id_, _, blob in vectors.list_after(self._db, embedder.id, 0, 100_000)}
         found = [
             Match(id_, file_id, self._cosine(vector, rows[id_], file_id))

@@ -39,27 +39,27 @@ def fill(shelf: Shelf, model: str, count: int, lean: float) -> tuple[Embedder, l
 
 def test_a_known_model_has_its_own_floor(shelf: Shelf) -> None:
     embedder, question = fill(shelf, "all-minilm-l6-v2 384 int8", 50, 2.0)
-    assert SimilarityThresholds().floor(shelf.db, embedder, question) == 0.25
+    assert SimilarityThresholds().threshold(shelf.db, embedder, question) == 0.25
 
 
 @pytest.mark.parametrize("lean", [0.0, 1.0, 2.0])
 def test_an_unknown_model_is_measured_against_the_vault(shelf: Shelf, lean: float) -> None:
     """The same way up from what is unrelated, however alike the model says that everything is."""
     embedder, question = fill(shelf, "another", 300, lean)
-    floor = SimilarityThresholds().floor(shelf.db, embedder, question)
+    floor = SimilarityThresholds().threshold(shelf.db, embedder, question)
     untouched = floor * (1 + lean**2) - lean**2  # as if it did not lean
     assert untouched == pytest.approx(0.06, abs=0.06)
 
 
 def test_a_vault_of_a_few_passages_tells_nothing(shelf: Shelf) -> None:
     embedder, question = fill(shelf, "another", 3, 1.0)
-    assert SimilarityThresholds().floor(shelf.db, embedder, question) == 0.25
+    assert SimilarityThresholds().threshold(shelf.db, embedder, question) == 0.25
 
 
 def test_a_vault_that_grew_is_looked_at_again(shelf: Shelf) -> None:
     floors = SimilarityThresholds()
     embedder, question = fill(shelf, "another", 3, 1.0)
-    assert floors.floor(shelf.db, embedder, question) == 0.25
+    assert floors.threshold(shelf.db, embedder, question) == 0.25
     shelf.db.execute("UPDATE files SET path = 'b.txt'")
     fill(shelf, "another", 100, 1.0)
-    assert floors.floor(shelf.db, embedder, question) > 0.3
+    assert floors.threshold(shelf.db, embedder, question) > 0.3

@@ -32,7 +32,7 @@ def test_the_nearest_are_those_found_by_hand(vault: VectorVault, count: int, wan
     cache = vault.cache()
     vault.fill(embedder, count // 2)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     vault.fill(embedder, count - count // 2)
     asked = vault.vector()
     found = cache.nearest(asked, embedder, wanted)
@@ -99,7 +99,7 @@ def test_embedders_stand_side_by_side_and_are_never_mixed(vault: VectorVault) ->
     for _ in range(3):
         vault.fill(small, 20)
         vault.fill(large, 20)
-        cache.tend()
+        cache.compact()
     for embedder in (small, large):
         asked = vault.vector(embedder.dimension)
         assert ids(cache.nearest(asked, embedder, 60)) == ids(vault.by_hand(asked, embedder, 60))
@@ -127,7 +127,7 @@ def test_a_condition_that_few_files_meet_is_met_by_the_nearest_of_these(vault: V
     vault.fill(embedder, rare, kind="image")
     vault.fill(embedder, 20)
     asked, where = vault.vector(), has_kind(0, "image")
-    found = vault.meaning(vault.cache()).by_meaning(asked, embedder, where, 20)
+    found = vault.meaning(vault.cache()).find_by_meaning(asked, embedder, where, 20)
     right = vault.by_hand(asked, embedder, 20, where)
     assert ids(found) == ids(right)
     assert [match.score for match in found] == pytest.approx([score for _, score in right], abs=1e-5)
@@ -139,7 +139,7 @@ def test_a_condition_that_many_meet_but_none_of_the_nearest_is_met_too(vault: Ve
         angle = number / 300 * math.pi / 2
         vault.put(embedder, [(math.cos(angle), math.sin(angle))], "text" if number < 100 else "image")
     meaning = SqliteSemanticIndex(vault.read, vault.cache(), few=50, many=250)
-    found = meaning.by_meaning((1.0, 0.0), embedder, has_kind(0, "image"), 3)
+    found = meaning.find_by_meaning((1.0, 0.0), embedder, has_kind(0, "image"), 3)
     assert ids(found) == [100, 101, 102]
 
 
@@ -149,17 +149,17 @@ def test_deleted_and_vanished_files_are_never_found(vault: VectorVault) -> None:
     made = vault.fill(embedder, 60)
     asked = vault.vector()
     meaning = vault.meaning(cache)
-    nearest = [match.file_id for match in meaning.by_meaning(asked, embedder, EVERYTHING, 10)]
+    nearest = [match.file_id for match in meaning.find_by_meaning(asked, embedder, EVERYTHING, 10)]
     for file_id in nearest[:5]:
         vault.remove(file_id)
     for file_id in nearest[5:]:
         vault.db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (file_id,))
-    found = meaning.by_meaning(asked, embedder, EVERYTHING, 55)
+    found = meaning.find_by_meaning(asked, embedder, EVERYTHING, 55)
     assert sorted(match.file_id for match in found) == sorted(set(made) - set(nearest))
     assert ids(found) == ids(vault.by_hand(asked, embedder, 55))
     vault.db.execute("UPDATE files SET vanished_at = NULL")
-    cache.tend()
-    assert len(meaning.by_meaning(asked, embedder, EVERYTHING, 55)) == 55
+    cache.compact()
+    assert len(meaning.find_by_meaning(asked, embedder, EVERYTHING, 55)) == 55
 
 
 def test_what_replaced_a_vector_is_found_in_its_place(vault: VectorVault) -> None:
@@ -169,6 +169,6 @@ def test_what_replaced_a_vector_is_found_in_its_place(vault: VectorVault) -> Non
     before, now = vault.vector(), vault.vector()
     for vector in (before, now):
         vault.put(embedder, [vector], file_id=file_id)
-        (found,) = meaning.by_meaning(vector, embedder, EVERYTHING, 1)
+        (found,) = meaning.find_by_meaning(vector, embedder, EVERYTHING, 1)
         assert (found.file_id, round(found.score, 5)) == (file_id, 1.0)
-    assert meaning.by_meaning(before, embedder, EVERYTHING, 1)[0].score < 0.999
+    assert meaning.find_by_meaning(before, embedder, EVERYTHING, 1)[0].score < 0.999

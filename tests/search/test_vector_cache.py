@@ -49,7 +49,7 @@ def build(vault: VectorVault, embedder: Embedder, count: int = 100) -> None:
     vault.fill(embedder, count)
     cache = vault.cache()
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     cache.close()
 
 
@@ -57,11 +57,11 @@ def test_few_new_vectors_stay_in_memory_and_more_become_a_file(vault: VectorVaul
     embedder, cache = vault.embedder(), vault.cache()
     vault.fill(embedder, SMALL.tail - 1)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     assert files(vault) == []
     vault.fill(embedder, 1)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     assert [path.name for path in files(vault)] == [f"0-{SMALL.tail}.vectors"]
     assert_right(vault, cache, embedder)
 
@@ -71,7 +71,7 @@ def test_small_files_become_larger_ones_and_nothing_is_lost_on_the_way(vault: Ve
     for step in range(1, 41):
         vault.fill(embedder, 5)
         cache.refresh(embedder)
-        cache.tend()
+        cache.compact()
         assert cache.count(embedder) == 5 * step
         assert_right(vault, cache, embedder)
     assert len(files(vault)) <= 6
@@ -154,7 +154,7 @@ def test_a_damaged_file_is_made_anew(vault: VectorVault, damage: Callable[[Path]
     damage(files(vault)[which])
     cache = vault.cache()
     assert_right(vault, cache, embedder)
-    cache.tend()
+    cache.compact()
     assert_right(vault, vault.cache(), embedder)
     assert cache.count(embedder) == 220
 
@@ -191,7 +191,7 @@ def test_another_database_in_its_place_is_noticed(vault: VectorVault, tmp_path: 
     cache = other.cache()
     assert_right(other, cache, same)
     assert cache.count(same) == 80
-    cache.tend()
+    cache.compact()
     assert len(list((vault.folder / "vectors").iterdir())) == 1
     other.db.close()
 
@@ -214,7 +214,7 @@ def test_an_older_copy_of_the_database_in_its_place_is_noticed(vault: VectorVaul
     assert cache.count(embedder) == 100 + later
     vault.fill(embedder, 70)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     assert_right(vault, vault.cache(), embedder)
 
 
@@ -234,21 +234,21 @@ def test_vectors_that_are_gone_leave_the_files_when_they_are_many(vault: VectorV
     embedder, cache = vault.embedder(), vault.cache()
     made = vault.fill(embedder, 120)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     for file_id in made[:20]:
         vault.remove(file_id)
-    cache.tend()
+    cache.compact()
     assert cache.count(embedder) == 120
     for file_id in made[20:50]:
         vault.remove(file_id)
-    cache.tend()
+    cache.compact()
     assert cache.count(embedder) == 70
     assert_right(vault, cache, embedder)
     for file_id in made[50:]:
         vault.remove(file_id)
     vault.fill(embedder, 10)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     assert cache.count(embedder) == 10
     assert_right(vault, vault.cache(), embedder)
 
@@ -261,7 +261,7 @@ def test_an_embedder_that_was_swept_leaves_no_files(vault: VectorVault) -> None:
         pass
     cache = vault.cache()
     cache.refresh(one)
-    cache.tend()
+    cache.compact()
     assert {path.parent.name.split("-")[0] for path in files(vault)} == {str(one.id)}
 
 
@@ -273,9 +273,9 @@ def test_what_another_process_wrote_is_taken_over(vault: VectorVault) -> None:
         one.refresh(embedder)
         vault.fill(embedder, 6)
         two.refresh(embedder)
-        two.tend()
+        two.compact()
         assert_right(vault, one, embedder)
-        one.tend()
+        one.compact()
         assert_right(vault, one, embedder)
         assert_right(vault, two, embedder)
     assert one.count(embedder) == two.count(embedder) == 130
@@ -293,7 +293,7 @@ def test_overlapping_files_of_two_writers_hold_each_vector_once(vault: VectorVau
     cache = vault.cache()
     assert_right(vault, cache, embedder)
     assert cache.count(embedder) == 66
-    cache.tend()
+    cache.compact()
     assert_right(vault, vault.cache(), embedder)
 
 
@@ -301,14 +301,14 @@ def test_files_removed_while_they_are_in_use_are_made_anew(vault: VectorVault) -
     embedder, cache = vault.embedder(), vault.cache()
     vault.fill(embedder, 100)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     shutil.rmtree(vault.folder / "vectors")
     assert_right(vault, cache, embedder)
     vault.fill(embedder, 20)
     cache.refresh(embedder)
-    cache.tend()
+    cache.compact()
     assert_right(vault, cache, embedder)
-    cache.tend()
+    cache.compact()
     assert cache.count(embedder) == 120
     assert files(vault)
     assert_right(vault, vault.cache(), embedder)
@@ -348,7 +348,7 @@ db = connect(folder.parents[1] / "vault.db")
 shelf = SegmentFolder(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
 held = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, most=1000))
 held.refresh(None)
-held.tend(die_in_time)
+held.compact(die_in_time)
 """
 
 
@@ -367,7 +367,7 @@ def test_a_process_killed_while_it_writes_leaves_a_usable_cache(vault: VectorVau
     assert len(files(vault, ".unfinished")) == 1
     cache = vault.cache()
     assert_right(vault, cache, embedder)
-    cache.tend()
+    cache.compact()
     assert files(vault, ".unfinished") == []
     assert_right(vault, vault.cache(), embedder)
     assert cache.count(embedder) == 120
@@ -446,12 +446,12 @@ def test_a_search_that_sees_many_gone_has_them_counted(vault: VectorVault) -> No
     build(vault, embedder, 64)
     cache = vault.cache(tended=True)
     meaning = vault.meaning(cache)
-    meaning.by_meaning(vault.vector(), embedder, EVERYTHING, 64)
+    meaning.find_by_meaning(vault.vector(), embedder, EVERYTHING, 64)
     vault.db.close()
     vault.db = connect(vault.path)
     for file_id in range(1, 41):
         vault.remove(file_id)
-    meaning.by_meaning(vault.vector(), embedder, EVERYTHING, 64)
+    meaning.find_by_meaning(vault.vector(), embedder, EVERYTHING, 64)
     waited = threading.Event()
     for _ in range(6000):
         if cache.count(embedder) == 24:

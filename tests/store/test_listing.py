@@ -69,7 +69,7 @@ def encoded(value: object) -> str:
 
 
 def paths(library: FileList, filters: Filters = ALL, **how: object) -> list[str]:
-    return [card.path for card in library.shelf(filters, **how).cards]  # type: ignore[arg-type]
+    return [card.path for card in library.page(filters, **how).cards]  # type: ignore[arg-type]
 
 
 def leafed(library: FileList, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
@@ -77,7 +77,7 @@ def leafed(library: FileList, limit: int, filters: Filters = ALL, **how: object)
     found: list[Card] = []
     cursor: str | None = None
     while True:
-        page = library.shelf(filters, cursor=cursor, limit=limit, **how)  # type: ignore[arg-type]
+        page = library.page(filters, cursor=cursor, limit=limit, **how)  # type: ignore[arg-type]
         found += page.cards
         cursor = page.next
         if cursor is None:
@@ -144,7 +144,7 @@ def test_pages_show_every_file_once_and_in_order(
 )
 def test_filters_leave_what_they_say(database: Database, library: FileList, filters: Filters) -> None:
     database.write(many)
-    every = library.shelf(limit=500).cards
+    every = library.page(limit=500).cards
     folder = (filters.folder or "").strip("/")
     expected = {
         card.path
@@ -157,12 +157,12 @@ def test_filters_leave_what_they_say(database: Database, library: FileList, filt
     }
     found = leafed(library, 5, filters, sort="title", descending=False)
     assert expected and {card.path for card in found} == expected
-    assert library.shelf(filters).total == len(expected)
+    assert library.page(filters).total == len(expected)
 
 
 def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: Database, library: FileList) -> None:
     database.write(lambda db: [add(db, f"{letter}.txt") for letter in "bdfhj"])
-    first = library.shelf(sort="name", descending=False, limit=2)
+    first = library.page(sort="name", descending=False, limit=2)
     assert [card.name for card in first.cards] == ["b.txt", "d.txt"]
 
     def meanwhile(db: Connection) -> None:
@@ -188,7 +188,7 @@ def test_what_is_listed_follows_every_change(database: Database, library: FileLi
     database.write(lambda db: files.move(db, file_id, "out/ant.txt", False, iso(NOW)))
     assert paths(library, Filters(folder="out"), sort="title") == ["out/ant.txt"] and not library.cards(["in/Zoo.txt"])
     database.write(lambda db: files.mark_vanished(db, file_id, iso(NOW)))
-    assert (library.shelf().total, library.shelf(Filters(tags=("blue",))).total, library.folders()) == (0, 0, [])
+    assert (library.page().total, library.page(Filters(tags=("blue",))).total, library.folders()) == (0, 0, [])
     stamp = database.write(lambda db: files.by_id(db, file_id)).stamp  # type: ignore[union-attr]
     database.write(lambda db: files.update_stamp(db, file_id, stamp, iso(NOW)))
     assert paths(library, Filters(tags=("blue",)), sort="date") == ["out/ant.txt"]
@@ -231,19 +231,19 @@ def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
 )
 def test_a_forged_cursor_is_refused_with_a_sentence(library: FileList, cursor: str) -> None:
     if not cursor:
-        assert library.shelf(cursor=cursor).cards == ()  # none at all
+        assert library.page(cursor=cursor).cards == ()  # none at all
         return
     with pytest.raises(UsageError, match="begin again without one"):
-        library.shelf(cursor=cursor)
+        library.page(cursor=cursor)
 
 
 def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database, library: FileList) -> None:
     database.write(many)
-    cursor = library.shelf(sort="size", limit=5).next
-    assert library.shelf(sort="size", cursor=cursor, limit=5).cards
+    cursor = library.page(sort="size", limit=5).next
+    assert library.page(sort="size", cursor=cursor, limit=5).cards
     for sort, descending in (("name", True), ("size", False), ("added", True)):
         with pytest.raises(UsageError, match="another order"):
-            library.shelf(sort=sort, descending=descending, cursor=cursor)
+            library.page(sort=sort, descending=descending, cursor=cursor)
 
 
 def test_folders_count_what_is_below_them(database: Database, library: FileList) -> None:

@@ -110,10 +110,10 @@ def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
     caplog.set_level(logging.INFO, "chyme.core.store.sqlite.presence")
     (tmp_path / "vault").rename(tmp_path / "away")
     for _ in range(5):
-        assert database.presence.problem() is not None
+        assert database.presence.find_problem() is not None
     (tmp_path / "away").rename(tmp_path / "vault")
     for _ in range(5):
-        assert database.presence.problem() is None
+        assert database.presence.find_problem() is None
 
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 

@@ -95,7 +95,7 @@ def test_one_bad_request_spoils_no_other_in_its_batch(writer: Writer, path: Path
 
 
 def test_a_full_disk_is_told_as_such_and_what_fits_is_kept(writer: Writer, path: Path) -> None:
-    writer.outside(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
+    writer.run_outside_transaction(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
     free = held(writer)
     with ThreadPoolExecutor(8) as pool:
         small = [pool.submit(writer.write, add(n, "small")) for n in range(3)]

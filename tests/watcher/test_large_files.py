@@ -79,12 +79,12 @@ def test_a_note_is_registered_while_a_large_file_is_hashed(held: Folder, gate: G
     until(lambda: held.paths() == ["note.txt"], LONG)
     held.put("folder/inside.txt", "heron")
     until(lambda: held.paths() == ["folder/inside.txt", "note.txt"], LONG)
-    assert held.watcher is not None and held.watcher.unsettled == 1
+    assert held.watcher is not None and held.watcher.unfinished_count == 1
 
     gate.open()
     until(lambda: "film.bin" in held.paths(), LONG)
     assert held.file("film.bin").hash == hash_of(large)
-    until(lambda: held.watcher is not None and held.watcher.unsettled == 0, LONG)
+    until(lambda: held.watcher is not None and held.watcher.unfinished_count == 0, LONG)
 
 
 def test_of_several_large_files_the_smallest_is_registered_first(held: Folder, gate: Gate) -> None:
@@ -92,7 +92,7 @@ def test_of_several_large_files_the_smallest_is_registered_first(held: Folder, g
     assert gate.reached.wait(LONG)
     put_large(held.root / "large.bin", 30 * MB, b"y")
     put_large(held.root / "smaller.bin", 2 * MB, b"z")
-    until(lambda: held.scanner.moving == 3 and not held.scanner.unsettled, LONG)
+    until(lambda: held.scanner.unfinished_count == 3 and not held.scanner.has_unfinished, LONG)
     gate.open()
     until(lambda: len(held.paths()) == 3, LONG)
 

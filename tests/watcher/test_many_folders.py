@@ -38,13 +38,13 @@ def test_nested_folders_are_listened_to_once_each(tmp_path: Path) -> None:
             os.close(handle)
             handle = below
         heard: set[str] = set()
-        while more := ears.hear(0.5).paths:
+        while more := ears.wait_for_events(0.5).paths:
             heard |= more
         assert len(asked) <= 3 * DEEP
         assert "d" in heard
         os.close(os.open("a.txt", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
         os.close(handle)
-        assert ears.hear(LONG).paths == {"/".join(["d"] * DEEP) + "/a.txt"}
+        assert ears.wait_for_events(LONG).paths == {"/".join(["d"] * DEEP) + "/a.txt"}
     finally:
         ears.close()
 
@@ -54,7 +54,7 @@ def test_nested_folders_are_looked_at_once_each(folder: Folder) -> None:
     folder.put(f"{paths[-1]}/deep.txt")
     statements: list[str] = []
     folder.db.set_trace_callback(statements.append)
-    folder.scanner.look(paths)
+    folder.scanner.scan_paths(paths)
     folder.db.set_trace_callback(None)
 
     assert folder.paths() == [f"{paths[-1]}/deep.txt"]
@@ -71,10 +71,10 @@ def test_a_tree_that_is_moved_in_is_heard_of_when_all_of_it_is_listened_to(tmp_p
         (tmp_path / "vault/note.txt").touch()
         heard: set[str] = set()
         while "tree" not in heard:
-            heard |= ears.hear(LONG).paths
+            heard |= ears.wait_for_events(LONG).paths
         assert "note.txt" in heard
         (tmp_path / "vault/tree/7/late.txt").touch()
-        assert ears.hear(LONG).paths == {"tree/7/late.txt"}
+        assert ears.wait_for_events(LONG).paths == {"tree/7/late.txt"}
     finally:
         ears.close()
 
@@ -83,9 +83,9 @@ def test_a_note_is_registered_in_the_middle_of_a_scan(folder: Folder) -> None:
     for number in range(200):
         folder.put(f"{number}/note.txt", f"note {number}")
     folder.put("known.txt")
-    folder.scanner.look(["known.txt"])
+    folder.scanner.scan_paths(["known.txt"])
     folder.put("small.txt")
-    look = threading.Thread(target=lambda: folder.scanner.look_within(["small.txt"], LONG))
+    look = threading.Thread(target=lambda: folder.scanner.scan_paths_within(["small.txt"], LONG))
     begun = threading.Event()
 
     def begin(_count: int) -> None:
@@ -122,7 +122,7 @@ def test_who_waits_for_less_goes_first() -> None:
     for thread in threads:
         thread.start()
     until(lambda: all(turns.waiting), LONG)
-    turns.give_way(Priority.ALL)
+    turns.yield_turn(Priority.ALL)
     assert order[:2] == [Priority.FILES, Priority.FOLDERS]
     assert not turns.acquire(Priority.FILES, 0.0)
     turns.release()

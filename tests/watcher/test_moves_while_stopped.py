@@ -277,7 +277,7 @@ def test_another_device_number_alone_makes_nothing_be_read_again(folder: Folder)
     folder.database.write(lambda db: db.execute("UPDATE files SET dev = '99', hash = 'whatever it was'"))
     report = folder.scan()
 
-    assert not report.anything
+    assert not report.has_changes
     assert folder.row("SELECT dev = '99', hash FROM files") == (0, "whatever it was")
     assert folder.digest() == 0
 

@@ -40,7 +40,7 @@ def test_odd_names_are_kept_as_they_are(folder: Folder, name: str) -> None:
     assert folder.take_in() == 2
     assert folder.paths() == sorted([name, f"{name[:100]} folder/inside {name[:100]}"])
     assert folder.found("walrus") == [name]
-    assert not folder.scan().anything
+    assert not folder.scan().has_changes
     (folder.root / name).rename(folder.root / "plain.txt")
     assert folder.scan().moved == 1
 
@@ -83,7 +83,7 @@ def test_names_that_are_not_text_and_those_that_look_like_them_are_kept_apart(fo
         disk = os.fsencode(folder.vault.disk_path(path, file.escaped))
         name = disk.removeprefix(os.fsencode(folder.root) + b"/")
         assert folder.kept(path) == "text of " + name.hex()
-    assert not folder.scan().anything
+    assert not folder.scan().has_changes
     assert folder.digest() == 0
 
 
@@ -96,10 +96,10 @@ def test_files_that_are_not_text_are_followed_into_folders_that_are_not_text(fol
 
     assert folder.take_in() == 0
     assert folder.id("%FE/%FF/a.txt") == file_id
-    folder.scanner.look([os.fsdecode(b"\xfe/\xff")])
+    folder.scanner.scan_paths([os.fsdecode(b"\xfe/\xff")])
     assert folder.paths() == ["%FE/%FF/a.txt"]
     os.rename(root + b"/\xfe", root + b"/100%")
-    folder.scanner.look(["100%", os.fsdecode(b"\xfe")])
+    folder.scanner.scan_paths(["100%", os.fsdecode(b"\xfe")])
     assert folder.paths() == ["100%/%FF/a.txt"]
     os.unlink(first)
     folder.scan()
@@ -113,7 +113,7 @@ def test_hidden_names_lock_files_and_unfinished_downloads_are_passed_over(folder
     folder.scan()
 
     assert folder.paths() == ["a.txt"]
-    folder.scanner.look([".hidden", ".folder/a.txt", "sub/.git", "film.mp4.part", ".chyme/vault.db"])
+    folder.scanner.scan_paths([".hidden", ".folder/a.txt", "sub/.git", "film.mp4.part", ".chyme/vault.db"])
     assert folder.paths() == ["a.txt"]
     (folder.root / "a.txt").rename(folder.root / ".a.txt")
     folder.scan()
@@ -142,15 +142,15 @@ def test_only_files_of_the_vault_are_taken_and_nothing_stops_the_scan(folder: Fo
     try:
         address.bind(f"/proc/self/fd/{here}/socket")  # the path itself may be longer than an address can be
         folder.scan()
-        folder.scanner.look(os.listdir(root))
-        folder.scanner.look(["folder link/a.txt", "way out/secret.txt", "circle/real/a.txt"])
+        folder.scanner.scan_paths(os.listdir(root))
+        folder.scanner.scan_paths(["folder link/a.txt", "way out/secret.txt", "circle/real/a.txt"])
     finally:
         os.close(here)
         address.close()
 
     assert folder.paths() == ["file link.txt", "real/a.txt"]
     assert folder.digest() == 2
-    assert folder.scanner.moving == 0
+    assert folder.scanner.unfinished_count == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
@@ -206,7 +206,7 @@ def test_patterns_are_those_of_git(folder: Folder) -> None:
     folder.scan()
 
     assert folder.paths() == ["docs/z.txt", "keep.log", "sub/top.txt"]
-    folder.scanner.look(["build/keep.log", "build", "sub/build/x.txt", "sub/b.log"])
+    folder.scanner.scan_paths(["build/keep.log", "build", "sub/build/x.txt", "sub/b.log"])
     assert folder.paths() == ["docs/z.txt", "keep.log", "sub/top.txt"]
 
 

@@ -53,11 +53,11 @@ def test_a_clock_set_back_does_not_keep_files_waiting(tmp_path: Path) -> None:
         opened.put("a.txt")
         opened.scan()
         assert opened.paths() == []
-        assert opened.scanner.moving == 1
+        assert opened.scanner.unfinished_count == 1
         time.sleep(0.6)
-        opened.scanner.settle()
+        opened.scanner.recheck_unfinished()
         assert opened.paths() == ["a.txt"]
-        assert opened.scanner.moving == 0
+        assert opened.scanner.unfinished_count == 0
     finally:
         opened.close()
 
@@ -67,12 +67,12 @@ def test_a_file_taken_by_somebody_else_meanwhile_is_not_waited_for(tmp_path: Pat
     try:
         opened.put("a.txt")
         opened.scan()
-        assert opened.scanner.moving == 1
+        assert opened.scanner.unfinished_count == 1
         other = Folder(opened.root)
         other.scan()
         other.close()
-        opened.scanner.settle()
-        assert opened.scanner.moving == 0
+        opened.scanner.recheck_unfinished()
+        assert opened.scanner.unfinished_count == 0
     finally:
         opened.close()
 
@@ -84,8 +84,8 @@ def test_a_file_that_goes_before_it_is_still_is_not_waited_for(tmp_path: Path) -
         opened.put("b.txt")
         opened.scan()
         (opened.root / "b.txt").unlink()
-        report = opened.scanner.settle()
-        assert (opened.scanner.moving, report.anything, report.unreadable) == (0, False, [])
+        report = opened.scanner.recheck_unfinished()
+        assert (opened.scanner.unfinished_count, report.has_changes, report.unreadable) == (0, False, [])
     finally:
         opened.close()
 
@@ -152,6 +152,6 @@ def test_a_touched_file_is_read_but_not_digested_again(folder: Folder) -> None:
     os.utime(path, (1, 1))
     report = folder.scan()
 
-    assert not report.anything
+    assert not report.has_changes
     assert folder.digest() == 0
     assert folder.file("a.txt").stamp.mtime_ns == 10**9

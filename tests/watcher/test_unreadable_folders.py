@@ -76,10 +76,10 @@ def test_a_folder_made_unreadable_for_a_while_loses_nothing(place: Path, mode: i
         assert report.vanished == 0
         if mode != 0o111:  # what can be entered but not listed: the folder below is not come upon, yet is there
             assert report.unreadable
-        folder.scanner.look(["dark", "dark/deep", "dark/deep/0.txt"])
+        folder.scanner.scan_paths(["dark", "dark/deep", "dark/deep/0.txt"])
         assert folder.paths() == everything
         (folder.root / "dark").chmod(0o755)
-        assert not folder.scan().anything
+        assert not folder.scan().has_changes
         assert folder.digest() == 0
         assert folder.paths() == everything
         folder.close()
@@ -94,7 +94,7 @@ def test_an_unreadable_file_is_reported_not_waited_for_and_taken_when_it_can_be_
         path = folder.put("sub/b.txt", "otter")
         path.chmod(0)
         report = folder.scan()
-        assert (folder.paths(), report.unreadable, folder.scanner.moving) == (["a.txt"], ["sub/b.txt"], 0)
+        assert (folder.paths(), report.unreadable, folder.scanner.unfinished_count) == (["a.txt"], ["sub/b.txt"], 0)
         path.chmod(0o644)
         assert folder.take_in() == 2
         path.write_text("changed and closed again")
@@ -121,7 +121,7 @@ def test_an_unreadable_vault_is_an_error_and_hides_nothing(place: Path) -> None:
             raise AssertionError("no error")
         assert folder.paths() == ["a.txt"]
         folder.root.chmod(0o755)
-        assert not folder.scan().anything
+        assert not folder.scan().has_changes
         folder.close()
 
     as_a_user(story, place)

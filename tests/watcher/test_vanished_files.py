@@ -147,11 +147,11 @@ def test_a_missing_vault_is_an_error_and_hides_nothing(folder: Folder, tmp_path:
         with pytest.raises(VaultError, match=r"vault: cannot be read \(No such file"):
             folder.scan()
         with pytest.raises(VaultError, match="cannot be read"):
-            folder.scanner.look(["sub/a.txt"])
+            folder.scanner.scan_paths(["sub/a.txt"])
         assert folder.paths() == ["sub/a.txt"]
     finally:
         (tmp_path / "elsewhere").rename(folder.root)
-    assert not folder.scan().anything
+    assert not folder.scan().has_changes
 
 
 def test_a_file_that_became_a_folder_or_a_pipe_is_gone(folder: Folder) -> None:
@@ -163,6 +163,6 @@ def test_a_file_that_became_a_folder_or_a_pipe_is_gone(folder: Folder) -> None:
     (folder.root / "b").unlink()
     folder.put("a/inside.txt")
     (folder.root / "b").symlink_to("nowhere")
-    folder.scanner.look(["a", "b"])
+    folder.scanner.scan_paths(["a", "b"])
 
     assert folder.paths() == ["a/inside.txt", "c"]

@@ -18,7 +18,7 @@ from chyme.vault.watch.watcher import Watcher
 
 
 def quiet(live: Folder) -> bool:
-    return live.watcher is not None and live.watcher.unsettled == 0
+    return live.watcher is not None and live.watcher.unfinished_count == 0
 
 
 def test_a_new_note_is_taken_soon_after_it_is_still(live: Folder) -> None:
@@ -172,9 +172,9 @@ def test_a_folder_that_was_moved_away_is_not_listened_to(tmp_path: Path) -> None
     ears = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
     try:
         (tmp_path / "vault/sub").rename(tmp_path / "outside")
-        assert ears.hear(1).paths == {"sub"}
+        assert ears.wait_for_events(1).paths == {"sub"}
         (tmp_path / "outside/a.txt").touch()
-        assert ears.hear(0.2).paths == set()
+        assert ears.wait_for_events(0.2).paths == set()
     finally:
         ears.close()
 
@@ -222,7 +222,7 @@ def test_a_missing_vault_hides_nothing(live: Folder, tmp_path: Path) -> None:
     live.root.rename(tmp_path / "elsewhere")
     try:
         assert live.watcher is not None
-        live.watcher.look_at("sub/a.txt")
+        live.watcher.rescan_path("sub/a.txt")
         time.sleep(0.8)
         assert live.paths() == ["sub/a.txt"]
     finally:
@@ -241,12 +241,12 @@ def test_the_kernel_telling_that_it_lost_events_is_heard(tmp_path: Path) -> None
             os.utime(tmp_path / "ab"[number % 2])
         (tmp_path / "unheard").mkdir()
         lost = False
-        while heard := ears.hear(0.5):
+        while heard := ears.wait_for_events(0.5):
             if not heard.paths and not heard.lost:
                 break
             lost |= heard.lost
         assert lost
-        assert ears.listen("") == {"unheard"}
+        assert ears.watch_tree("") == {"unheard"}
     finally:
         ears.close()
 

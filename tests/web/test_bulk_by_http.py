@@ -38,7 +38,7 @@ def test_a_dry_run_tells_what_would_be_done(app: App, http: TestClient) -> None:
         200,
         {"files": 1, "digests": 1, "by_digester": {"search-keyword": 1}, "asks_models": 0, "providers": {}},
     )
-    assert app.bulk.listed() == []
+    assert app.bulk.list_jobs() == []
 
 
 def test_a_job_is_started_paused_resumed_and_cancelled(http: TestClient) -> None:
@@ -116,7 +116,7 @@ def test_all_that_a_digester_made_is_made_again(app: App, http: TestClient) -> N
     answer = http.delete("/api/digesters/search-keyword/digests")
     assert (answer.status_code, answer.json()["job"]["total"]) == (202, 3)
     assert http.delete("/api/digesters/search-keyword/digests").json() == answer.json()
-    assert len(app.bulk.listed()) == 1
+    assert len(app.bulk.list_jobs()) == 1
     assert http.delete("/api/digesters/nobody/digests").status_code == 404
 
 

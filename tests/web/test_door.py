@@ -201,8 +201,8 @@ def test_a_vault_one_may_not_read_is_not_there(house: ServerVaults) -> None:
 
 def test_a_token_opens_what_it_was_made_for(house: ServerVaults) -> None:
     photos = (house.identities["photos"], "photos")
-    reading = house.doors.keys.add("reads photos", Right.READ, photos).secret
-    writing = house.doors.keys.add("writes all", Right.WRITE).secret
+    reading = house.doors.tokens.add("reads photos", Right.READ, photos).secret
+    writing = house.doors.tokens.add("writes all", Right.WRITE).secret
     http = stranger(answers_of(house))
 
     def code(method: str, path: str, secret: str) -> int:
@@ -226,7 +226,7 @@ def stopped() -> datetime:
 
 def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
     house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
-    house.doors.keys.add("ci", Right.READ)
+    house.doors.tokens.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
     codes = [http.get("/api/vaults", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(21)]
@@ -239,7 +239,7 @@ def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
 
 def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: ServerVaults) -> None:
     house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
-    right = house.doors.keys.add("ci", Right.READ).secret
+    right = house.doors.tokens.add("ci", Right.READ).secret
     http = stranger(answers_of(house))
     for number in range(25):
         http.get("/api/vaults", headers={"Authorization": f"Bearer {number}"})

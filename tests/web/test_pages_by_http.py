@@ -62,7 +62,7 @@ def test_a_hostile_pdf_costs_one_attempt_and_nothing_else(app: App, http: TestCl
 def test_several_who_ask_for_one_page_get_one_drawing(app: App) -> None:
     path = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
     with ThreadPoolExecutor(6) as pool:
-        pages = list(pool.map(lambda _: app.drawing.page(path, 1, 400).data, range(6)))
+        pages = list(pool.map(lambda _: app.drawing.render_page(path, 1, 400).data, range(6)))
     assert len(set(pages)) == 1 and app.drawing.drawings == 1
 
 
@@ -78,7 +78,7 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
 
     app.drawing = Slow(app.database, app.vault, app.state, image_pixels=1)
     with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
-        waiting = [pool.submit(app.drawing.page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
+        waiting = [pool.submit(app.drawing.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         begun.wait(60)
         while app.drawing.waiting < pdf_renderer.WAITING:
             begun.wait(0.01)
@@ -109,11 +109,11 @@ def test_pages_of_a_file_that_is_deleted_for_good_are_not_kept(app: App, http: T
 def test_the_kept_pages_never_outgrow_their_folder(tmp_path: Path) -> None:
     cache = PageCache(tmp_path / "pages", 10_000)
     for number in range(100):
-        cache.keep("ab" * 32, number + 1, 400, bytes(1000))
+        cache.put("ab" * 32, number + 1, 400, bytes(1000))
     total = sum(path.stat().st_size for path in (tmp_path / "pages").iterdir())
     assert 1000 <= total <= 26_000  # it is looked at every few pages
-    assert cache.known("ab" * 32, 100, 400) is not None and cache.known("ab" * 32, 1, 400) is None
-    assert cache.known("../../../etc", 1, 400) is None
+    assert cache.get("ab" * 32, 100, 400) is not None and cache.get("ab" * 32, 1, 400) is None
+    assert cache.get("../../../etc", 1, 400) is None
 
 
 def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path
 
     one, other = (Slow(app.database, app.vault, tmp_path / name, image_pixels=1) for name in "ab")
     with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
-        waiting = [pool.submit(one.page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
+        waiting = [pool.submit(one.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         while one.waiting < pdf_renderer.WAITING:
             go_on.wait(0.01)
         with pytest.raises(pdf_renderer.TooBusy):
-            other.page(path, 1, 400)
+            other.render_page(path, 1, 400)
         go_on.set()
         assert {each.result().data for each in waiting} == {pdf_renderer.JPEG}

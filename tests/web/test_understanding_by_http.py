@@ -39,7 +39,7 @@ def test_what_is_set_is_set_at_once_and_undone_at_once(app: App, http: TestClien
     assert code == 200
     assert [told["document"][field] for field in ("title", "date", "tags")] == ["My heating", "2026-04", ["heating"]]
     app.edits.undo()
-    assert app.edits.shown("in/letter.txt").edits == {}
+    assert app.edits.get("in/letter.txt").edits == {}
     assert edits.last_change(app.database.read()) is None
 
 
@@ -47,7 +47,7 @@ def test_what_is_set_is_set_at_once_and_undone_at_once(app: App, http: TestClien
 def test_nothing_is_set_when_one_field_makes_no_sense(app: App, http: TestClient, wrong: dict[str, object]) -> None:
     code, told = edit(http, {"title": "My heating", **wrong})
     assert code == 400 and " is no " in told["detail"]
-    assert app.edits.shown("in/letter.txt").edits == {}
+    assert app.edits.get("in/letter.txt").edits == {}
 
 
 @pytest.mark.parametrize("body", [{"title": "My heating"}, {"tags": ["heating"]}, {"date": None, "tags": None}])
@@ -74,7 +74,7 @@ def test_nothing_is_changed_when_nothing_is_said(app: App, http: TestClient) -> 
 def test_null_says_that_there_is_none(app: App, http: TestClient) -> None:
     _, told = edit(http, {"title": None, "tags": None})
     assert (told["document"]["title"], told["document"]["tags"]) == ("letter.txt", [])  # then its name stands for it
-    seen = app.edits.shown("in/letter.txt").document
+    seen = app.edits.get("in/letter.txt").document
     assert (seen.title, seen.tags, seen.date) == (None, (), "2026-04-03")
 
 
@@ -122,7 +122,7 @@ def test_models_are_told_of_as_on_the_command_line(app: App, http: TestClient, m
 def test_tags_are_added_and_removed_while_the_machine_keeps_its_word(app: App, http: TestClient) -> None:
     _, told = edit(http, {"add_tags": ["Heating"], "remove_tags": ["dog"]})
     assert told["document"]["tags"] == ["letter", "heating"]
-    assert app.edits.shown("in/letter.txt").edits == {"tags": {"added": ["heating"], "removed": ["dog"]}}
+    assert app.edits.get("in/letter.txt").edits == {"tags": {"added": ["heating"], "removed": ["dog"]}}
     assert edit(http, {"remove_tags": ["cat"]})[0] == 400
 
 

@@ -229,11 +229,11 @@ def test_a_forged_cursor_is_refused_with_a_sentence(http: TestClient) -> None:
 def test_a_large_vault_does_not_wait_for_its_counts_but_remembers_them(app: App) -> None:
     classify(app, put(app, "letter.txt"), "A letter", None, "letter")
     large, narrowed = FacetCounter(app, few=0), ViewParameters(tags=("letter",))
-    assert FacetCounter(app).at_hand(narrowed) is not None
-    assert large.at_hand(narrowed) is None and not large.at_once
-    counted = large.counted(narrowed)
-    assert counted.tag == (("letter", 1),) and large.at_hand(narrowed) == counted
-    assert large.at_hand(ViewParameters()) is None
+    assert FacetCounter(app).available(narrowed) is not None
+    assert large.available(narrowed) is None and not large.is_quick
+    counted = large.count(narrowed)
+    assert counted.tag == (("letter", 1),) and large.available(narrowed) == counted
+    assert large.available(ViewParameters()) is None
 
 
 def test_counts_come_by_themselves_where_a_page_did_not_wait_for_them(app: App, http: TestClient) -> None:

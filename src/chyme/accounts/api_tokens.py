@@ -65,7 +65,7 @@ class ApiTokens:
 
         return NewToken(self._database.write(add), secret)
 
-    def listed(self) -> list[Token]:
+    def list_all(self) -> list[Token]:
         """All of them, the oldest first."""
         db = self._database.read()
         return tokens.list_tokens(db) if db is not None else []

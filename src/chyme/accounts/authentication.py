@@ -32,7 +32,7 @@ class Authenticator:
         self._database = ServerDatabase(folder)
         self._now = now
         self.accounts = Accounts(self._database, now)
-        self.keys = ApiTokens(self._database, now)
+        self.tokens = ApiTokens(self._database, now)
         self.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, now)
         self.wrong_tokens = LoginThrottle(WRONG_TOKENS, now)
 
@@ -42,13 +42,13 @@ class Authenticator:
         return self._database.path
 
     @property
-    def closed(self) -> bool:
+    def login_required(self) -> bool:
         """Whether there is any account or token, so that everybody has to show one."""
         db = self._database.read()
         return db is not None and users.has_any(db)
 
     @contextlib.contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_damage(self) -> Iterator[None]:
         """Tell damage of the database of accounts in a sentence."""
         try:
             yield
@@ -75,7 +75,7 @@ class Authenticator:
             self._database.submit(lambda db: sessions.mark_seen(db, found.id, iso(now)))
         return _with_session(db, found)
 
-    def again(self, visitor: Visitor) -> Visitor | None:
+    def refresh(self, visitor: Visitor) -> Visitor | None:
         """The same visitor as of now: rights may have changed, the key may be void."""
         db, now = self._database.read(), iso(self._now())
         if db is None:

@@ -32,7 +32,7 @@ class LoginThrottle:
         self._guesses: OrderedDict[str, _Guesses] = OrderedDict()
         self._guard = threading.Lock()
 
-    def begin(self, keys: Sequence[str], brief: Sequence[str] = ()) -> float:
+    def start_attempt(self, keys: Sequence[str], brief: Sequence[str] = ()) -> float:
         """Seconds still to wait; at 0 the guess may be made, and counts as wrong until `right` is told.
 
         Counted beforehand, a hundred guesses at once are no better than one after another. Keys that strangers share
@@ -50,7 +50,7 @@ class LoginThrottle:
                     self._count(key, now, BRIEF_WAIT)
             return longest
 
-    def right(self, keys: Sequence[str]) -> None:
+    def record_success(self, keys: Sequence[str]) -> None:
         """The guess was right: what was wrong before is forgotten."""
         with self._guard:
             for key in keys:

@@ -63,14 +63,14 @@ class Accounts:
             users.add(db, shown, fold_name(shown), kept, everything, iso(self._now()))
 
         self._database.write(add)
-        return self.one(shown)
+        return self.get(shown)
 
-    def one(self, name: str) -> Account:
+    def get(self, name: str) -> Account:
         """The user of this name."""
         db, user = self._known(name)
         return _account(db, user)
 
-    def listed(self) -> list[Account]:
+    def list_all(self) -> list[Account]:
         """Everybody, by name."""
         db = self._database.read()
         return [_account(db, user) for user in users.list_users(db)] if db is not None else []
@@ -91,7 +91,7 @@ class Accounts:
                 users.grant(db, user.id, *vault, right)
 
         self._database.write(grant)
-        return self.one(name)
+        return self.get(name)
 
     def revoke(self, name: str, vault: tuple[str, str] | None) -> Account:
         """Close one vault, or every vault that is not granted by itself."""
@@ -106,7 +106,7 @@ class Accounts:
                 )
 
         self._database.write(revoke)
-        return self.one(name)
+        return self.get(name)
 
     def change_password(self, name: str, password: str, keep: int | None = None) -> None:
         """A new password; every session ends but the one to keep."""
@@ -119,7 +119,7 @@ class Accounts:
 
         self._database.write(change)
 
-    def proves(self, name: str, password: str) -> bool:
+    def check_password(self, name: str, password: str) -> bool:
         """Whether this is their password. Unknown names take as long as known ones."""
         db = self._database.read()
         user = users.by_folded(db, fold_name(name)) if db is not None else None

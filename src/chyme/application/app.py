@@ -90,7 +90,7 @@ def _explained(database: Database, error: Exception) -> BaseException:
     """What a damaged database led to is told as damage, not as whatever stumbled over it."""
     told = database.explain(error)
     if told is error and isinstance(error, DAMAGE_ERRORS):
-        return database.look_over(LOOK_LONG_SECONDS) or error
+        return database.quick_check(LOOK_LONG_SECONDS) or error
     return told
 
 
@@ -149,7 +149,7 @@ class App:
         self.broadcast = Broadcast(
             self.database,
             changed,
-            lambda: self.progress.told().shape(),
+            lambda: self.progress.report().as_json(),
             self.documents.stale_since,
             self.progress.pause_reason,
         )
@@ -178,7 +178,7 @@ class App:
         return self._work
 
     @property
-    def digesting(self) -> bool:
+    def is_digesting(self) -> bool:
         """Whether this process digests."""
         return self._work is not None
 
@@ -189,7 +189,7 @@ class App:
         """
         if self.database.read_only:
             raise read_only_error(self.database.path)
-        damaged = self.database.look_over(LOOK_SECONDS)
+        damaged = self.database.quick_check(LOOK_SECONDS)
         if damaged is not None:
             raise damaged
         prepare(self)
@@ -210,10 +210,10 @@ class App:
         """The models that are configured: how their settings begin → which model that is, in words."""
         return providers_of(self.settings)
 
-    def notice_engines(self) -> bool:
+    def detect_new_engines(self) -> bool:
         """Another try for what failed for want of an engine that has appeared since. Whether any has."""
         before = set(self.rules.recipes())
-        self.rules.look_again()
+        self.rules.refresh_recipes()
         appeared = [one for one in self.rules.recipes() if one not in before]
         retry_unavailable(self, appeared)
         return bool(appeared)
@@ -225,16 +225,16 @@ class App:
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
         """Take in what is new, changed, moved or gone."""
         if paths:
-            return self.scanner.look([decode_path(path) for path in paths])
+            return self.scanner.scan_paths([decode_path(path) for path in paths])
         return self.scanner.scan(progress=progress)
 
     def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
         """The same, and wait a moment for files that were written just now."""
         report = self.scan(paths, progress)
         deadline = time.monotonic() + SETTLE_SECONDS
-        while self.scanner.moving and time.monotonic() < deadline:
+        while self.scanner.unfinished_count and time.monotonic() < deadline:
             time.sleep(0.1)
-            report += self.scanner.settle()
+            report += self.scanner.recheck_unfinished()
         return report
 
     def files_below(self, paths: Sequence[str]) -> list[File]:
@@ -252,11 +252,11 @@ class App:
 
     def reset(self, paths: Sequence[str], names: Sequence[str]) -> int:
         """Have digests made again. Files that are busy get the wish noted. Returns how many files."""
-        return self._wish(paths, Wish(True, self.rules.named(names) or None))
+        return self._wish(paths, Wish(True, self.rules.resolve_names(names) or None))
 
     def retry(self, paths: Sequence[str], names: Sequence[str]) -> int:
         """Give failed digests their attempts back. Returns how many digests."""
-        wish = Wish(False, self.rules.named(names) or None)
+        wish = Wish(False, self.rules.resolve_names(names) or None)
         count = 0
         for file in self.files_below(paths):
             count += self.database.write(
@@ -274,10 +274,10 @@ class App:
         self._wake_up()
         return count
 
-    def outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
+    def list_outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """What was made by an older recipe than today's, by digester, and what making it again would take."""
         self.files_below(paths)
-        return find_outdated(self.database, self.rules, paths, self.rules.named(names), self.private)
+        return find_outdated(self.database, self.rules, paths, self.rules.resolve_names(names), self.private)
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
         """Have what is out of date made again. Returns how many digests."""
@@ -301,15 +301,15 @@ class App:
             )
         return len(found)
 
-    def purgeable(self, everything: bool) -> list[File]:
+    def list_purgeable(self, everything: bool) -> list[File]:
         """Vanished files whose time has come, or all of them."""
         return files.vanished_before(self.database.read(), self._purge_before(everything))
 
-    def vanished(self) -> list[File]:
+    def list_vanished(self) -> list[File]:
         """The files that vanished from the folder and are remembered still; those in the trash are not among them."""
-        return self.purgeable(everything=True)
+        return self.list_purgeable(everything=True)
 
-    def purge_waits(self) -> str | None:
+    def purge_blocker(self) -> str | None:
         """Why nothing is purged before a person confirms it; None when nothing stands against it."""
         return vault_properties.value_of(self.database.read(), PURGE_WAITS)
 
@@ -317,13 +317,13 @@ class App:
         """Leave nothing of vanished files. Returns how many."""
         count = purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
         if count:
-            self.drawing.forget_gone()
+            self.drawing.delete_purged_pages()
         return count
 
     def _purge_before(self, everything: bool) -> str:
         return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
 
-    def knows(self, path: str) -> bool:
+    def has_file(self, path: str) -> bool:
         """Whether there is such a file; one that was just put there is taken in first."""
         if files.by_path(self.database.read(), path) is not None:
             return True
@@ -334,37 +334,37 @@ class App:
             return False
         if status is None or not stat.S_ISREG(status.st_mode):
             return False
-        self.take_in([decode_path(inside)])
+        self.ingest([decode_path(inside)])
         return files.by_path(self.database.read(), path) is not None
 
-    def take_in(self, raw: Sequence[str]) -> None:
+    def ingest(self, raw: Sequence[str]) -> None:
         """Look at files (paths as the disk spells them) at once, or soon: whoever follows the folder waits for no scan.
 
         A first scan may take hours, and a few who wait for it would be all the server has.
         """
         if self._work is None:
-            self.scanner.look(raw)
+            self.scanner.scan_paths(raw)
             return
         patient = self._patient.acquire(blocking=False)
         try:
-            if self.scanner.look_within(raw, PATIENCE_SECONDS if patient else 0.0) is None:
-                self.look_soon(raw)
+            if self.scanner.scan_paths_within(raw, PATIENCE_SECONDS if patient else 0.0) is None:
+                self.schedule_check(raw)
         finally:
             if patient:
                 self._patient.release()
 
-    def look_soon(self, raw: Sequence[str]) -> None:
+    def schedule_check(self, raw: Sequence[str]) -> None:
         """Files were put at these paths (as the disk spells them): whoever follows the folder looks at them at once."""
         if self._work is not None:
             for path in raw:
-                self._work.watcher.look_at(path)
+                self._work.watcher.rescan_path(path)
 
     def digest_again(self, path: str, names: Sequence[str]) -> list[PendingDigest]:
         """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
 
         What waits for a host, a model or a retry time is not waited for.
         """
-        wish = Wish(True, self.rules.named(names) or None)
+        wish = Wish(True, self.rules.resolve_names(names) or None)
         with self.database.snapshot() as db:
             file = self.documents.find(db, path)
         self.work.coordinator.process_file(file.id, wish, wait=True)
@@ -372,12 +372,12 @@ class App:
         promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
         return self.work.coordinator.await_settled(file.id, promised, OTHERS_SECONDS)
 
-    def request_again(self, path: str, names: Sequence[str]) -> None:
+    def queue_digestion(self, path: str, names: Sequence[str]) -> None:
         """The same, in the background."""
-        self._wish([path], Wish(True, self.rules.named(names) or None))
+        self._wish([path], Wish(True, self.rules.resolve_names(names) or None))
         self.work.supervisor.wake()
 
-    def at_work(self) -> dict[str, Any]:
+    def current_work(self) -> dict[str, Any]:
         """What is being done right now, when this process digests."""
         if self._work is None:
             return {}

@@ -35,31 +35,31 @@ class AttemptMetrics:
         self._pace = Throughput()
         self._histograms: dict[tuple[str, str], Histogram] = {}  # digester, outcome
 
-    def finished(self, one: AttemptResult) -> None:
+    def record(self, one: AttemptResult) -> None:
         """An attempt is over and written down."""
         with self._guard:
             self._histograms.setdefault((one.digester, one.outcome), Histogram()).add(one.seconds)
             if one.outcome != GIVEN_BACK:  # it says nothing about how long one takes
                 made = one.outputs if one.outcome in (COMPLETED, SKIPPED) else 1
-                self._pace.finished(one.digester, one.lane, max(1, made), one.seconds, self._clock())
+                self._pace.record_finished(one.digester, one.lane, max(1, made), one.seconds, self._clock())
 
     def histograms(self) -> list[tuple[str, str, tuple[int, ...], float]]:
         """(digester, outcome, counts by BOUNDS, seconds in all), in order."""
         with self._guard:
             return [(*key, tuple(one.counts), one.seconds) for key, one in sorted(self._histograms.items())]
 
-    def usual(self, digester: str) -> float | None:
+    def typical_seconds(self, digester: str) -> float | None:
         """Seconds of one output lately; None: none was made."""
         with self._guard:
-            return self._pace.usual(digester)
+            return self._pace.typical_seconds(digester)
 
-    def at_once(self, lane: int, elapsed: Sequence[float]) -> float | None:
+    def concurrency(self, lane: int, elapsed: Sequence[float]) -> float | None:
         """How many are made at once in a lane, of which some have been under way for so many seconds."""
         with self._guard:
             now = self._clock()
-            return self._pace.at_once(lane, [now - one for one in elapsed], now)
+            return self._pace.concurrency(lane, [now - one for one in elapsed], now)
 
-    def done_lately(self) -> int:
+    def count_last_minute(self) -> int:
         """Digests made within the last minute."""
         with self._guard:
-            return self._pace.done_lately(self._clock())
+            return self._pace.recent_outputs(self._clock())

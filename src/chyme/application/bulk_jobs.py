@@ -127,7 +127,7 @@ class BulkJobs:
         _tell(db, job, iso(moment))
         return job
 
-    def listed(self) -> list[Job]:
+    def list_jobs(self) -> list[Job]:
         """Jobs that are not over, then those that are, newest first."""
         return bulk.list_jobs(self._database.read(), MAX_FINISHED_JOBS)
 
@@ -165,16 +165,16 @@ class BulkJobs:
         self.begun.set()
         return self.job(job_id)
 
-    def waiting(self) -> int:
+    def count_waiting_files(self) -> int:
         """Files of running jobs whose turn has not come."""
         return bulk.count_waiting(self._database.read())
 
-    def due(self) -> bool:
+    def has_due_files(self) -> bool:
         """Whether a running job has a file that could be begun with now."""
         db = self._database.read()
         return any(self._next(db, job) for job in bulk.list_running(db))
 
-    def to_come(self) -> dict[str, int]:
+    def count_upcoming_digests(self) -> dict[str, int]:
         """How many digests of each output the files of running jobs will need whose turn has not come, judged by a few.
 
         What these digests change in others is not counted.
@@ -192,7 +192,7 @@ class BulkJobs:
                     counts[name] = counts.get(name, 0) + more
         return counts
 
-    def pump(self) -> bool:
+    def advance(self) -> bool:
         """Count off what has ended, and begin with the next files. Whether any job is under way."""
         db = self._database.read()
         jobs = bulk.list_open(db)
@@ -262,7 +262,7 @@ class BulkJobs:
             return self._rules.outputs
         if not digesters:
             raise UsageError("name at least one digester, or leave them out for all")
-        chosen = with_siblings(self._rules.registry, self._rules.named(digesters))
+        chosen = with_siblings(self._rules.registry, self._rules.resolve_names(digesters))
         return tuple(name for name in self._rules.outputs if name in chosen)
 
     def _wanted(self, selection: Selection, outputs: Sequence[str], mode: str) -> tuple[set[int], dict[str, int]]:
@@ -359,7 +359,7 @@ class BulkJobThread:
             self._jobs.begun.clear()
             busy = False
             try:
-                busy = self._jobs.pump()
+                busy = self._jobs.advance()
             except Exception as error:  # without this thread no job ever ends, and nobody would be told
                 self._jobs.log_failure(error)
             self._jobs.begun.wait(BUSY_SECONDS if busy else IDLE_SECONDS)

@@ -107,7 +107,7 @@ class Digestion:
         chores = (self._keep_house, self._stop, ENGINES_SECONDS)
         self._housekeeping = threading.Thread(target=run_periodically, args=chores, name="chyme-house", daemon=True)
         self.coordinator.recover()
-        app.intake.noticed = self.supervisor.wake
+        app.intake.on_change = self.supervisor.wake
         self._settling = follow
         self._pump = BulkJobThread(app.bulk)
         if among is None:  # whoever digests a few files leaves the jobs to others
@@ -134,7 +134,7 @@ class Digestion:
 
     def _finished(self, one: AttemptResult) -> None:
         """Count an attempt; where the setting says so, keep the links of a text that was read."""
-        self._app.measured.finished(one)
+        self._app.measured.record(one)
         if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
             from chyme.vault.intake.text_links import keep_new_links  # which needs the app that starts us
 
@@ -144,7 +144,7 @@ class Digestion:
         file = files.by_id(self._app.database.read(), file_id)
         if file is not None:
             disk = self._app.vault.disk_path(file.path, file.escaped)
-            self.watcher.look_at(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
+            self.watcher.rescan_path(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
 
     def _keep_house(self) -> None:
         """The chores of the house; damage of the database is told elsewhere, once."""
@@ -157,7 +157,7 @@ class Digestion:
 
     def _do_chores(self) -> None:
         """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
-        if self._app.notice_engines():
+        if self._app.detect_new_engines():
             self.supervisor.wake()
         if time.monotonic() - self._purged >= PURGE_SECONDS:
             self._purged = time.monotonic()
@@ -165,7 +165,7 @@ class Digestion:
                 self._app.purge(everything=False, confirmed=False)
             except UsageError as error:
                 log.warning("%s", error)
-        self._app.searching.tidy()
+        self._app.searching.finish_embedder_migration()
 
     def progress(self) -> Progress:
         db = self._app.database.read()
@@ -175,16 +175,16 @@ class Digestion:
             else digest_queue.count_unfinished_among(db, self._among)
         )
         todo, running, again = counts
-        of_jobs = self._app.bulk.waiting() if self._among is None else 0
-        due = of_jobs > 0 and self._app.bulk.due()
-        models, when = self._app.ledger.soon(self._among)
+        of_jobs = self._app.bulk.count_waiting_files() if self._among is None else 0
+        due = of_jobs > 0 and self._app.bulk.has_due_files()
+        models, when = self._app.ledger.count_due_soon(self._among)
         return Progress(
-            todo + len(self.supervisor.wished_for()) + (of_jobs if due else 0),
+            todo + len(self.supervisor.requested_files()) + (of_jobs if due else 0),
             running,
             again + models,
-            self.watcher.unsettled,
+            self.watcher.unfinished_count,
             tuple(self.coordinator.at_work.running.values()),
-            self._app.database.presence.problem() or self.supervisor.paused or self.coordinator.paused,
+            self._app.database.presence.find_problem() or self.supervisor.paused or self.coordinator.paused,
             min((at for at in (digest_queue.next_retry(db), when) if at), default=None),
             0 if due else of_jobs,
         )
@@ -213,7 +213,7 @@ class Digestion:
         """Count off what ended last, so that no job stays open behind us. Whether there is more to do."""
         if self._among is not None:
             return False
-        self._app.bulk.pump()
+        self._app.bulk.advance()
         return self.progress().todo > 0
 
 

@@ -43,9 +43,9 @@ def measure_disk_usage(app: App) -> DiskUsage:
     with app.database.snapshot() as db:
         present, _ = files.counts(db)
         scanned = vault_properties.value_of(db, SCANNED_AT)
-    watcher = app.work.watcher if app.digesting else None
+    watcher = app.work.watcher if app.is_digesting else None
     return DiskUsage(
-        *(str(app.vault.root), str(app.state), present, len(app.vanished()), scanned),
+        *(str(app.vault.root), str(app.state), present, len(app.list_vanished()), scanned),
         watching=watcher.problem is None if watcher else None,
         watching_problem=watcher.problem if watcher else None,
         rooms=_rooms(app.state),

@@ -72,7 +72,7 @@ class Listener:
         except RuntimeError:  # its loop is closed: nobody is there any more
             log.debug("a listener's loop has gone")
 
-    async def heard(self, seconds: float) -> bytes:
+    async def receive(self, seconds: float) -> bytes:
         """What came meanwhile, after at most so many seconds; nothing when nothing came."""
         try:
             async with asyncio.timeout(seconds):

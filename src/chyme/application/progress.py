@@ -47,7 +47,7 @@ class ProgressReport:
     next_retry: str | None
     work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
 
-    def shape(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As JSON tells it."""
         work = [{"path": path, "digester": name, "fraction": round(part, 3)} for path, name, part in self.work]
         return {
@@ -82,7 +82,7 @@ class ProgressTracker:
         self._digester_of = {name: one for one in app.rules.registry for name in one.outputs}
         self._by_name = {one.name: one for one in app.rules.registry}
 
-    def told(self) -> ProgressReport:
+    def report(self) -> ProgressReport:
         """How far it is."""
         with self._guard:
             moment = time.monotonic()
@@ -117,7 +117,7 @@ class ProgressTracker:
             before, at = self._eta or (None, moment)
             self._eta = (smooth_estimate(before, eta, moment - at), moment)
         return ProgressReport(
-            *(counted.files, todo, running, counted.again, self._app.measured.done_lately()),
+            *(counted.files, todo, running, counted.again, self._app.measured.count_last_minute()),
             eta_seconds=round(self._eta[0]) if self._eta else None,
             paused=paused,
             next_retry=counted.next_retry,
@@ -125,18 +125,18 @@ class ProgressTracker:
         )
 
     def _count(self) -> RemainingCounts:
-        models, when = self._app.ledger.soon()
+        models, when = self._app.ledger.count_due_soon()
         with self._app.database.snapshot() as db:
             todo = Counter(remaining_work.count_todo(db))
             running, again = remaining_work.count_begun(db)
             retry = min((at for at in (digest_queue.next_retry(db), when) if at), default=None)
             present, _ = files.counts(db)
-        todo.update(self._app.bulk.to_come())
+        todo.update(self._app.bulk.count_upcoming_digests())
         waits_for = None if todo or running else self._waits_for()
         return RemainingCounts(present, todo, running, again + models, retry, waits_for)
 
     def _waits_for(self) -> str | None:
-        for one in self._app.ledger.standings(sorted(self._app.providers)):
+        for one in self._app.ledger.statuses(sorted(self._app.providers)):
             if one.waiting and one.state != "ready":
                 return f"{one.waiting} digests wait for {one.name}, which is {one.state}: {one.reason}"
         return None
@@ -145,26 +145,26 @@ class ProgressTracker:
         """Why nothing can be written or begun. Cheap: asks the file system and what the process knows."""
         if self._app.database.damaged is not None:
             return str(self._app.database.damaged)
-        gone = self._app.database.presence.problem()
-        if gone is not None or not self._app.digesting:
+        gone = self._app.database.presence.find_problem()
+        if gone is not None or not self._app.is_digesting:
             return gone
         return self._app.work.supervisor.paused or self._app.work.coordinator.paused
 
     def _wished(self) -> int:
-        return len(self._app.work.supervisor.wished_for()) if self._app.digesting else 0
+        return len(self._app.work.supervisor.requested_files()) if self._app.is_digesting else 0
 
     def _work(self) -> tuple[tuple[str, str, float], ...]:
-        if self._app.digesting:
+        if self._app.is_digesting:
             return tuple(self._app.work.coordinator.at_work.running.values())
         return tuple(events.list_in_progress(self._app.database.read()))
 
     def _estimate(self, counted: RemainingCounts) -> float | None:
         """Seconds until everything that is due is made, and what comes due until then."""
-        if not self._app.digesting:
+        if not self._app.is_digesting:
             return None
         under_way, elapsed = self._under_way()
         lanes = {int(one.lane) for one in self._by_name.values()}
-        seen = {lane: self._app.measured.at_once(lane, elapsed.get(lane, [])) for lane in lanes}
+        seen = {lane: self._app.measured.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
         at_once = {lane: value for lane, value in seen.items() if value is not None}
         if not at_once:
             return None
@@ -185,7 +185,7 @@ class ProgressTracker:
     def _usual(self, output: str) -> float | None:
         """Seconds of one output: as seen by this process, or as the database remembers."""
         digester = self._digester_of[output]
-        seen = self._app.measured.usual(digester.name)
+        seen = self._app.measured.typical_seconds(digester.name)
         if seen is not None:
             return seen
         if self._before is None:

@@ -22,14 +22,14 @@ class ModelQueryEmbedder:
         self._here = here
         self._away = away
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         if self._away is not None and model == self._away.model:
-            return self._away.meant(text, model)
-        return self._here.meant(text, model)
+            return self._away.embed(text, model)
+        return self._here.embed(text, model)
 
-    def warm(self, model: str) -> None:
+    def preload(self, model: str) -> None:
         """Load this model in the background, so that the first question finds it ready."""
-        self._here.warm(model)
+        self._here.preload(model)
 
     def close(self) -> None:
         self._here.close()

@@ -53,7 +53,7 @@ class ServerVaults:
         """First scans that are under way end early: nobody may read a database that is being closed."""
         with contextlib.ExitStack() as stack:
             for app in self.vaults.values():
-                stack.enter_context(app.scanner.interrupted())
+                stack.enter_context(app.scanner.interrupt())
             for scan in self.scans:
                 scan.join()
 
@@ -78,8 +78,8 @@ def open_server_vaults(roots: Sequence[Path], settings: Settings | None = None) 
             raise DatabaseDamaged("; ".join(closed.values()))
         first = next(iter(vaults.values())).settings
         doors = stack.enter_context(contextlib.closing(Authenticator(server_folder(first), now)))
-        with doors.explained():
-            _ = doors.closed  # a server that cannot tell who may come in must not begin
+        with doors.explain_damage():
+            _ = doors.login_required  # a server that cannot tell who may come in must not begin
         house = ServerVaults(
             vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first, closed=closed
         )
@@ -99,7 +99,7 @@ def _open_known(root: Path, settings: Settings | None) -> Iterator[App]:
 def open_accounts(root: Path) -> Iterator[Authenticator]:
     """The doors of the server that would serve this vault."""
     settings = read_settings(Vault(root).root / STATE, os.environ)
-    with contextlib.closing(Authenticator(server_folder(settings), now)) as doors, doors.explained():
+    with contextlib.closing(Authenticator(server_folder(settings), now)) as doors, doors.explain_damage():
         yield doors
 
 

@@ -29,7 +29,7 @@ class Spending:
     def standings(self) -> list[tuple[str, ProviderStatus]]:
         """Each configured model in words, and how it stands; none where nothing leaves this machine."""
         models = self._models()
-        return [(models[one.name], one) for one in self._ledger.standings(sorted(models))]
+        return [(models[one.name], one) for one in self._ledger.statuses(sorted(models))]
 
     def accounts(self, by: str, days: int) -> list[CallTotals]:
         """Calls, tokens and cost of the last days, added up by provider, model, digester, file or day."""

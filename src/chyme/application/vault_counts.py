@@ -36,7 +36,7 @@ class VaultCounter:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self.told = CountCache(self._count, COUNT_SECONDS)
+        self.counts = CountCache(self._count, COUNT_SECONDS)
 
     def _count(self) -> VaultCounts:
         lanes = {name: Lane(lane).name.lower() for name, lane in self._app.rules.lanes().items()}

@@ -67,16 +67,16 @@ class VaultSearch:
         if self.pusher is not None:
             self.pusher.start()
         if warm:
-            self.warm()
+            self.preload()
 
-    def warm(self) -> None:
+    def preload(self) -> None:
         """Have the first question find all in memory; returns at once."""
         serving = embedders.get_serving(self._database.read())
         if serving is not None:
-            self.questions.warm(serving.model)
-            self._cache.warm(serving)
+            self.questions.preload(serving.model)
+            self._cache.preload(serving)
 
-    def tidy(self) -> None:
+    def finish_embedder_migration(self) -> None:
         """Bring a change of the embedder to its end, and let go of what the old one left behind."""
         migration.finish_migration(self._database, self.model, iso(self._clock()))
 
@@ -115,7 +115,7 @@ class VaultSearch:
     def rebuild(self) -> None:
         """Make the indexes again from what the database holds."""
         self._database.write(passages.rebuild)
-        self._cache.forget()
+        self._cache.clear()
         if self.pusher is not None:
             try:
                 self.pusher.rebuild()

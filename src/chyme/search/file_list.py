@@ -112,7 +112,7 @@ class FileList:
         self._facets: _Counted | None = None
         self._counting = threading.Lock()
 
-    def shelf(
+    def page(
         self,
         filters: Filters = ALL,
         *,

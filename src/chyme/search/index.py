@@ -26,10 +26,10 @@ class Index(Protocol):
     """Finds what stands in the vault. The database stays the truth: what an engine knows and the database does not is
     never shown."""
 
-    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
+    def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         """Files with words of the question that meet the condition, best first: `last`, if there are so many."""
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""
 
     def meaning_note(self, embedder: Embedder) -> str | None:

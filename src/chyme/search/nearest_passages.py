@@ -20,7 +20,7 @@ def nearest_passages(
     """Passages of at least DEPTH files, if so many are near enough, nearest first; whether these are all."""
     count = _PASSAGES
     while True:
-        found = index.by_meaning(vector, embedder, where, count)
+        found = index.find_by_meaning(vector, embedder, where, count)
         near = [match for match in found if match.score >= floor]
         everything = len(near) < len(found) or len(found) < count
         if everything or count >= _MOST or len({match.file_id for match in near}) >= DEPTH:

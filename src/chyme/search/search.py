@@ -168,7 +168,7 @@ class Search:
         if known.certain and meant is not None:
             typed, _ = self._meant(db, query, mode, typing)
             if typed is not None and self._answers_better(db, typed, meant, known, where):
-                return query, known.withheld(), typed, why_not
+                return query, known.as_suggestions(), typed, why_not
         return without_errors, known, meant, why_not
 
     def _answers_better(
@@ -177,7 +177,7 @@ class Search:
         """Whether what is nearest to the typed question has no corrected word in it, and nothing that is nearer to the
         corrected one is there. Where a consonant differs (charge, change), the latter must have the word in it."""
         near_typed, near_meant = (
-            next(iter(self._index.by_meaning(one.vector, one.embedder, where, 1)), None) for one in (typed, meant)
+            next(iter(self._index.find_by_meaning(one.vector, one.embedder, where, 1)), None) for one in (typed, meant)
         )
         if near_typed is None or near_meant is None or near_typed.score < typed.floor:
             return False
@@ -197,16 +197,16 @@ class Search:
         embedder = embedders.get_serving(db)
         if self._questions is None or embedder is None:
             return None, _told_instead(_nothing_meant(db) if self._questions else None, mode)
-        meant = self._questions.meant(query.said, embedder.model)
+        meant = self._questions.embed(query.said, embedder.model)
         if meant.vector is None or len(meant.vector) != embedder.dimension:
             return None, _told_instead(meant.why_not, mode)
-        return _Meant(meant.vector, embedder, self._floors.floor(db, embedder, meant.vector)), ()
+        return _Meant(meant.vector, embedder, self._floors.threshold(db, embedder, meant.vector)), ()
 
     def _found(
         self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meant: _Meant | None
     ) -> _Found:
         if meant is None:
-            worded = self._index.by_words(query, where, page.stop)
+            worded = self._index.find_by_words(query, where, page.stop)
             return _Found([_as_worded(file) for file in worded.files[page]], worded.total, worded.exact, worded.notes)
         nearest, all_of_them = nearest_passages(self._index, meant.vector, meant.embedder, where, meant.floor)
         if mode == "meaning":
@@ -219,14 +219,14 @@ class Search:
     def _both(
         self, db: Connection, query: Query, where: Condition, page: slice, meant: _Meant, nearest: Sequence[Match]
     ) -> _Found:
-        worded = self._index.by_words(query, where, DEPTH)
+        worded = self._index.find_by_words(query, where, DEPTH)
         answered = _answered(db, query.terms, worded.files[0]) if worded.files and nearest else 1.0
         near = _leaned(db, worded.files, nearest, meant)[:DEPTH]
         files = fuse(worded.files, near, meant.floor, answered)
         more = worded.total > len(worded.files)
         if page.stop > len(files) and more:
             shown = {file.file_id for file in files}
-            deeper = self._index.by_words(query, where, page.stop)
+            deeper = self._index.find_by_words(query, where, page.stop)
             files += [_as_worded(file, 0.0) for file in deeper.files if file.file_id not in shown]
         total, exact = _total(db, query, where, worded, near)
         return _Found(files[page], total, exact, worded.notes, tuple(file.file_id for file in near))
@@ -237,7 +237,7 @@ class Search:
             return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where)), True
         if found.by_meaning_only:
             return facets.of_files(db, found.near), found.exact
-        worded = self._index.by_words(query, where, _FACETED)
+        worded = self._index.find_by_words(query, where, _FACETED)
         ids = {*found.near, *(file.file_id for file in worded.files)}
         return facets.of_files(db, ids), worded.exact and len(worded.files) == worded.total
 

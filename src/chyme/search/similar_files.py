@@ -64,7 +64,7 @@ def _alike(
 ) -> tuple[list[Match], bool]:
     """Passages of other files, scored half by the whole file and half by the passage of it that is most alike."""
     rows, whole = _mean(told)
-    floor = floors.floor(db, embedder, whole)
+    floor = floors.threshold(db, embedder, whole)
     to_whole, everything = nearest_passages(index, whole, embedder, _ANY, floor)
     best: dict[int, float] = {}
     owners = {match.passage_id: match.file_id for match in to_whole}
@@ -102,7 +102,7 @@ def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchRe
     query = Query((*(Term(term.text) for term in said.terms), *(Term(tag, phrase=True) for tag in shown.tags)))
     if not query.terms:
         return SearchResult((), 0, True, 0.0, {}, (note,))
-    worded = index.by_words(Query(query.terms), _ANY, page.stop + 1)
+    worded = index.find_by_words(Query(query.terms), _ANY, page.stop + 1)
     found = [FusedFile(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
     result = _result(db, file, found, page, worded.exact, query.terms)
     beyond = max(0, worded.total - len(worded.files))

@@ -24,7 +24,7 @@ _SHORTEST_PREFIX = 3  # two letters begin a good part of all words there are
 class SemanticIndex(Protocol):
     """Whoever finds passages by what they mean."""
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """As `Index` promises it."""
 
     def meaning_note(self, embedder: Embedder) -> str | None:
@@ -41,7 +41,7 @@ class SqliteIndex:
         self._meaning = meaning
         self._most_scored = most_scored
 
-    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
+    def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
         terms = _widened(db, query.terms, self._most_scored)
         asked = expression(terms)
@@ -67,8 +67,8 @@ class SqliteIndex:
         notes = (_ONLY_NEWEST,) if scope.since is not None else ()
         return KeywordMatches(tuple(ranked[:last]), total, exact, notes)
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
-        return self._meaning.by_meaning(vector, embedder, where, count) if self._meaning else []
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+        return self._meaning.find_by_meaning(vector, embedder, where, count) if self._meaning else []
 
     def meaning_note(self, embedder: Embedder) -> str | None:
         return self._meaning.meaning_note(embedder) if self._meaning else None

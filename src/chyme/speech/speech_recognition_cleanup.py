@@ -138,7 +138,7 @@ def _by_model(source: Source, transcript: Transcript, settings: LanguageSettings
         key = key_of(batch, around, spoken)
         answer = _kept_answer(kept, key, len(batch))
         if answer is None:
-            patience.for_one_more(name, settings, f"the segments from {part[0] + 1} of {len(said)} on")
+            patience.require_time_for_question(name, settings, f"the segments from {part[0] + 1} of {len(said)} on")
             answer = _asked(source.calls, name, batch, around, spoken, settings)
             kept.write(key, answer)
         if isinstance(answer, str):

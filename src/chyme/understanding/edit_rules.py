@@ -41,7 +41,7 @@ class TagEdit:
     removed: tuple[str, ...] = ()
 
     @property
-    def anything(self) -> bool:
+    def has_changes(self) -> bool:
         return self.all is not None or bool(self.added or self.removed)
 
 

@@ -65,7 +65,7 @@ class Edits:
         self._database = database
         self._clock = clock
 
-    def shown(self, path: str) -> DocumentEdits:
+    def get(self, path: str) -> DocumentEdits:
         """What the document is called and about, and who says so."""
         with self._database.snapshot() as db:
             return _shown(db, _find(db, path))
@@ -104,7 +104,7 @@ class Edits:
             before = edits.of_file(db, file.id)
             after = {field: value for field, value in before.items() if field not in wanted.clear} | values
             tag_change = _tag_change(db, file, rename_tags_in_edit(tag_edit(after.pop(TAGS, None)), becomes), meant)
-            if tag_change.anything:
+            if tag_change.has_changes:
                 after[TAGS] = tag_value(tag_change)
             if not _put(db, file, before, after, now):
                 raise NothingToChange(f"{file.path}: {_already(wanted)}")

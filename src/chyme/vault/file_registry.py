@@ -37,9 +37,9 @@ class FileRegistry:
         self._database = database
         self._rules = rules
         self._clock = clock
-        self.noticed: Callable[[], None] = lambda: None  # somebody may want to begin at once
+        self.on_change: Callable[[], None] = lambda: None  # somebody may want to begin at once
 
-    def take_in(self, found: Sequence[Seen | Move]) -> None:
+    def record(self, found: Sequence[Seen | Move]) -> None:
         """New files, new content or new stamps at known paths, and files that are elsewhere now; in this order."""
         now = iso(self._clock())
 
@@ -51,7 +51,7 @@ class FileRegistry:
                     self._arrive(db, each, now)
 
         self._database.write(take_all)
-        self.noticed()
+        self.on_change()
 
     def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
         known = files.by_path(db, seen.path)
@@ -144,7 +144,7 @@ class FileRegistry:
             events.record(db, now, "file", file.id, file.path, None, "vanished", why)
         return hidden
 
-    def vanish(self, lost: Sequence[File]) -> int:
+    def hide_missing(self, lost: Sequence[File]) -> int:
         """Hide files that are not there any more. Returns how many were hidden.
 
         One that another process has found elsewhere since is left alone.
@@ -161,7 +161,7 @@ class FileRegistry:
 
         return self._database.write(vanish_all)
 
-    def set_aside(self, file: File) -> bool:
+    def hide_trashed(self, file: File) -> bool:
         """Hide a file that a person takes away, and free its path: whoever comes there is another file.
 
         It is recognised wherever it turns up again, and not purged while it is in the trash. False when it is
@@ -205,7 +205,7 @@ class FileRegistry:
         events.forget_file(db, file.id)
         files.delete(db, file.id)
 
-    def complete_rows(self) -> int:
+    def add_missing_digests(self) -> int:
         """Give files the rows of digesters that were added since. Returns how many files."""
         total = last = 0
         while missing := digests.find_files_missing(self._database.read(), self._rules.outputs, last):

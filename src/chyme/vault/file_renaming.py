@@ -45,7 +45,7 @@ class FreeNames:
     def _in(self, folder: str) -> set[str]:
         if folder not in self._taken:
             try:
-                with self._app.vault.opened_folder(folder) as handle:
+                with self._app.vault.open_folder(folder) as handle:
                     self._taken[folder] = set(map(_alike, os.listdir(handle)))
             except OSError:
                 self._taken[folder] = set()  # whoever renames is told why that cannot be
@@ -59,10 +59,10 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
     """
     raw = _raw(file)
     try:
-        with app.vault.opened_folder(_folder(raw)) as handle:
+        with app.vault.open_folder(_folder(raw)) as handle:
             _refuse_changed(app, file, raw)
             for _ in range(_MOST_TRIES):
-                if app.scanner.passes_over(raw_path_beside(raw, name)):
+                if app.scanner.ignores(raw_path_beside(raw, name)):
                     raise RenameError(f"chyme would pass over it as {name} (.chymeignore)")
                 _refuse_uncovering(app, file, name)
                 try:
@@ -80,7 +80,7 @@ def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) 
 def sync_folders(app: App, moves: Iterable[Move]) -> None:
     """What was renamed must be so after a power cut too, before anybody writes it down."""
     for folder in {_folder(decode_path(move.seen.path)) for move in moves}:
-        with contextlib.suppress(OSError), app.vault.opened_folder(folder) as handle:
+        with contextlib.suppress(OSError), app.vault.open_folder(folder) as handle:
             os.fsync(handle)
 
 

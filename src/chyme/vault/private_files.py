@@ -45,7 +45,7 @@ class PrivateFiles:
             )
 
     @property
-    def any(self) -> bool:
+    def has_patterns(self) -> bool:
         """Whether there may be private files at all."""
         with self._guard:
             self._look_again()

@@ -62,7 +62,7 @@ class FileRenamer:
 
     def __init__(self, app: App, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
         self._app = app
-        self._take_in = take_in or app.intake.take_in
+        self._take_in = take_in or app.intake.record
 
     def proposals(self, paths: Sequence[str] = ()) -> list[Proposal]:
         """What these files and those in these folders could be called; no path means all files."""

@@ -65,13 +65,13 @@ class Trash:
         found = [self._known(path) for path in dict.fromkeys(paths)]
         return [self._put(file) for file in found]
 
-    def listed(self) -> list[TrashEntry]:
+    def list_all(self) -> list[TrashEntry]:
         """What is in the trash, newest first."""
         with self._opened() as trash:
             found = [self._noted(trash, id_) for id_ in _ids(trash)]
         return sorted((each[0] for each in found if each), key=lambda one: one.id, reverse=True)
 
-    def bring_back(self, ids: Sequence[str]) -> list[RestoredFile]:
+    def restore(self, ids: Sequence[str]) -> list[RestoredFile]:
         """Put these files back where they were, or beside whoever is there now. Nothing is digested again."""
         with self._opened() as trash:
             wanted = [self._wanted(trash, id_) for id_ in dict.fromkeys(ids)]
@@ -81,19 +81,19 @@ class Trash:
                     back.append(self._bring_back(trash, trashed))
             finally:  # those before one that cannot be brought back are there
                 if back:
-                    self._app.take_in([decode_path(one.path) for one in back])
+                    self._app.ingest([decode_path(one.path) for one in back])
         return back
 
     def empty(self, ids: Sequence[str] | None = None) -> int:
         """Delete these for good, or all, with everything known about them. Returns how many."""
         with self._opened() as trash:
-            wanted = [one.id for one in self.listed()] if ids is None else list(dict.fromkeys(ids))
+            wanted = [one.id for one in self.list_all()] if ids is None else list(dict.fromkeys(ids))
             found = [self._wanted(trash, id_) for id_ in wanted]
             for trashed, _ in found:
                 _delete(trash, trashed.id)
             aside = files.in_trash(self._app.database.read())  # before the notes: a file has its note first
             self._forget(aside, {each[1] for id_ in _ids(trash) if (each := self._noted(trash, id_))})
-        self._app.drawing.forget_gone()
+        self._app.drawing.delete_purged_pages()
         return len(found)
 
     def _known(self, path: str) -> File:
@@ -109,21 +109,21 @@ class Trash:
         id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
         trashed = TrashEntry(id_, file.path, iso(at), file.size)
         try:
-            with self._opened() as trash, self._app.vault.opened_folder(folder) as here:
+            with self._opened() as trash, self._app.vault.open_folder(folder) as here:
                 _refuse_missing(here, name)
                 _write_note(trash, trashed, file.id)
                 try:
                     os.mkdir(id_, 0o700, dir_fd=trash)
-                    if not self._app.intake.set_aside(file):
+                    if not self._app.intake.hide_trashed(file):
                         raise FileNotFoundError  # it is elsewhere by now
                     with _inside(trash, id_) as there:
                         move(here, name, there, name)
-                    self._app.intake.set_aside(file)  # a scan may have come upon it in between, and know it again
+                    self._app.intake.hide_trashed(file)  # a scan may have come upon it in between, and know it again
                 except BaseException:
                     _delete(trash, id_, keep_files=True)
                     raise
         except OSError as error:
-            self._app.take_in([raw])  # whatever is there is known again
+            self._app.ingest([raw])  # whatever is there is known again
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 raise UsageError(f"{file.path}: is not there any more") from error
             reason = error.strerror or type(error).__name__
@@ -135,7 +135,7 @@ class Trash:
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
-            with _inside(trash, trashed.id) as there, self._app.vault.opened_folder(folder, make=True) as here:
+            with _inside(trash, trashed.id) as there, self._app.vault.open_folder(folder, make=True) as here:
                 kept = next(iter(os.listdir(there)))
                 for number in count(1):
                     free = numbered_name(name, number, extension)

@@ -91,7 +91,7 @@ class FileReaders:
     preview: ImagePreview = field(default_factory=ImagePreview)
     words: ImageOcr = field(default_factory=ImageOcr)
 
-    def contents(self, source: LinkedFile) -> Contents:
+    def read(self, source: LinkedFile) -> Contents:
         """Text and places of the file. Raises whatever its digester would."""
         kind, mime = source.file.kind, source.file.mime
         if kind is Kind.DOCUMENT:

@@ -101,7 +101,7 @@ class UrlCrawl(Digester):
         url = link_of(source)
         with Fetcher(source, self.limits, name) as fetcher:
             try:
-                fetched = fetcher.page(url)
+                fetched = fetcher.fetch_page(url)
             except (RetryLater, ServerError) as trouble:  # it may be a wall against robots that looks like one
                 self._refuse_walls(name, url, trouble.fetched)
                 raise
@@ -200,7 +200,7 @@ class UrlCrawl(Digester):
         from chyme.documents.html.reader import reading_time
 
         try:
-            contents = self.readers.contents(found)
+            contents = self.readers.read(found)
         except (UnreadableFile, UnsupportedFile, LimitReached) as error:  # kept all the same: others may read it
             contents = Contents(found.file.kind, found.file.mime, None, note=str(error))
         words, minutes = reading_time(contents.content or "")

@@ -212,7 +212,7 @@ def _walk(root: str, ignore: IgnoreRules | None, unreadable: Callable[[str], Non
             continue
         for name, is_folder in found:
             raw = f"{folder}/{name}" if folder else name
-            if ignore is not None and (ignore.name(name) or ignore.path(raw, is_folder)):
+            if ignore is not None and (ignore.ignores_name(name) or ignore.ignores_path(raw, is_folder)):
                 continue
             if is_folder:
                 stack.append(raw)

@@ -130,9 +130,9 @@ def _scan(app: App) -> None:
     """Take in every file that is there."""
     app.scan()
     deadline = time.monotonic() + SETTLE_SECONDS
-    while app.scanner.moving and time.monotonic() < deadline:
+    while app.scanner.unfinished_count and time.monotonic() < deadline:
         time.sleep(0.1)
-        app.scanner.settle()
+        app.scanner.recheck_unfinished()
 
 
 def _put_back(app: App, found: SalvagedData, done: RescueResult) -> None:

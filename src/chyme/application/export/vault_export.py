@@ -160,10 +160,10 @@ class _Export:
         (self._folder / PARTIAL).replace(self._folder / TABLE)
         people = [
             {**person_json(shown.person), "voices": [asdict(voice) for voice in shown.voices]}
-            for shown in (self._app.people.show(str(one.id)) for one in self._app.people.listed())
+            for shown in (self._app.people.show(str(one.id)) for one in self._app.people.list_people())
         ]
         self._put(PEOPLE, _json({"people": people}))
-        tags = self._app.tags.listed()
+        tags = self._app.tags.list_all()
         self._put(
             TAGS,
             _json({"tags": [tag_json(tag) for tag in tags.tags], "banned": tags.banned, "becomes": tags.becomes}),

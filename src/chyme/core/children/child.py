@@ -66,7 +66,7 @@ class Child(Process):
         if door is None:
             super().__init__(MODULE)
         else:
-            with door.admit() as end:
+            with door.add_child() as end:
                 self._door = end.fileno(), door.seconds
                 super().__init__(MODULE, [end.fileno()])
         self._upbringing = upbringing
@@ -78,7 +78,7 @@ class Child(Process):
         self.tasks = 0
         self.leanest: int | None = None  # the least memory it held after a task
 
-    def greet(self) -> None:
+    def wait_until_ready(self) -> None:
         """Wait until it is ready, or ChildNotStarted."""
         told = self._upbringing
         hello: dict[str, object] = {
@@ -100,7 +100,7 @@ class Child(Process):
             frame = None
         if frame is None:
             ending = task_errors.describe_exit(self.end())
-            log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_words())
+            log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_output())
             raise ChildNotStarted(ending, hopeless=False)
         # No file has been seen yet, so this one frame may be believed.
         header = cast("dict[str, Any]", frame.header)
@@ -258,7 +258,7 @@ class Child(Process):
 
     def _give_up(self, task: Task) -> int:
         code = self.end()
-        log.debug("%s: the child running %s was ended:\n%s", task.file.path, task.digester, self.last_words())
+        log.debug("%s: the child running %s was ended:\n%s", task.file.path, task.digester, self.last_output())
         return code
 
 

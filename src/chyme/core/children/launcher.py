@@ -26,12 +26,12 @@ class ChildLauncher:
         self._thread = threading.Thread(target=self._run, name="chyme-nursery", daemon=True)
         self._thread.start()
 
-    def watch_over(self, let_idle_go: list[Callable[[], bool]], idle_seconds: float) -> None:
+    def set_idle_checks(self, let_idle_go: list[Callable[[], bool]], idle_seconds: float) -> None:
         """Have idle children ended from time to time; each call says whether any child is left."""
         self._let_idle_go = let_idle_go
         self._patience = max(0.05, idle_seconds / 2)
 
-    def bear(self, start: Callable[[], Child]) -> Child:
+    def start_child(self, start: Callable[[], Child]) -> Child:
         """Start a child and return it."""
         born: Future[Child] = Future()
         with self._lock:

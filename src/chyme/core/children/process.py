@@ -94,7 +94,7 @@ class Process:
             self._tail += heard
             del self._tail[:-TAIL]
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of what it printed: native code explains its crashes there."""
         self._listen()
         return self._tail.decode("utf-8", "replace")
@@ -134,7 +134,7 @@ class Process:
                 self._ended = True
             return self._popen.returncode
 
-    def bury(self) -> None:
+    def dispose(self) -> None:
         """End it and free what is left. Only for the thread that talks to it, and only once."""
         self.end()
         self._sock.close()

@@ -86,7 +86,7 @@ class Runner:
             for name, family in families.items()
         }
         shortest = min((family.idle_seconds for family in families.values()), default=60.0)
-        self._nursery.watch_over([group.let_idle_go for group in self._groups.values()], shortest)
+        self._nursery.set_idle_checks([group.let_idle_go for group in self._groups.values()], shortest)
 
     def run(
         self,
@@ -305,13 +305,13 @@ class _Slot:
     def _start_once(self) -> Child:
         group = self._group
         try:
-            child = group.nursery.bear(lambda: Child(group.upbringing, group.family.memory_setting, group.door))
+            child = group.nursery.start_child(lambda: Child(group.upbringing, group.family.memory_setting, group.door))
         except OSError as error:
             raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:
             if not group.keep(self, child):
                 raise ChymeError(CLOSED)
-            child.greet()
+            child.wait_until_ready()
         except BaseException:
             self.let_go()
             raise
@@ -335,7 +335,7 @@ class _Slot:
     def let_go(self) -> None:
         if self.child is not None:
             try:
-                self.child.bury()
+                self.child.dispose()
             finally:
                 self.child = None  # not before: who asks meanwhile must not be told that it is gone
 
@@ -351,9 +351,9 @@ def isolation(run_as: tuple[int, int] = NOBODY) -> Isolation:
     upbringing = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
     child = Child(upbringing, "")
     try:
-        child.greet()
+        child.wait_until_ready()
     except ChildNotStarted as error:
         return Isolation(False, "", f"child processes cannot start ({error})")
     finally:
-        child.bury()
+        child.dispose()
     return child.isolation

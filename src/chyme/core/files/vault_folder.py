@@ -67,7 +67,7 @@ class Vault:
         try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise FileNotFoundError(errno.ENOENT, "not a regular file", file.path)
-            if not self.holds(os.readlink(f"/proc/self/fd/{fd}")):  # the kernel's own answer, links resolved
+            if not self.contains(os.readlink(f"/proc/self/fd/{fd}")):  # the kernel's own answer, links resolved
                 raise FileNotFoundError(errno.ENOENT, "leads out of the vault", file.path)
         except BaseException:
             os.close(fd)
@@ -75,7 +75,7 @@ class Vault:
         return fd
 
     @contextlib.contextmanager
-    def opened_folder(self, folder: str, make: bool = False) -> Iterator[int]:
+    def open_folder(self, folder: str, make: bool = False) -> Iterator[int]:
         """A folder of the vault (as the disk spells it), held open. No link is followed on the way."""
         handle = os.open(self.root, FOLDER_ITSELF)
         try:
@@ -90,7 +90,7 @@ class Vault:
         finally:
             os.close(handle)
 
-    def holds(self, real: str) -> bool:
+    def contains(self, real: str) -> bool:
         """Whether a real path lies inside the vault, outside chyme's own folder."""
         return real.startswith(self._prefix) and not real.startswith(self._prefix + STATE + "/")
 
@@ -108,7 +108,7 @@ class Vault:
             return None
         return self.link_target(disk_path) if stat.S_ISLNK(status.st_mode) else status
 
-    def refuse_unreadable(self) -> None:
+    def require_readable(self) -> None:
         """Raise VaultError unless the folder is there: a missing one proves nothing about its files."""
         try:
             os.scandir(self.root).close()
@@ -122,7 +122,7 @@ class Vault:
             status = os.stat(real)
         except OSError:
             return None
-        return status if stat.S_ISREG(status.st_mode) and self.holds(real) else None
+        return status if stat.S_ISREG(status.st_mode) and self.contains(real) else None
 
 
 def _is_real(folder: str) -> bool:

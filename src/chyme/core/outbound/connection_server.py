@@ -57,7 +57,7 @@ class ConnectionServer:
         self._thread = threading.Thread(target=self._run, name="chyme-door", daemon=True)
         self._thread.start()
 
-    def admit(self) -> socket.socket:
+    def add_child(self) -> socket.socket:
         """The end for one more child, to be inherited by it and then closed here."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, KIND)
         ours.setblocking(False)

@@ -27,7 +27,7 @@ class DnsResolver:
         self._resolve = resolve
         self._places = threading.BoundedSemaphore(at_once)
 
-    def of(self, name: str, seconds: float) -> Sequence[str]:
+    def resolve(self, name: str, seconds: float) -> Sequence[str]:
         """What the look-up returns or raises; TimeoutError when it takes longer."""
         deadline = time.monotonic() + seconds
         if not self._places.acquire(timeout=max(0.0, seconds)):

@@ -71,7 +71,7 @@ class Guard:
         target = _host(host, port)
         name = target if isinstance(target, str) else None
         where = _where(target, port)
-        refused = self._policy.refuses_port(name, port)
+        refused = self._policy.port_refusal_reason(name, port)
         if refused:
             raise _refusal(where, refused, target, port)
         if polite:
@@ -79,7 +79,7 @@ class Guard:
         deadline = self._clock() + self.seconds
         addresses = [target] if not isinstance(target, str) else self._addresses(target, where)
         for address in addresses:
-            refused = self._policy.refuses(name, address, port)
+            refused = self._policy.refusal_reason(name, address, port)
             if refused:
                 raise _refusal(where, refused, address, port)
         return self._first(addresses, port, where, deadline)
@@ -92,7 +92,7 @@ class Guard:
 
     def _addresses(self, name: str, where: str) -> list[Address]:
         try:
-            told = self._look_ups.of(name, self.seconds)
+            told = self._look_ups.resolve(name, self.seconds)
         except TimeoutError as error:
             raise TimedOut(f"{where}: the name could not be looked up within {self.seconds:g} s") from error
         except (OSError, UnicodeError, RuntimeError) as error:

@@ -21,12 +21,12 @@ class AllowedDestination:
     place: IPv4Network | IPv6Network | str  # a name may begin with `*.`, for everything below it
     ports: tuple[int, ...]
 
-    def names(self, host: str | None) -> bool:
+    def matches_name(self, host: str | None) -> bool:
         if not isinstance(self.place, str) or host is None:
             return False
         return host.endswith(self.place[1:]) if self.place.startswith("*.") else host == self.place
 
-    def holds(self, address: Address) -> bool:
+    def contains_address(self, address: Address) -> bool:
         if isinstance(self.place, str) or self.place.version != address.version:
             return False
         return int(self.place.network_address) <= int(address) <= int(self.place.broadcast_address)
@@ -39,14 +39,16 @@ class GuardPolicy:
     allow: tuple[AllowedDestination, ...] = ()
     ports: tuple[int, ...] = PORTS
 
-    def refuses_port(self, name: str | None, port: int) -> str | None:
+    def port_refusal_reason(self, name: str | None, port: int) -> str | None:
         """Why nothing at this port can be reached, whatever address the name may have. `name` is None for literals."""
-        possible = any(port in one.ports and (not isinstance(one.place, str) or one.names(name)) for one in self.allow)
+        possible = any(
+            port in one.ports and (not isinstance(one.place, str) or one.matches_name(name)) for one in self.allow
+        )
         return None if port in self.ports or possible else self._only(port)
 
-    def refuses(self, name: str | None, address: Address, port: int) -> str | None:
+    def refusal_reason(self, name: str | None, address: Address, port: int) -> str | None:
         """Why this address is not connected to, in words; None when it is."""
-        if any(port in one.ports and (one.names(name) or one.holds(address)) for one in self.allow):
+        if any(port in one.ports and (one.matches_name(name) or one.contains_address(address)) for one in self.allow):
             return None
         reason = describe_special_range(address)
         if reason is not None:

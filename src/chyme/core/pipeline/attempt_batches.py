@@ -110,7 +110,7 @@ class BatchRunner:
             def start() -> None:
                 began[0] = self._clock()
                 for attempt, _ in gathered:
-                    self._leases.keep(attempt.lease, began[0] + timedelta(seconds=seconds))
+                    self._leases.add(attempt.lease, began[0] + timedelta(seconds=seconds))
 
             limits = Limits(seconds, seconds * cpu_factor, memory_bytes)
             try:
@@ -118,7 +118,7 @@ class BatchRunner:
             except (ChymeError, OSError) as error:
                 log.info("%d files did not go through %s together: %s", len(gathered), digester.name, error)
                 for attempt, _ in gathered:
-                    self._leases.keep(attempt.lease)  # they wait again
+                    self._leases.add(attempt.lease)  # they wait again
                 return {}
             end = self._clock()
             began_last = end - (end - began[0]) / len(gathered)
@@ -138,7 +138,7 @@ class BatchRunner:
             return None
         try:
             fd = until_done.enter_context(open_unchanged(self._vault, file))
-            scratch = until_done.enter_context(self._scratch.lent(None))
+            scratch = until_done.enter_context(self._scratch.lend(None))
         except (ChymeError, OSError):
             return None
         return Task(digester.name, file, fd, inputs, scratch)

@@ -137,8 +137,8 @@ class Coordinator:
     def recover(self) -> int:
         """Give back what vanished workers left behind. Returns how many digests."""
         given_back = recover(self._database, self._rules, self._clock())
-        self._scratch.clear_up()
-        for key in self._scratch.kept():
+        self._scratch.remove_stale()
+        for key in self._scratch.kept_keys():
             if self._is_settled(key):  # we died between the verdict and tidying up
                 self._scratch.forget(key)
         return given_back
@@ -173,7 +173,7 @@ class Coordinator:
             return PassResult.BUSY
         if isinstance(taken, int):
             return self._await(file_id, taken) if wait else PassResult.BUSY
-        return self.carry([taken])[file_id]
+        return self.run_claims([taken])[file_id]
 
     def claim(
         self, wanted: Sequence[tuple[int, Wish | None]], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})
@@ -201,7 +201,7 @@ class Coordinator:
             recover(self._database, self._rules, now)
         return dead
 
-    def carry(
+    def run_claims(
         self, claims: Sequence[Claim], done: Callable[[int, PassResult], None] = lambda _id, _handled: None
     ) -> dict[int, PassResult]:
         """Run what is pending for claimed files, each in order, until nothing is left or its turn is over.
@@ -212,18 +212,18 @@ class Coordinator:
         handled: dict[int, PassResult] = {}
 
         def end(lease: Lease, how: PassResult) -> None:
-            self._leases.drop(lease)
+            self._leases.remove(lease)
             handled[lease.file_id] = how
             done(lease.file_id, how)
 
         for claim in claims:
-            self._leases.keep(claim.lease)
+            self._leases.add(claim.lease)
         try:
             self._carry_all(claims, end)
         finally:
             for claim in claims:
                 if claim.lease.file_id not in handled:  # nobody has it any more: it is given back when its lease ends
-                    self._leases.drop(claim.lease)
+                    self._leases.remove(claim.lease)
         return handled
 
     def _carry_all(self, claims: Sequence[Claim], end: Callable[[Lease, PassResult], None]) -> None:
@@ -274,10 +274,10 @@ class Coordinator:
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
         file, digester, resumed = attempt.file, attempt.digester, self.room.resumed
-        self._leases.keep(attempt.lease)
+        self._leases.add(attempt.lease)
         self.at_work.begin(file, digester.name)
         try:
-            with open_unchanged(self._vault, file) as fd, self._scratch.lent(_key(attempt)) as scratch:
+            with open_unchanged(self._vault, file) as fd, self._scratch.lend(_key(attempt)) as scratch:
                 task = Task(digester.name, file, fd, inputs_of(self._database.read(), attempt), scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
@@ -303,7 +303,7 @@ class Coordinator:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             if full:
                 self.room.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
-            if full or self._database.presence.problem():
+            if full or self._database.presence.find_problem():
                 return Interrupted(), PassResult.STOPPED
             return Unreadable(error.strerror or str(error)), PassResult.DONE
         finally:
@@ -313,7 +313,7 @@ class Coordinator:
         full = self._out_of_room()
         if full:
             self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room", self.room.resumed)
-        if full or self._database.presence.problem():  # neither is the file's fault
+        if full or self._database.presence.find_problem():  # neither is the file's fault
             return Interrupted(), PassResult.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in MODEL_FAILURE_CATEGORIES else None
         tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
@@ -349,13 +349,13 @@ class Coordinator:
         file, digester = attempt.file, attempt.digester
         calls = self._ledger.calls_for(file, digester.name, attempt.run_id)
         provider = digester.asks(file)
-        private = self._ledger.private(file, provider)
+        private = self._ledger.is_private(file, provider)
         return ThreadRunner(digester, self._runner, self._stop, calls, provider, private)
 
     def _started(self, attempt: Attempt) -> None:
         """A child has the task: now its time runs."""
         now = self._clock()
-        self._leases.keep(attempt.lease, now + timedelta(seconds=attempt.seconds))
+        self._leases.add(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
         self.at_work.take(attempt.file)
 
@@ -393,7 +393,7 @@ class Coordinator:
             except VaultGone:  # told of and logged by whoever found out
                 if self._stop.is_set():
                     raise
-                self._leases.keep(recording.attempt.lease, self._clock() + LEASE)
+                self._leases.add(recording.attempt.lease, self._clock() + LEASE)
                 self._stop.wait(ROOM_POLL_SECONDS)
                 written = self._database.submit(recording.write)
         log_attempt(self._vault.root.name, recording.finished)
@@ -419,10 +419,10 @@ class Coordinator:
 
     def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.room.pause(reason, resumed)
-        while not self.room.may_go_on():
+        while not self.room.may_resume():
             if self._stop.is_set():
                 raise VaultError(reason)
-            self._leases.keep(attempt.lease, self._clock() + LEASE)
+            self._leases.add(attempt.lease, self._clock() + LEASE)
             self._stop.wait(ROOM_POLL_SECONDS)
 
     def _out_of_room(self) -> bool:

@@ -41,7 +41,7 @@ class DiskSpace:
         if first:
             log.error("digestion is paused: %s", reason)
 
-    def may_go_on(self) -> bool:
+    def may_resume(self) -> bool:
         """Whether there is nothing to wait for; looks for room now and then while there is."""
         with self._guard:
             if self.paused is None:

@@ -35,12 +35,12 @@ class LeaseRenewer:
         self._thread = threading.Thread(target=self._run, name="chyme-leases", daemon=True)
         self._thread.start()
 
-    def keep(self, lease: Lease, deadline: datetime | None = None) -> None:
+    def add(self, lease: Lease, deadline: datetime | None = None) -> None:
         """Renew this lease until 30 s after the deadline; without one (it waits), as long as we live."""
         with self._guard:
             self._kept[lease] = deadline
 
-    def drop(self, lease: Lease) -> None:
+    def remove(self, lease: Lease) -> None:
         with self._guard:
             self._kept.pop(lease, None)
 

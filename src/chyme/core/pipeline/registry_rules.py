@@ -38,7 +38,7 @@ class Rules:
         object.__setattr__(self, "captures", frozenset(n for d in self.registry if d.captures for n in d.outputs))
         object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
 
-    def applying(self, file: File) -> list[tuple[str, bool, int]]:
+    def applicable_outputs(self, file: File) -> list[tuple[str, bool, int]]:
         """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
         light = file.size.bit_length()
         return [
@@ -84,12 +84,12 @@ class Rules:
         """Today's recipe of each output."""
         return [(name, digester.recipe) for digester in self.registry for name in digester.outputs]
 
-    def look_again(self) -> None:
+    def refresh_recipes(self) -> None:
         """Engines may have come or gone since the recipes were told last."""
         for digester in self.registry:
             vars(digester).pop("recipe", None)
 
-    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+    def resolve_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Check digester or output names given by a person."""
         known = {d.name for d in self.registry} | set(self.outputs)
         for name in names:

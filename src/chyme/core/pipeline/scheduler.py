@@ -104,7 +104,7 @@ class FileScheduler:
                 self.paused = str(self._database.damaged)
                 self._stop.wait(WAKE_SECONDS)
                 continue
-            if not self._coordinator.room.may_go_on():
+            if not self._coordinator.room.may_resume():
                 self._stop.wait(WAKE_SECONDS)
                 continue
             resumed = self._coordinator.room.resumed
@@ -197,7 +197,7 @@ class FileScheduler:
         if self._alone is not None:
             return []
         db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
-        asked = [] if lane else [file_id for file_id in self.wished_for() if file_id not in passed_over][:free]
+        asked = [] if lane else [file_id for file_id in self.requested_files() if file_id not in passed_over][:free]
         chosen = dict.fromkeys(asked)
         room = free - len(chosen)
         for due in self._due(db, now, room, passed_over | set(chosen), lane) if room else ():
@@ -210,7 +210,7 @@ class FileScheduler:
             self._ordinary_until = moment
         return list(chosen)
 
-    def wished_for(self) -> list[int]:
+    def requested_files(self) -> list[int]:
         """Files, among ours, for which somebody has noted a wish that is not begun yet."""
         waiting = file_requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
@@ -234,7 +234,7 @@ class FileScheduler:
             self._done(file_id, handled)
 
         try:
-            self._coordinator.carry(claims, done)
+            self._coordinator.run_claims(claims, done)
         except Exception as error:
             self._database.log_failure(log, "a file could not be worked on", error)
         finally:

@@ -34,10 +34,10 @@ class ScratchFolders:
         self._lent.mkdir(mode=0o700, exist_ok=True)
         with write_private(self._lent / OWNER) as stream:
             stream.write(owner.encode())
-        self.clear_up()
+        self.remove_stale()
 
     @contextlib.contextmanager
-    def lent(self, key: str | None) -> Iterator[Path]:
+    def lend(self, key: str | None) -> Iterator[Path]:
         """An empty folder, or the kept one of this key as it was left."""
         if key is not None:
             folder = self.root / key
@@ -84,14 +84,14 @@ class ScratchFolders:
         if key is not None:
             shutil.rmtree(self.root / key, ignore_errors=True)
 
-    def kept(self) -> list[str]:
+    def kept_keys(self) -> list[str]:
         """The keys of folders that wait for another attempt."""
         return [folder.name for folder in self.root.iterdir() if not folder.name.startswith(LENT)]
 
     def close(self) -> None:
         shutil.rmtree(self._lent, ignore_errors=True)
 
-    def clear_up(self) -> None:
+    def remove_stale(self) -> None:
         """Remove what dead processes were lent, at once; what was kept for another attempt, when it is old or empty.
 
         An empty one may be another process's, which has just begun: then it stays.

@@ -75,7 +75,7 @@ class ThreadRunner:
             self._children.run(first, family, limits, None, on_start)
         try:
             if self._provider is not None:
-                self._calls.expect(self._provider)  # a model of our own is not started for nothing
+                self._calls.require_available(self._provider)  # a model of our own is not started for nothing
             with self._digester.turn(task.file):
                 if on_start is not None:
                     on_start()
@@ -84,7 +84,7 @@ class ThreadRunner:
             if not self._digester.falls_back or self._provider is None or not _its_model(error):
                 raise
             reason = f"made without its model: {error}"
-            retry_after, tried = self._calls.ledger.excused(self._provider, error, self._calls.outage)
+            retry_after, tried = self._calls.ledger.retry_terms(self._provider, error, self._calls.outage)
             return here(Without(self._provider, reason, error.category, retry_after, tried))
 
     def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:

@@ -178,7 +178,7 @@ def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, 
 
 def register(db: Connection, rules: Rules, file: File, now: str) -> None:
     """Write all rows a file should have: todo or skipped, by its kind alone."""
-    digests.register(db, file.id, file.path, rules.applying(file), "not applicable", now)
+    digests.register(db, file.id, file.path, rules.applicable_outputs(file), "not applicable", now)
 
 
 def _start(

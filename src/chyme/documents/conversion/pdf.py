@@ -61,7 +61,7 @@ def convert_pdf(
             pages[number], lines[number] = scan.text, scan.lines
     beginning = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
     told = join_pages(list(pages.items()), [*beginning, *found.notes(lines)], lines)
-    return replace(told, withheld=found.unread is not None)
+    return replace(told, withheld=found.unread_note is not None)
 
 
 def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:

@@ -29,7 +29,7 @@ class ScannedPages:
     most: int = 0
 
     @property
-    def unread(self) -> str | None:
+    def unread_note(self) -> str | None:
         """What there is to tell of writing that the reader does not know."""
         lines = sum(len(scan.lines) for scan in self.read.values())
         letters = next((scan.letters for scan in self.read.values()), "")
@@ -50,8 +50,8 @@ class ScannedPages:
             yield f"{_pages(self.left)} {_one(self.left, 'has', 'have')} no text layer{reason}"
         elif self.wanted > self.most:
             yield f"first {self.most:,} of {self.wanted:,} scanned pages read (limit ocr_pages)"
-        if self.unread:
-            yield self.unread
+        if self.unread_note:
+            yield self.unread_note
 
 
 def read_scanned(

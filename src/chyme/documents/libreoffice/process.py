@@ -64,7 +64,7 @@ class Office:
     def folder(self) -> Path | None:
         return self._home.path if self._home else None
 
-    def pdf(self, data: bytes, extension: str) -> bytes:
+    def convert_to_pdf(self, data: bytes, extension: str) -> bytes:
         """The document as PDF, or OfficeFailed."""
         try:
             home = self._home = self._home or OfficeProfile()
@@ -86,7 +86,7 @@ class Office:
         finally:
             if self._home:
                 with suppress(OSError):
-                    self._home.clear_desk()
+                    self._home.clear_document_folder()
 
     def close(self) -> None:
         """End the process and remove its folder."""
@@ -121,21 +121,21 @@ class Office:
 
     def _start(self, home: OfficeProfile) -> None:
         self._served = 0
-        home.furnish()
+        home.reset()
         deadline = time.monotonic() + START_SECONDS
         for _ in range(STARTS):
             self._process = self._spawned(home)
             while (code := self._process.poll()) is None:
                 try:
                     _hand_over(home.pipes, home.desk, (), deadline)  # answered when the empty document stands
-                    home.close_pipes_to_others()
+                    home.restrict_pipe_access()
                     return
                 except (OSError, EOFError):
                     if time.monotonic() > deadline:
                         self._stop()
                         raise OfficeFailed(f"LibreOffice did not start within {START_SECONDS:g} seconds") from None
                     time.sleep(POLL_SECONDS)
-            home.forget_pipes()
+            home.delete_pipes()
             if code != RESTARTS_ITSELF:
                 break
         self._stop()
@@ -197,7 +197,7 @@ class Office:
             process.kill()
             process.wait()
         if self._home:
-            self._home.forget_pipes()
+            self._home.delete_pipes()
 
 
 def _bound_to(parent: int, memory: int) -> Callable[[], None]:

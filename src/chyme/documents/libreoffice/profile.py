@@ -52,33 +52,33 @@ class OfficeProfile:
         self.temporary = self.path / "tmp"
         self.pipes = _pipes(self.profile)
         try:
-            self.furnish()
+            self.reset()
         except OSError:
             self.remove()
             raise
 
-    def furnish(self) -> None:
+    def reset(self) -> None:
         """Everything as new: no trace of the documents before."""
         for path in (self.profile, self.desk, self.temporary):
             recreate_folder(path)
         user = self.profile / "user"
         user.mkdir(mode=0o700)
         (user / "registrymodifications.xcu").write_text(_registry(), encoding="utf-8")
-        self.forget_pipes()
+        self.delete_pipes()
 
-    def close_pipes_to_others(self) -> None:
+    def restrict_pipe_access(self) -> None:
         """Where the user has no name, LibreOffice lets everybody in."""
         for pipe in self.pipes:
             with suppress(OSError):
                 pipe.chmod(0o600)
 
-    def forget_pipes(self) -> None:
+    def delete_pipes(self) -> None:
         """A socket that a killed process left would be taken for one that answers."""
         for pipe in self.pipes:
             with suppress(OSError):
                 pipe.unlink(missing_ok=True)
 
-    def clear_desk(self) -> None:
+    def clear_document_folder(self) -> None:
         for path in self.desk.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)

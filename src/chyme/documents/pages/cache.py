@@ -24,7 +24,7 @@ class PageCache:
         self._since_tidied = PAGES_BETWEEN_CLEANUPS
         self._guard = threading.Lock()
 
-    def known(self, hash_: str, page: int, width: int) -> bytes | None:
+    def get(self, hash_: str, page: int, width: int) -> bytes | None:
         """A page that was drawn before; it stays longer for having been asked for."""
         path = self._path(hash_, page, width)
         if path is None:
@@ -36,7 +36,7 @@ class PageCache:
             return None
         return data
 
-    def keep(self, hash_: str, page: int, width: int, data: bytes) -> None:
+    def put(self, hash_: str, page: int, width: int, data: bytes) -> None:
         """Keep a page. A disk that is full or read-only is no reason not to show it."""
         path = self._path(hash_, page, width)
         if path is None:
@@ -53,7 +53,7 @@ class PageCache:
             return
         self._tidy()
 
-    def forget_unknown(self, known: Callable[[Collection[str]], Collection[str]]) -> None:
+    def delete_unknown(self, known: Callable[[Collection[str]], Collection[str]]) -> None:
         """Pages of files that are nowhere any more go; `known` tells which of these hashes there still are."""
         hashes = {found[1] for name in self._names() if (found := _NAME.fullmatch(name))}
         gone = hashes.difference(known(hashes)) if hashes else hashes

@@ -82,7 +82,7 @@ def _by_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: lis
     if program is None:
         return None
     try:
-        made = office(program, limits).pdf(data, _EXTENSIONS.get(mime, "docx"))
+        made = office(program, limits).convert_to_pdf(data, _EXTENSIONS.get(mime, "docx"))
         image, pages, note = render_first_pdf_page(name, made, limits)
     except OfficeFailed as error:
         notes.append(str(error))

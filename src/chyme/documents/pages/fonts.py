@@ -49,12 +49,12 @@ class FontFile:
     path: str  # empty for the one that comes with Pillow
     letters: Ranges = field(repr=False)
 
-    def draws(self, letter: str) -> bool:
+    def has_glyph(self, letter: str) -> bool:
         code = ord(letter)
         at = bisect.bisect_right(self.letters, (code, 0x110000)) - 1
         return at >= 0 and self.letters[at][0] <= code <= self.letters[at][1]
 
-    def at(self, size: int) -> ImageFont.FreeTypeFont:
+    def load(self, size: int) -> ImageFont.FreeTypeFont:
         return _loaded(self.path, size)
 
 
@@ -71,19 +71,19 @@ class Fonts:
         self.mono = (family and _read(by_stem.get(family[2], ""))) or self.regular
         self._others: dict[int, FontFile | None] = {}
 
-    def of(self, letter: str, wanted: FontFile) -> FontFile | None:
+    def font_for(self, letter: str, wanted: FontFile) -> FontFile | None:
         """The font for a letter; None when no font here has it."""
-        if wanted.draws(letter):
+        if wanted.has_glyph(letter):
             return wanted
-        if self.regular.draws(letter):
+        if self.regular.has_glyph(letter):
             return self.regular
         block = ord(letter) >> 7
         known = self._others.get(block)
-        if known is None or not known.draws(letter):
+        if known is None or not known.has_glyph(letter):
             if block in self._others and known is None:
                 return None
             found = (_read(path) for path in self._paths)
-            known = self._others[block] = next((font for font in found if font and font.draws(letter)), None)
+            known = self._others[block] = next((font for font in found if font and font.has_glyph(letter)), None)
         return known
 
 
@@ -112,7 +112,7 @@ def _font_files(folders: tuple[str, ...]) -> list[str]:
 
 def _first_latin(paths: list[str]) -> FontFile | None:
     found = (_read(path) for path in paths)
-    return next((font for font in found if font and all(map(font.draws, "Aaz09é"))), None)
+    return next((font for font in found if font and all(map(font.has_glyph, "Aaz09é"))), None)
 
 
 @functools.cache
@@ -123,7 +123,7 @@ def _read(path: str) -> FontFile | None:
         with open(path, "rb") as file:
             letters = letters_of(file)
         font = FontFile(path, letters)
-        font.at(20)
+        font.load(20)
     except (OSError, struct.error, ValueError, IndexError):
         return None
     return font if letters else None

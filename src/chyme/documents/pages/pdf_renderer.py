@@ -96,7 +96,7 @@ class PdfPageRenderer:
         self.waiting = 0  # who wait for a page of this vault
         self.drawings = 0  # how often the child was asked
 
-    def page(self, path: str, page: int, width: int) -> RenderedPage:
+    def render_page(self, path: str, page: int, width: int) -> RenderedPage:
         """One page, counted from 1; NoSuchPage when there is none, TooBusy when it is not the time to ask."""
         if width not in WIDTHS:
             raise UsageError(f"{width} is no width; choose one of: {', '.join(map(str, WIDTHS))}")
@@ -106,7 +106,7 @@ class PdfPageRenderer:
             if not fixed:  # it has changed since it was looked at; its hash is that of another content
                 return RenderedPage(self._in_turn((f"changed {path}", page, width), file, opened), False)
             key = (file.hash, page, width)
-            return RenderedPage(self._cache.known(*key) or self._in_turn(key, file, opened), True)
+            return RenderedPage(self._cache.get(*key) or self._in_turn(key, file, opened), True)
 
     def word_boxes(self, path: str, page: int, question: str) -> list[Box]:
         """Where the words of a question stand on a page, line by line; empty when that cannot be told.
@@ -150,14 +150,14 @@ class PdfPageRenderer:
         text = digests.content(db, file.id, TEXT) if lines else None
         return [line.box for line in lines if line.box and text and spans_of(text[line.start : line.end], question)]
 
-    def forget_gone(self) -> None:
+    def delete_purged_pages(self) -> None:
         """Pages of files that were purged leave nothing behind."""
 
         def known(hashes: Collection[str]) -> set[str]:
             db = self._database.read()
             return {one for one in hashes if files.same_content(db, one, limit=1)}
 
-        self._cache.forget_unknown(known)
+        self._cache.delete_unknown(known)
 
     def close(self) -> None:
         """End the child. Whoever waits is told so."""
@@ -209,7 +209,7 @@ class PdfPageRenderer:
         try:
             data = self._asked(key, file, opened)
             if not key[0].startswith("changed "):
-                self._cache.keep(*key, data)
+                self._cache.put(*key, data)
             outcome: bytes | BaseException = data
         except DigestError as error:
             outcome = NoSuchPage(f"{file.path}: page {key[1]} cannot be drawn: {_without(file, str(error))}")

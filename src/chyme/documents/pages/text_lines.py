@@ -32,7 +32,7 @@ class Run:
 
     @property
     def width(self) -> float:
-        return self.font.at(self.size).getlength(self.text)
+        return self.font.load(self.size).getlength(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class LineBreaker:
             if runs and unicodedata.category(letter) in _JOINED:
                 runs[-1] = Run(runs[-1].text + letter, runs[-1].font, size)
                 continue
-            font = self.fonts.of(letter, wanted)
+            font = self.fonts.font_for(letter, wanted)
             if font is None:
                 self.missing[_script(letter)] = None
-            shown = letter if font else MISSING if wanted.draws(MISSING) else "?"
+            shown = letter if font else MISSING if wanted.has_glyph(MISSING) else "?"
             if runs and runs[-1].font == (font or wanted):
                 runs[-1] = Run(runs[-1].text + shown, runs[-1].font, size)
             else:
@@ -140,7 +140,7 @@ def draw_line(draw: ImageDraw.ImageDraw, line: Line, left: float, right: float, 
     for run in line.runs:
         if not line.rightwards:
             at -= run.width
-        font = run.font.at(run.size)
+        font = run.font.load(run.size)
         shapes = font.layout_engine == Layout.RAQM  # only then can it be told which way to go
         direction = ("ltr" if line.rightwards else "rtl") if shapes else None
         draw.text((at, baseline), run.text, ink, font, anchor="ls", direction=direction)

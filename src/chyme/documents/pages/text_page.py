@@ -177,7 +177,7 @@ class _Sheet:
 
     def _widths(self, block: Block, count: int, size: int, pad: float) -> list[float]:
         """As wide as the cells want to be, narrowed where the page is too small for all of them."""
-        font = self.setter.fonts.bold.at(size)
+        font = self.setter.fonts.bold.load(size)
         wanted = [size * 2.0] * count
         for row in block.rows[:60]:
             for number, cell in enumerate(row[:count]):

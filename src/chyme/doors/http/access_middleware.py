@@ -101,7 +101,7 @@ class AccessMiddleware:
             await send(message)
 
         try:
-            with self._house.doors.explained():
+            with self._house.doors.explain_damage():
                 refusal = self._judge(scope)
             await (refusal or self._inside)(scope, receive, sent)
         except ChymeError as error:
@@ -130,7 +130,7 @@ class AccessMiddleware:
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
         state.update(client=client, visitor=None, vault_name=None, may_write=True)
-        state["closed"] = closed = self._always_closed or self._house.doors.closed
+        state["closed"] = closed = self._always_closed or self._house.doors.login_required
         if closed:
             visitor, refusal = self._visitor(headers, scope, client)
             if refusal is not None:
@@ -162,7 +162,7 @@ class AccessMiddleware:
             visitor = doors.by_token(secret.strip())
             if visitor is not None:  # whoever else guesses there: nobody guesses this one
                 return visitor, None
-            wait = doors.wrong_tokens.begin([network_key(client)])
+            wait = doors.wrong_tokens.start_attempt([network_key(client)])
             if wait > 0:
                 return None, problem_response(
                     429, "too many wrong tokens came from there; wait a while", retry_after(wait)

@@ -98,10 +98,10 @@ class Connections:
             return self._refuse(address)
         self._open.setdefault(address, set()).add(connection)
         self._total += 1
-        self.wait(connection)
+        self.mark_waiting(connection)
         return True
 
-    def wait(self, connection: Connection) -> None:
+    def mark_waiting(self, connection: Connection) -> None:
         """The connection begins to wait, or to wait anew: it is the youngest of those that wait."""
         connection.since = self.clock()
         own = self._waiting_of.setdefault(connection.address, OrderedDict())
@@ -109,7 +109,7 @@ class Connections:
             queue[connection] = None
             queue.move_to_end(connection)
 
-    def work(self, connection: Connection) -> None:
+    def mark_working(self, connection: Connection) -> None:
         """A complete head has come: the connection no longer waits."""
         self._waiting.pop(connection, None)
         own = self._waiting_of.get(connection.address)
@@ -120,7 +120,7 @@ class Connections:
 
     def leave(self, connection: Connection) -> None:
         """The connection is closed. May be called again."""
-        self.work(connection)
+        self.mark_working(connection)
         own = self._open.get(connection.address)
         if own is not None and connection in own:
             own.remove(connection)
@@ -128,7 +128,7 @@ class Connections:
             if not own:
                 del self._open[connection.address]
 
-    def note(self, reason: Reason, address: str) -> None:
+    def record_close(self, reason: Reason, address: str) -> None:
         """Count why a connection was closed; what a person should know of is logged, once a minute."""
         self.closed[reason] += 1
         if reason in REASON_TEXTS:
@@ -136,9 +136,9 @@ class Connections:
             if len(self._culprits) < self.limits.total or address in self._culprits:
                 self._culprits[address] += 1
 
-    def relieve(self) -> None:
+    def free_descriptors(self) -> None:
         """The process has no descriptor left: close some connections that wait, whatever their address."""
-        self.note(Reason.NOT_ACCEPTED, "")
+        self.record_close(Reason.NOT_ACCEPTED, "")
         for _ in range(ACCEPTS_AT_ONCE):
             if not self._make_room(self._waiting, self._stalled):
                 return
@@ -175,12 +175,12 @@ class Connections:
         return False
 
     def _refuse(self, address: str) -> bool:
-        self.note(Reason.REFUSED, address)
+        self.record_close(Reason.REFUSED, address)
         return False
 
     def _drop(self, connection: Connection, reason: Reason) -> None:
         self.leave(connection)
-        self.note(reason, connection.address)
+        self.record_close(reason, connection.address)
         connection.drop(reason)
 
     def _report(self, now: float) -> None:

@@ -84,7 +84,7 @@ class BoundedProtocol(H11Protocol):
         if self._waits and not self._head_begun:
             self._head_begun = True
             if self.cycle is not None:  # the time for a first head counts from the connect
-                self.open_connections.wait(self)
+                self.open_connections.mark_waiting(self)
         super().data_received(data)
         self._sort()
 
@@ -93,7 +93,7 @@ class BoundedProtocol(H11Protocol):
         self._sort()
 
     def send_400_response(self, msg: str) -> None:
-        self.open_connections.note(Reason.NOT_HTTP, self.address)
+        self.open_connections.record_close(Reason.NOT_HTTP, self.address)
         self._disconnect_application()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
@@ -113,10 +113,10 @@ class BoundedProtocol(H11Protocol):
         waits = self.conn.their_state is h11.IDLE or (self.cycle is not None and self.cycle.response_complete)
         if waits and not self._waits:
             self._head_begun = bool(self.conn.trailing_data[0])
-            self.open_connections.wait(self)
+            self.open_connections.mark_waiting(self)
         elif self._waits and not waits:
             self._window_at, self._window_received = self._progress_at, self._received
-            self.open_connections.work(self)
+            self.open_connections.mark_working(self)
         self._waits = waits
 
     def _close_after_ambiguous_length(self) -> None:

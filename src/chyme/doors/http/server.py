@@ -27,7 +27,7 @@ TICKS_PER_CHECK = 10  # uvicorn ticks ten times a second
 def run(house: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
     """Serve until interrupted. The scan runs in the background, so the first answer does not wait for it."""
     addresses = addresses_of(house.settings, host)
-    if addresses.beyond_loopback and not house.doors.closed:
+    if addresses.beyond_loopback and not house.doors.login_required:
         raise UsageError(
             f"without accounts or tokens chyme is on loopback, for this machine alone, and {host} with these settings "
             "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"
@@ -85,7 +85,7 @@ class _Server(uvicorn.Server):
     def _note_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """asyncio logs a traceback for each connection it cannot accept, thousands in a second; this counts them."""
         if str(context.get("message", "")).startswith("socket.accept()"):
-            self._connections.relieve()
+            self._connections.free_descriptors()
         else:
             loop.default_exception_handler(context)
 

@@ -61,7 +61,7 @@ def create_server_api(house: ServerVaults, prepare: Callable[[FastAPI], None] | 
 
     @api.exception_handler(sqlite3.DatabaseError)
     def damaged(_request: Request, error: sqlite3.DatabaseError) -> Response:
-        with house.doors.explained():
+        with house.doors.explain_damage():
             raise error
 
     @api.exception_handler(RequestValidationError)
@@ -79,7 +79,7 @@ def create_server_api(house: ServerVaults, prepare: Callable[[FastAPI], None] | 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
         """The server answers; `paused` while a vault is not at its path."""
-        gone = any(app.database.presence.problem() for app in house.vaults.values())
+        gone = any(app.database.presence.find_problem() for app in house.vaults.values())
         return {"status": "paused" if gone else "ok"}
 
     add_metrics(api, house)

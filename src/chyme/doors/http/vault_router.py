@@ -86,8 +86,8 @@ class VaultRouter:
     def _still(self, visitor: Visitor | None, name: str) -> bool:
         """Whether whoever listens to a stream may go on: they may have signed out, or lost the right."""
         if visitor is None:
-            return not self._house.doors.closed
-        again = self._house.doors.again(visitor)
+            return not self._house.doors.login_required
+        again = self._house.doors.refresh(visitor)
         return again is not None and self._allowed(again, name, Right.READ)
 
     def _allowed(self, visitor: Visitor | None, name: str, right: Right) -> bool:

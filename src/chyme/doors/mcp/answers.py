@@ -38,7 +38,7 @@ def search(
 ) -> Hits:
     """The files that answer a question. Where some may be private, all that is said comes from the files shown."""
     asked = " ".join([query, *_filters(kind, tag, folder)])
-    guarded = app.private.any
+    guarded = app.private.has_patterns
     for depth in (limit + SPARE, DEEP):
         result = app.search.search(asked, limit=depth, mode=mode)
         shown = [hit for hit in result.hits if not app.private(hit.path)][:limit]
@@ -162,16 +162,16 @@ def list_files(
     """A page of the vault's files."""
     filters = Filters(_one(kind), _one(tag), folder.strip("/") if folder else None, _one(state))
     down = sort in ("added", "date", "size")
-    hidden = app.private if app.private.any else None
-    shelf = app.library.shelf(filters, sort=sort, descending=down, cursor=cursor, limit=limit, hidden=hidden)
+    hidden = app.private if app.private.has_patterns else None
+    shelf = app.library.page(filters, sort=sort, descending=down, cursor=cursor, limit=limit, hidden=hidden)
     return _listing(base, shelf.cards, shelf.total, shelf.total_is_exact, shelf.next)
 
 
 def list_recent(app: App, base: str, days: float, limit: int) -> Listing:
     """What came into the vault lately, newest first."""
     since = iso(now() - timedelta(days=days))
-    hidden = app.private if app.private.any else None
-    newest = app.library.shelf(limit=limit + SPARE, hidden=hidden).cards
+    hidden = app.private if app.private.has_patterns else None
+    newest = app.library.page(limit=limit + SPARE, hidden=hidden).cards
     cards = [card for card in newest if card.added_at >= since]
     return _listing(base, cards[:limit], len(cards), len(cards) <= limit and hidden is None, None)
 

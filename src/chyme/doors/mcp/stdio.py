@@ -10,5 +10,5 @@ from chyme.doors.mcp.server import create_server
 
 def run(app: App) -> None:
     """Returns when standard input ends. Nothing but the protocol is written to standard output."""
-    app.searching.warm()  # while the assistant introduces itself
+    app.searching.preload()  # while the assistant introduces itself
     anyio.run(create_server(app).run_stdio_async)

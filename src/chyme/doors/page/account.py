@@ -38,7 +38,7 @@ class NewTokens:
         self._made = {session: one for session, one in self._made.items() if one[0] > begun}
         self._made[who.session_id] = (self._clock(), made)
 
-    def taken(self, who: Visitor) -> NewToken | None:
+    def take(self, who: Visitor) -> NewToken | None:
         at, made = self._made.pop(who.session_id, (0.0, None))
         return made if self._clock() - at < KEPT_SECONDS else None
 
@@ -57,7 +57,7 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
             name=who.name,
             session_id=who.session_id,
             sessions=doors.accounts.sessions(_user_id(who)),
-            tokens=doors.keys.of_user(_user_id(who)),
+            tokens=doors.tokens.of_user(_user_id(who)),
             listed=vaults_of(house, request),
             problem=told.get("problem"),
             done=told.get("done"),
@@ -67,7 +67,7 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
     @api.get("/account", include_in_schema=False)
     def account(request: Request) -> Response:
         who = _person(request)
-        made = fresh.taken(who)
+        made = fresh.take(who)
         if made is None:
             return shown(request, who)
         return shown(request, who, secret=made.secret, done=f"The token “{made.token.name}” is made.")
@@ -81,14 +81,14 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
     async def change_password(request: Request) -> Response:
         who, form = _person(request), await form_of(request)
         keys = [network_key(request.state.client), f"password of {who.user_id}"]
-        wait = doors.wrong_passwords.begin(keys)
+        wait = doors.wrong_passwords.start_attempt(keys)
         if wait > 0:
             answer = shown(request, who, 429, problem="Too many wrong passwords. Wait a while, then try again.")
             answer.headers.update(retry_after(wait))
             return answer
-        if not await hashing.run(partial(doors.accounts.proves, who.name, form.get("current", ""))):
+        if not await hashing.run(partial(doors.accounts.check_password, who.name, form.get("current", ""))):
             return shown(request, who, 403, problem="This is not your password; nothing was changed.")
-        doors.wrong_passwords.right(keys)
+        doors.wrong_passwords.record_success(keys)
         if form.get("password", "") != form.get("again", ""):
             return shown(request, who, 400, problem="The new password was typed in two ways; nothing was changed.")
         try:
@@ -112,7 +112,7 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
         try:
             right = Right.WRITE if form.get("right") == Right.WRITE else Right.READ
             vault = _vault(house, request, form.get("vault", ""))
-            made = doors.keys.add(form.get("name", ""), right, vault, who.name, _days(form.get("days", "")))
+            made = doors.tokens.add(form.get("name", ""), right, vault, who.name, _days(form.get("days", "")))
         except UsageError as error:
             return shown(request, who, 400, problem=_sentence(str(error)))
         fresh.put(who, made)
@@ -121,9 +121,9 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
     @api.post("/account/tokens/{number}/revoke", include_in_schema=False)
     def revoke_token(request: Request, number: Number) -> Response:
         who = _person(request)
-        if number not in {token.id for token in doors.keys.of_user(_user_id(who))}:
+        if number not in {token.id for token in doors.tokens.of_user(_user_id(who))}:
             raise NotFound("you have no such token")
-        doors.keys.revoke(number)
+        doors.tokens.revoke(number)
         return RedirectResponse("/account", 303)
 
 

@@ -25,11 +25,11 @@ Part = Literal["now", "states", "failures", "jobs", "outdated", "vanished", "mod
 def add_routes(api: FastAPI, app: App) -> None:
     """Add these pages to the HTTP face of an opened vault."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "now": lambda: {"told": app.progress.told().shape()},
+        "now": lambda: {"told": app.progress.report().as_json()},
         "states": lambda: {"counts": app.documents.states(), "states": STATES},
         "failures": lambda: {"groups": app.failures.groups()},
-        "jobs": lambda: {"jobs": app.bulk.listed()[:JOBS]},
-        "outdated": lambda: {"outdated": app.outdated([], [])},
+        "jobs": lambda: {"jobs": app.bulk.list_jobs()[:JOBS]},
+        "outdated": lambda: {"outdated": app.list_outdated([], [])},
         "vanished": lambda: _vanished(app),
         "models": lambda: _models(app),
         "lately": lambda: {"lately": describe_events(events.latest(app.database.read(), LOOKED_AT), SHOWN)},
@@ -61,7 +61,11 @@ def _words(app: App) -> dict[str, Any]:
 
 
 def _vanished(app: App) -> dict[str, Any]:
-    return {"vanished": app.vanished(), "purge_waits": app.purge_waits(), "purge_days": app.settings.purge_after_days}
+    return {
+        "vanished": app.list_vanished(),
+        "purge_waits": app.purge_blocker(),
+        "purge_days": app.settings.purge_after_days,
+    }
 
 
 def _models(app: App) -> dict[str, Any]:

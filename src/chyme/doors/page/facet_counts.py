@@ -23,17 +23,17 @@ class FacetCounter:
         self._lately: OrderedDict[str, Facets] = OrderedDict()
 
     @property
-    def at_once(self) -> bool:
+    def is_quick(self) -> bool:
         """Whether counting takes no time to speak of."""
-        return self._app.library.shelf(limit=1).total <= self._few
+        return self._app.library.page(limit=1).total <= self._few
 
-    def at_hand(self, want: ViewParameters) -> Facets | None:
+    def available(self, want: ViewParameters) -> Facets | None:
         """How the files divide that pass the filters, as far as that can be told without delay."""
-        return self.counted(want) if self.at_once else self._lately.get(want.chosen_in_words)
+        return self.count(want) if self.is_quick else self._lately.get(want.filter_query)
 
-    def counted(self, want: ViewParameters) -> Facets:
+    def count(self, want: ViewParameters) -> Facets:
         """The same, however long it takes."""
-        asked = want.chosen_in_words
+        asked = want.filter_query
         narrowed = self._app.search.search(asked, limit=1, facets=True, mode="words").facets if asked else None
         found = narrowed or self._app.library.facets()
         with self._lock:

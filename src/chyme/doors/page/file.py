@@ -104,7 +104,7 @@ def _told(app: App, path: str) -> dict[str, Any]:
 def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown beside the file itself."""
     path = told["file"]["path"]
-    shown = app.edits.shown(path)
+    shown = app.edits.get(path)
     digests, apart = cards(app, told)
     proposal = None
     with contextlib.suppress(ChymeError):

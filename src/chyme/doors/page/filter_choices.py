@@ -54,12 +54,12 @@ def kinds(want: ViewParameters, everything: Facets | None, shown: Facets | None)
 def facets(want: ViewParameters, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
     """What else one can choose; sorts without values are left out."""
     # Of what words find, only the uppermost folders are counted.
-    below = [(one.path, None if want.searching else one.files) for one in folders]
+    below = [(one.path, None if want.is_search else one.files) for one in folders]
     found = [
         Facet("Folders", tuple(Choice("", _last(path), want.address(folder=path), count) for path, count in below))
     ]
     if shown is not None:
-        if want.searching and not want.folder:
+        if want.is_search and not want.folder:
             found = [Facet("Folders", _values(want, "folder", shown.folder))]
         tags = tuple(Choice("", tag, want.with_tag(tag), count, tag in want.tags) for tag, count in shown.tag)
         found += [
@@ -74,7 +74,7 @@ def facets(want: ViewParameters, folders: Sequence[Folder], shown: Facets | None
 def chosen_filters(want: ViewParameters) -> tuple[Choice, ...]:
     """What the view is narrowed by, each with the address without it."""
     tags = [Choice("tag", tag, want.with_tag(tag)) for tag in want.tags]
-    folder = [("folder", want.folder)] if want.searching else []  # else the crumbs tell it
+    folder = [("folder", want.folder)] if want.is_search else []  # else the crumbs tell it
     others = [*folder, ("year", want.year), ("state", want.state), ("person", want.person)]
     return (*tags, *(Choice(name, _label(name, value), want.address(**{name: ""})) for name, value in others if value))
 

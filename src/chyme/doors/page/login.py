@@ -53,7 +53,7 @@ class PasswordHasher:
         return await to_thread.run_sync(work, limiter=self._limiter)
 
     @property
-    def crowded(self) -> bool:
+    def is_full(self) -> bool:
         return self._limiter is not None and self._limiter.statistics().tasks_waiting >= QUEUE
 
 
@@ -75,9 +75,9 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
             return RedirectResponse(onward, 303)
         there, named = network_key(request.state.client), f"named {fingerprint(fold_name(name))}"
         keys = [there, f"{named} {there}"]
-        if hashing.crowded:
+        if hashing.is_full:
             return problem_response(503, "too many people sign in at once; try again in a moment", retry_after(5))
-        wait = doors.wrong_passwords.begin(keys, brief=[named])
+        wait = doors.wrong_passwords.start_attempt(keys, brief=[named])
         if wait > 0:
             told = f"Too many wrong passwords. Try again in {_in_words(wait)}."
             answer = page(request, "login.html", 429, next=onward, name=name, problem=told)
@@ -89,7 +89,7 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
         if not isinstance(signed_in, NewSession):
             told = "This name and this password do not belong together."
             return page(request, "login.html", 401, next=onward, name=name, problem=told)
-        doors.wrong_passwords.right([*keys, named])
+        doors.wrong_passwords.record_success([*keys, named])
         _end_session(house, request.state.visitor)
         onwards = RedirectResponse(onward, 303)
         _set_cookie(request, onwards, signed_in.secret, signed_in.seconds)

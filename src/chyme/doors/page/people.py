@@ -20,12 +20,12 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/people", include_in_schema=False)
     def people(request: Request) -> HTMLResponse:
         """Everybody, named ones first."""
-        return page(request, "people.html", active="people", people=[as_json(one) for one in app.people.listed()])
+        return page(request, "people.html", active="people", people=[as_json(one) for one in app.people.list_people()])
 
     @api.get("/ui/people", include_in_schema=False)
     def people_again(request: Request) -> HTMLResponse:
         """The same, to be put in the place of what was shown."""
-        return page(request, "people_list.html", people=[as_json(one) for one in app.people.listed()])
+        return page(request, "people_list.html", people=[as_json(one) for one in app.people.list_people()])
 
     @api.get("/people/{person_id}", include_in_schema=False)
     def person(request: Request, person_id: Annotated[int, Path(ge=0, le=2**53)]) -> HTMLResponse:
@@ -39,10 +39,10 @@ def add_routes(api: FastAPI, app: App) -> None:
 
 
 def _person(app: App, request: Request, person_id: int, template: str) -> HTMLResponse:
-    if not app.people.knows(person_id):
+    if not app.people.has_person(person_id):
         return page(request, "person_gone.html", status=404, active="people", number=person_id)
     found = app.people.show(str(person_id))
-    others = [as_json(one) for one in app.people.listed() if one.id != person_id]
+    others = [as_json(one) for one in app.people.list_people() if one.id != person_id]
     return page(
         request,
         template,

@@ -24,7 +24,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     """Add these pages to the HTTP face of an opened vault."""
 
     def shown(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
-        listing = app.tags.listed()
+        listing = app.tags.list_all()
         fitting = filter_tags(listing.tags, contains=q, by_name=sort == "name")
         following = offset + SHOWN
         return page(

@@ -62,7 +62,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     def narrowing(request: Request) -> HTMLResponse:
         """By what one can narrow the view, counted."""
         want = parse_view(request)
-        told = _choices(app, want, counting.counted(ViewParameters()), counting.counted(want))
+        told = _choices(app, want, counting.count(ViewParameters()), counting.count(want))
         return page(request, "vault_choices.html", want=want, **told, **TEMPLATE_CONSTANTS)
 
     @api.get("/ui/shelf", response_class=HTMLResponse, include_in_schema=False)
@@ -103,14 +103,14 @@ def _body(app: App, counting: FacetCounter, want: ViewParameters, cursor: str = 
         "count_later": False,
         **TEMPLATE_CONSTANTS,
     }
-    if want.searching:
+    if want.is_search:
         result = _search(app, want, facets=True)
         told |= _found(app, want, result, 0)
         shown = result.facets
     else:
-        told |= {"sheet": _sheet(app, want, cursor), "count_later": not counting.at_once}
-        shown = counting.at_hand(want)
-    return {**told, **_choices(app, want, counting.at_hand(ViewParameters()), shown)}
+        told |= {"sheet": _sheet(app, want, cursor), "count_later": not counting.is_quick}
+        shown = counting.available(want)
+    return {**told, **_choices(app, want, counting.available(ViewParameters()), shown)}
 
 
 def _choices(app: App, want: ViewParameters, everything: Facets | None, shown: Facets | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _choices(app: App, want: ViewParameters, everything: Facets | None, shown: F
 
 
 def _sheet(app: App, want: ViewParameters, cursor: str) -> CardPage:
-    shelf = app.library.shelf(
+    shelf = app.library.page(
         want.filters, sort=want.sort, descending=want.descending, cursor=cursor or None, limit=CARDS_PER_PAGE
     )
     return CardPage(shelf.cards, cursor, shelf.next, shelf.total)

@@ -35,7 +35,7 @@ class ViewParameters:
     view: str = GRID
 
     @property
-    def searching(self) -> bool:
+    def is_search(self) -> bool:
         return bool(self.q or self.similar)
 
     @property
@@ -50,16 +50,16 @@ class ViewParameters:
         )
 
     @property
-    def filtered(self) -> bool:
+    def has_filters(self) -> bool:
         return self.filters != Filters()
 
     @property
     def question(self) -> str:
         """What was chosen, and the words that were typed: at the end, for the last of them may be unfinished."""
-        return f"{self.chosen_in_words} {self.q}".strip()
+        return f"{self.filter_query} {self.q}".strip()
 
     @property
-    def chosen_in_words(self) -> str:
+    def filter_query(self) -> str:
         """The filters as a question says them."""
         chosen = [("kind", self.kind), ("folder", self.folder), ("date", self.year), ("status", self.state)]
         chosen += [("person", self.person), *(("tag", tag) for tag in self.tags)]

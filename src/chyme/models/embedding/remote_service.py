@@ -108,7 +108,7 @@ async def _conversation(
     rows: list[Row] = []
     async with httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client:
         for number, batch in enumerate(batches, 1):
-            async with toll.within(endpoint.seconds):
+            async with toll.limit_time(endpoint.seconds):
                 answer = await client.post(f"{endpoint.url.rstrip('/')}/embeddings", json={**wanted, "input": batch})
             if not answer.is_success:
                 raise response_error(answer, name, endpoint)

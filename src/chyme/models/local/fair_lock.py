@@ -23,7 +23,7 @@ class FairLock:
         self._closed = False
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
+    def acquire(self) -> Iterator[None]:
         """Wait for the turn, and have it. ChymeError when there will be no more turns."""
         self._take()
         try:
@@ -32,7 +32,7 @@ class FairLock:
             self._leave()
 
     @contextlib.contextmanager
-    def taken_if_free(self) -> Iterator[bool]:
+    def try_acquire(self) -> Iterator[bool]:
         """Have the turn if nobody else has it or waits for it, and say so."""
         me = threading.get_ident()
         with self._lock:

@@ -46,7 +46,7 @@ class LocalModel:
         A thread that has its turn may take it again. `name` is the file's, for messages. EngineUnavailable or
         ChildCrashed when the server cannot be started, ChymeError when chyme is shutting down.
         """
-        with self._turns.taken():
+        with self._turns.acquire():
             server = self._running(name)
             weights = self._settings.weights
             try:
@@ -72,8 +72,8 @@ class LocalModel:
 
     def _running(self, name: str) -> ServerProcess:
         server = self._server
-        if server is not None and server.answers():
-            server.hear()
+        if server is not None and server.is_answering():
+            server.read_output()
             return server
         if self._failed is not None and time.monotonic() < self._failed[0]:
             before = self._failed[1]
@@ -124,7 +124,7 @@ class LocalModel:
         began = time.monotonic()
         server = ServerProcess()
         try:
-            server.greet(
+            server.wait_until_ready(
                 {
                     "capability": settings.capability,
                     "weights_dir": settings.weights_dir,
@@ -137,19 +137,19 @@ class LocalModel:
                 settings.start_seconds,
             )
         except BaseException:
-            server.bury()
+            server.dispose()
             raise
         log.info("%s is ready after %.1f seconds", settings.weights.engine, time.monotonic() - began)
         return server
 
     def _let_idle_go(self) -> None:
-        with self._turns.taken_if_free() as free:
+        with self._turns.try_acquire() as free:
             if free and time.monotonic() - self._used_at > self._settings.idle_seconds:
                 self._bury()
 
     def _bury(self) -> None:
         if self._server is not None:
-            self._server.bury()
+            self._server.dispose()
             self._server = None
 
 

@@ -30,7 +30,7 @@ class ServerProcess(Process):
         self._burying = threading.Lock()
         self._buried = False
 
-    def greet(self, told: dict[str, object], seconds: float) -> None:
+    def wait_until_ready(self, told: dict[str, object], seconds: float) -> None:
         """Tell it what to serve and wait until it does. EngineUnavailable or ChildCrashed when it does not."""
         deadline = time.monotonic() + seconds
         try:
@@ -42,7 +42,7 @@ class ServerProcess(Process):
             frame = None
         if frame is None:
             ended = describe_exit(self.end())
-            log.warning("the local model's server ended while it was starting (%s):\n%s", ended, self.last_words())
+            log.warning("the local model's server ended while it was starting (%s):\n%s", ended, self.last_output())
             raise ChildCrashed(
                 f"the local model's server ended while it was starting ({ended}); "
                 "perhaps it needs more memory: raise local_memory_mb"
@@ -53,7 +53,7 @@ class ServerProcess(Process):
         self._address = str(frame.header["address"]).removeprefix("http://")
         self.url = f"http://{self._address}/v1"
 
-    def answers(self) -> bool:
+    def is_answering(self) -> bool:
         """Whether it is there and well, and answers whoever has our key.
 
         A process that was killed is there a moment longer, but does not answer; and when it is gone, somebody else may
@@ -72,15 +72,15 @@ class ServerProcess(Process):
         finally:
             connection.close()
 
-    def hear(self) -> None:
+    def read_output(self) -> None:
         """Take in what it printed, so that nothing is lost when it ends. From any thread, buried or not."""
         with self._burying:
             if not self._buried:
-                self.last_words()
+                self.last_output()
 
-    def bury(self) -> None:
+    def dispose(self) -> None:
         """End it and free what is left. From any thread, also twice."""
         with self._burying:
             if not self._buried:
                 self._buried = True
-                super().bury()
+                super().dispose()

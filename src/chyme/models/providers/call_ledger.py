@@ -76,7 +76,7 @@ class CallLedger:
         self._own = own
         self._max_attempts = max_attempts
 
-    def private(self, file: File, provider: str | None) -> bool:
+    def is_private(self, file: File, provider: str | None) -> bool:
         """Whether this provider must not see the file. One that runs here may: nothing leaves this machine."""
         return provider is not None and provider not in self._own and self._private(file.path)
 
@@ -143,7 +143,7 @@ class CallLedger:
             retry_after=(ends - now).total_seconds(),
         )
 
-    def expect(self, name: str, file: File, digester: str) -> None:
+    def require_available(self, name: str, file: File, digester: str) -> None:
         """Raise what `begin` would, before anything is made ready for a call; unless its answer is there already."""
         db = self._database.read()
         if not calls.has_unused_reply(db, file.id, digester):
@@ -189,7 +189,7 @@ class CallLedger:
         if outage and not before.open:
             log.warning("%s: %s", name, reason)
 
-    def excused(self, name: str, error: DigestError, outage: bool) -> tuple[float | None, bool]:
+    def retry_terms(self, name: str, error: DigestError, outage: bool) -> tuple[float | None, bool]:
         """When to try again after this failure, and whether the attempt counts: not while the provider is at fault.
 
         `outage`: whether this very call failed so. A question that fails by itself counts, whoever else fails.
@@ -232,7 +232,7 @@ class CallLedger:
 
         return self._database.write(note)
 
-    def begin_anew(self, fingerprints: Mapping[str, str]) -> None:
+    def requeue_after_changes(self, fingerprints: Mapping[str, str]) -> None:
         """When chyme starts: where a model is another one than before, or none, what was made without it is due; where
         its budget is another one, what waits for that."""
         db, now = self._database.read(), iso(self._clock())
@@ -293,7 +293,7 @@ class CallLedger:
             most = min(most, max(1, round(allowance.per_second * LONGEST_WAIT)))
         return max(0, most - digest_queue.count_under_way(db, Lane.MODEL, BATCH))
 
-    def soon(self, among: Collection[int] | None = None) -> tuple[int, str | None]:
+    def count_due_soon(self, among: Collection[int] | None = None) -> tuple[int, str | None]:
         """How many digests wait for a model that may be back in a moment, and when the next of them is tried."""
         db, now = self._database.read(), self._clock()
         count, first = 0, None
@@ -306,7 +306,7 @@ class CallLedger:
                 count, first = count + waiting, min(first or at, at)
         return count, first
 
-    def standings(self, names: list[str]) -> list[ProviderStatus]:
+    def statuses(self, names: list[str]) -> list[ProviderStatus]:
         """How the providers stand, for people."""
         now = self._clock()
         began, ends = budget_day(now)
@@ -359,8 +359,8 @@ class AttemptCalls:
         self.lively = end.outcome == "answered"
         self.ledger.end(ticket, end)
 
-    def expect(self, provider: str) -> None:
-        self.ledger.expect(provider, self.file, self.digester)
+    def require_available(self, provider: str) -> None:
+        self.ledger.require_available(provider, self.file, self.digester)
 
     def answered(self, provider: str) -> None:
         self.ledger.answered(provider)

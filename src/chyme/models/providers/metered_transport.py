@@ -31,7 +31,7 @@ class MeteredTransport(httpx2.AsyncBaseTransport):
         self.ended: CallEnd | None = None  # how the last call ended that was really made
         self.stopped: Exception | None = None  # why no further call may be made: not the provider's fault
 
-    def within(self, seconds: float) -> asyncio.Timeout:
+    def limit_time(self, seconds: float) -> asyncio.Timeout:
         """All that is asked in here takes no longer; waiting for leave, and between calls, is not counted."""
         self._limit = asyncio.timeout(seconds)
         return self._limit

@@ -167,7 +167,7 @@ async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Q
 
         with capture_run_messages() as exchanged:
             try:
-                async with toll.within(endpoint.seconds):
+                async with toll.limit_time(endpoint.seconds):
                     return (await agent.run(question.content)).output
             except ContentFilterError:
                 raise

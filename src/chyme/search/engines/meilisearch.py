@@ -58,11 +58,11 @@ class Meilisearch:
         """In the place of any that is there; returns once that is done."""
         self.delete_index(index)
         begun = self._task("POST", "/indexes", {"uid": index, "primaryKey": "id"})
-        self.finish([begun, self._task("PATCH", f"/indexes/{index}/settings", settings)])
+        self.wait_for_tasks([begun, self._task("PATCH", f"/indexes/{index}/settings", settings)])
 
     def delete_index(self, index: str) -> None:
         """No error when there is none. Returns once that is done."""
-        self.finish([self._task("DELETE", f"/indexes/{index}")], absent_is_fine=True)
+        self.wait_for_tasks([self._task("DELETE", f"/indexes/{index}")], absent_is_fine=True)
 
     def put(self, index: str, documents: Sequence[Mapping[str, object]]) -> int:
         """Add documents, in the place of those with the same id. Returns the task."""
@@ -72,7 +72,7 @@ class Meilisearch:
         """Delete the documents that the filter lets through. Returns the task."""
         return self._task("POST", f"/indexes/{index}/documents/delete", {"filter": filter_})
 
-    def finish(self, tasks: Iterable[int], absent_is_fine: bool = False) -> None:
+    def wait_for_tasks(self, tasks: Iterable[int], absent_is_fine: bool = False) -> None:
         """Wait until these tasks are done."""
         until = time.monotonic() + TASK_SECONDS
         for task in tasks:

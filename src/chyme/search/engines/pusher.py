@@ -161,7 +161,7 @@ class Pusher:
         """Everything in its place on both servers. First the outbox is filled, then an index is made: a death between
         the two costs work, never an entry."""
         read = self._database.read()
-        if not (self._told.by_this() and engine_outbox.is_active(read)):
+        if not (self._told.is_from_this_database() and engine_outbox.is_active(read)):
             self._database.write(engine_outbox.deactivate)  # until they are told anew, nobody shall ask them
             self._engines.clear()  # what an earlier time, or another state of the vault, left there
             self._database.write(engine_outbox.activate)
@@ -260,11 +260,11 @@ class Pusher:
         ]
         for embedder, vectors in batch.vectors.items():
             self._replace_points(embedder, file_ids, [Point(*row) for row in vectors])
-        self._engines.words.finish(tasks)
+        self._engines.words.wait_for_tasks(tasks)
 
         def note(db: Connection) -> None:
             engine_outbox.mark_done(db, batch.files, batch.private)
-            self._told.note_done(db)
+            self._told.confirm(db)
 
         self._database.write(note)
 
@@ -287,7 +287,7 @@ class Pusher:
         step = max(1, _NUMBERS_AT_ONCE // embedder.dimension)
         for at in range(0, len(points), step):
             self._engines.meaning.put(collection, points[at : at + step])
-        self._engines.meaning.keep(collection, file_ids, [point.id for point in points])
+        self._engines.meaning.delete_except(collection, file_ids, [point.id for point in points])
 
 
 def _locked(lock: BinaryIO) -> bool:

@@ -90,14 +90,14 @@ class Qdrant:
         ]
         self._write("PUT", f"/collections/{collection}/points?wait=true", {"points": told})
 
-    def keep(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
+    def delete_except(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
         """Of what these files have, delete all but these."""
         filter_: dict[str, object] = {"must": [_of_files(file_ids)]}
         if ids:
             filter_["must_not"] = [{"has_id": list(ids)}]
         self._write("POST", f"/collections/{collection}/points/delete?wait=true", {"filter": filter_})
 
-    def near(
+    def find_nearest(
         self, collection: str, vector: Sequence[float], limit: int, file_ids: Collection[int] | None = None
     ) -> list[ScoredPoint]:
         """Points nearest to the vector, best first; among these files, if any are given."""

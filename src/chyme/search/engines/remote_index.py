@@ -38,10 +38,10 @@ class RemoteIndex:
         self._engines = engines
         self._words, self._meaning = _Breaker(monotonic), _Breaker(monotonic)
 
-    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
+    def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
         if not query.terms:
-            return self._local.by_words(query, where, last)
+            return self._local.find_by_words(query, where, last)
         waiting, why_not = _waiting(db, self._words)
         if why_not is None:
             try:
@@ -51,22 +51,22 @@ class RemoteIndex:
             else:
                 unknown = waiting or engine_outbox.list_local_only(db)
                 return self._with_waiting(found, query, where, last) if unknown else found
-        known = self._local.by_words(query, where, last)
+        known = self._local.find_by_words(query, where, last)
         note = f"{why_not}; the vault's own index answered"
         return KeywordMatches(known.files, known.total, known.exact, (*known.notes, note))
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         db = self._read()
         waiting, why_not = _waiting(db, self._meaning)
         if why_not is not None:
-            return self._local.by_meaning(vector, embedder, where, count)
+            return self._local.find_by_meaning(vector, embedder, where, count)
         try:
             found = self._near(db, vector, embedder, where, count, waiting)
         except ServerFailed as error:
             self._meaning.failed(error)
-            return self._local.by_meaning(vector, embedder, where, count)
+            return self._local.find_by_meaning(vector, embedder, where, count)
         if waiting or engine_outbox.list_local_only(db):
-            found += self._local.by_meaning(vector, embedder, _and_waiting(where), count)
+            found += self._local.find_by_meaning(vector, embedder, _and_waiting(where), count)
             found.sort(key=lambda match: (-match.score, match.passage_id))
         return found[:count]
 
@@ -79,7 +79,7 @@ class RemoteIndex:
 
     def _with_waiting(self, found: KeywordMatches, query: Query, where: Condition, last: int) -> KeywordMatches:
         """Both scores are BM25 over much the same texts, so they may stand in one list."""
-        fresh = self._local.by_words(query, _and_waiting(where), last)
+        fresh = self._local.find_by_words(query, _and_waiting(where), last)
         files = sorted((*found.files, *fresh.files), key=lambda file: (-file.score, file.file_id))
         return KeywordMatches(tuple(files[:last]), found.total + fresh.total, found.exact and fresh.exact, found.notes)
 
@@ -98,7 +98,7 @@ class RemoteIndex:
         collection = self._engines.collection(embedder.id)
         found: list[Match] = []
         for look in (count, *(look for look in _LOOKS if look > count)):
-            near = self._engines.meaning.near(collection, vector, look, among)
+            near = self._engines.meaning.find_nearest(collection, vector, look, among)
             known = vectors.visible(db, [point.id for point in near], where)
             found = [
                 Match(point.id, point.file_id, point.score)

@@ -26,9 +26,9 @@ class SyncMarker:
         self._engines = engines
         self._number = ""
 
-    def by_this(self) -> bool:
+    def is_from_this_database(self) -> bool:
         """Whether this very database told the engines what they hold. Raises ServerFailed."""
-        self._number = self._engines.words.field(self._engines.told, _DOCUMENT, _FIELD) or ""
+        self._number = self._engines.words.field(self._engines.sync_index, _DOCUMENT, _FIELD) or ""
         noted = vault_properties.value_of(self._database.read(), _MARK) or ""
         return bool(self._number) and self._number in noted.split()
 
@@ -38,9 +38,9 @@ class SyncMarker:
         both = f"{number} {self._number}"  # whoever dies now does not know which of them the engines have
         self._database.write(lambda db: vault_properties.put(db, _MARK, both))
         words = self._engines.words
-        words.finish([words.put(self._engines.told, [{"id": _DOCUMENT, _FIELD: number}])])
+        words.wait_for_tasks([words.put(self._engines.sync_index, [{"id": _DOCUMENT, _FIELD: number}])])
         self._number = number
 
-    def note_done(self, db: Connection) -> None:
+    def confirm(self, db: Connection) -> None:
         """The engines were told: in the transaction that empties the outbox of it."""
         vault_properties.put(db, _MARK, self._number)

@@ -48,7 +48,7 @@ class VaultEngines:
         return f"{self.vault}_names"
 
     @property
-    def told(self) -> str:
+    def sync_index(self) -> str:
         """Where the words' engine keeps which state of the vault it was told last."""
         return f"{self.vault}_told"
 
@@ -70,7 +70,7 @@ class VaultEngines:
 
     def clear(self) -> None:
         """Forget everything about this vault."""
-        for index in (self.told, *self.indexes):  # that first: what is half forgotten must not look whole
+        for index in (self.sync_index, *self.indexes):  # that first: what is half forgotten must not look whole
             self.words.delete_index(index)
         for collection in self.meaning.collections(self.vectors):
             self.meaning.delete_collection(collection)

@@ -24,7 +24,7 @@ class Corrections:
     certain: Mapping[str, str] = field(default_factory=dict)  # to be searched instead
     possible: Mapping[str, str] = field(default_factory=dict)  # only to be offered; beside other words hardly ever
 
-    def withheld(self) -> Corrections:
+    def as_suggestions(self) -> Corrections:
         """All of them only offered."""
         return Corrections({}, {**self.certain, **self.possible})
 

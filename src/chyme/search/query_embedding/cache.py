@@ -27,7 +27,7 @@ class QueryVectorCache:
         self._guard = threading.Lock()
         self._found: OrderedDict[Key, tuple[bytes | None, str | None]] = OrderedDict()
 
-    def known(self, key: Key) -> QueryVector | None:
+    def get(self, key: Key) -> QueryVector | None:
         """What it means, if it was asked lately."""
         with self._guard:
             if key not in self._found:
@@ -36,7 +36,7 @@ class QueryVectorCache:
             row, why_not = self._found[key]
         return QueryVector(None if row is None else tuple(array("f", row)), why_not)
 
-    def keep(self, key: Key, meant: QueryVector) -> None:
+    def put(self, key: Key, meant: QueryVector) -> None:
         row = None if meant.vector is None else array("f", meant.vector).tobytes()  # an eighth of a tuple
         with self._guard:
             self._found[key] = row, meant.why_not

@@ -82,7 +82,7 @@ class ChildQueryEmbedder:
         """What runs the child; None before anybody asked."""
         return self._runner
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         key = key_of(text, model)
         if not key[1]:
             return QueryVector(None)
@@ -96,7 +96,7 @@ class ChildQueryEmbedder:
         except TimeoutError:
             return QueryVector(None, BUSY if model in self._loaded else LOADING)
 
-    def warm(self, model: str) -> None:
+    def preload(self, model: str) -> None:
         """Load the model in the background."""
         if model in self._embedders and model not in self._loaded:
             self._enqueued((model, ""))
@@ -132,7 +132,7 @@ class ChildQueryEmbedder:
         with self._guard:
             if self._closed:
                 return QueryVector(None, CLOSED)
-            known = self._recent.known(key) or self._under_way.get(key) or self._resting(key[0])
+            known = self._recent.get(key) or self._under_way.get(key) or self._resting(key[0])
             if known is not None:
                 return known
             if len(self._under_way) >= MAX_WAITING_QUERIES:
@@ -166,7 +166,7 @@ class ChildQueryEmbedder:
             self._began = None
         self._loaded.add(key[0])
         if key[1]:
-            self._recent.keep(key, meant)
+            self._recent.put(key, meant)
         return meant
 
     def _give_up(self, model: str, why_not: str) -> QueryVector:

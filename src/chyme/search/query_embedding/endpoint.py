@@ -41,12 +41,12 @@ class EndpointQueryEmbedder:
         self._under_way: dict[Key, Future[QueryVector]] = {}
         self._slow_until = 0.0
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         key = key_of(text, model)
         if model != self.model or not key[1]:
             return QueryVector(None, f"{model} cannot be asked any more" if key[1] else None)
         with self._guard:
-            known = self._recent.known(key)
+            known = self._recent.get(key)
             if known is not None:
                 return known
             asked = self._under_way.get(key)
@@ -84,7 +84,7 @@ class EndpointQueryEmbedder:
                 return self._slow()
             return QueryVector(None, str(error).removeprefix(f"{PERSON.name}: "))
         meant = QueryVector(tuple(array("f", row)))
-        self._recent.keep(key, meant)
+        self._recent.put(key, meant)
         return meant
 
     def _slow(self) -> QueryVector:

@@ -17,5 +17,5 @@ class QueryVector:
 class QueryEmbedder(Protocol):
     """Whoever tells what questions mean, by the model whose vectors they are held against."""
 
-    def meant(self, text: str, model: str) -> QueryVector:
+    def embed(self, text: str, model: str) -> QueryVector:
         """Never raises, and never takes long: a search must not wait for a model that does not come."""

@@ -36,7 +36,7 @@ class SimilarityThresholds:
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
 
-    def floor(self, db: Connection, embedder: Embedder, vector: Sequence[float]) -> float:
+    def threshold(self, db: Connection, embedder: Embedder, vector: Sequence[float]) -> float:
         """The least cosine of a passage that may be shown for its meaning alone."""
         known = next((floor for name, floor in _KNOWN.items() if embedder.model.lower().startswith(name)), None)
         if known is not None:

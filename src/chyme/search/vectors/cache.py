@@ -60,7 +60,7 @@ class VectorCache:
         """Read what is new; False when more is left than one search should wait for."""
         held = self._held_of(embedder)
         current = held.refresh(self._at_once)
-        if not current or held.untidy:
+        if not current or held.needs_compaction:
             self._tend_soon()
         return current
 
@@ -96,7 +96,7 @@ class VectorCache:
         """How many vectors are held, with those that are gone from the database since."""
         return sum(map(len, self._held_of(embedder).pieces))
 
-    def seen_dead(self, embedder: Embedder, count: int) -> None:
+    def count_deleted(self, embedder: Embedder, count: int) -> None:
         """Somebody was given so many that are gone from the database."""
         if not count:
             return
@@ -107,23 +107,23 @@ class VectorCache:
         if seen >= enough:
             self._tend_soon()
 
-    def tend(self) -> None:
+    def compact(self) -> None:
         """Read what is left of a backlog, write files, join small ones, and let go of what is gone."""
         self._remove_unknown()
         for held in list(self._held.values()):
             before = -1
             while not held.refresh(self._amounts.chunk) and held.highest != before and not self._closing.is_set():
                 before = held.highest
-            held.tend(self._closing.is_set)
+            held.compact(self._closing.is_set)
 
-    def warm(self, embedder: Embedder) -> None:
+    def preload(self, embedder: Embedder) -> None:
         """Read what is there in the background, so that the first question need not. From now on none waits for all
         of a long backlog, either."""
         self._at_once = AT_ONCE
         self._held_of(embedder)
         self._tend_soon()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Keep nothing: the next question finds everything read anew from the database."""
         with self._guard:
             self._held.clear()
@@ -179,7 +179,7 @@ class VectorCache:
             if self._closing.is_set():
                 return
             try:
-                self.tend()
+                self.compact()
                 complained = ""
             except WriteInterrupted:
                 return

@@ -66,7 +66,7 @@ class EmbedderVectors:
         return self._highest
 
     @property
-    def untidy(self) -> bool:
+    def needs_compaction(self) -> bool:
         """Whether there is something for `tend` to do."""
         return len(self._tail) >= self._amounts.tail or bool(self._to_join())
 
@@ -149,9 +149,9 @@ class EmbedderVectors:
     def _publish(self) -> None:
         self._pieces = (*_pieces(self._segments), *self._tail.pieces())
 
-    def tend(self, interrupted: Callable[[], bool] = lambda: False) -> None:
+    def compact(self, interrupted: Callable[[], bool] = lambda: False) -> None:
         """Make a file of the tail, larger files of small ones, and let go of vectors that are gone."""
-        with self._shelf.alone() as alone:
+        with self._shelf.lock_cleanup() as alone:
             if not alone:
                 return  # another process is at it
             db = self._read()

@@ -26,7 +26,7 @@ class SqliteSemanticIndex:
         self._few = few
         self._many = many
 
-    def by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""
         found, complete = self._look(vector, embedder, where, count, _SPARE)
         if complete:
@@ -49,7 +49,7 @@ class SqliteSemanticIndex:
         near = self._cache.nearest(vector, embedder, times * count)
         found = self._shown(near, where)
         if where.sql == _ANY:
-            self._cache.seen_dead(embedder, len(near) - len(found))
+            self._cache.count_deleted(embedder, len(near) - len(found))
         return found[:count], len(found) >= count or len(near) < times * count
 
     def _meeting(self, embedder: Embedder, where: Condition, most: int) -> list[int] | None:

@@ -111,7 +111,7 @@ class SegmentFolder:
             _remove(self._path(span))
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[bool]:
+    def lock_cleanup(self) -> Iterator[bool]:
         """Whether no other process tidies up here; none does until the end of the block."""
         self._make_folder()
         with open_lock(self._folder / _LOCK) as stream:

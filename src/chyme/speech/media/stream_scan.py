@@ -36,7 +36,7 @@ class PacketSpan:
     start: float | None = None
     end: float = 0.0
 
-    def note(self, packet: Packet[Any], tick: float) -> None:
+    def add_packet(self, packet: Packet[Any], tick: float) -> None:
         """`tick` is the seconds in one unit of the stream's clock."""
         self.size += packet.size
         self.packets += 1
@@ -103,7 +103,7 @@ def _pass(
     for count, packet in enumerate(container.demux(*streams), 1):
         heard = packet.stream_index == listened
         if packet.size:
-            (found.audio if heard else found.video).note(packet, ticks[packet.stream_index])
+            (found.audio if heard else found.video).add_packet(packet, ticks[packet.stream_index])
         if heard and ears:
             ears.hear(packet)
         if count % PROGRESS_EVERY == 0 and packet.pos:
@@ -206,7 +206,7 @@ class _Ears:
         if not math.isfinite(float(mono.max())):  # decoders of broken sound hand out such numbers
             numpy.nan_to_num(mono, copy=False, nan=0.0, posinf=full, neginf=full)
             reach = float(mono.max())
-        self.sound.hears(min(reach / full, LOUDEST))
+        self.sound.add_channel_peak(min(reach / full, LOUDEST))
         self.sound.add(_at_rate(mono, frames[0].sample_rate, self.rate), full)
 
 

@@ -42,7 +42,7 @@ class Waveform:
         room = self._buckets[first : last + 1]
         numpy.maximum(room, numpy.maximum.reduceat(loudness, edges) / full, out=room)
 
-    def hears(self, loudness: float) -> None:
+    def add_channel_peak(self, loudness: float) -> None:
         """The loudest of any single channel; mixed together, two channels can cancel each other."""
         self.loudest = max(self.loudest, loudness)
 

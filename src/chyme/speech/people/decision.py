@@ -26,26 +26,26 @@ class Decision:
         self._names.setdefault(person.id, person.name)
         people.rename(self._db, person.id, name, self.now)
 
-    def give(self, group_id: int, was: int, becomes: int) -> None:
+    def assign_group(self, group_id: int, was: int, becomes: int) -> None:
         """A group of voices changes hands, with all that join it later."""
         self._people.update((was, becomes))
         self._groups[group_id] = (was, becomes)
         voices.assign_group(self._db, group_id, becomes)
 
-    def take(self, chosen: Sequence[voices.LocatedVoice], becomes: int) -> None:
+    def assign_voices(self, chosen: Sequence[voices.LocatedVoice], becomes: int) -> None:
         """Give voices to a person, as groups of their own: they must not blur what others sound like."""
         by_group: dict[tuple[int, int], list[int]] = {}
         for voice in chosen:
             by_group.setdefault((voice.group_id, voice.person_id), []).append(voice.id)
         for (group_id, was), voice_ids in by_group.items():
-            self.give(voices.split_group(self._db, group_id, voice_ids), was, becomes)
+            self.assign_group(voices.split_group(self._db, group_id, voice_ids), was, becomes)
 
-    def undo(self) -> str:
+    def undo_data(self) -> str:
         """What `take_back` needs."""
         groups = [[group, *whose] for group, whose in self._groups.items()]
         return json.dumps({"names": list(self._names.items()), "groups": groups})
 
-    def take_back(self, undo: str) -> bool:
+    def revert(self, undo: str) -> bool:
         """Bring names and groups back to what they were, as far as they are there. False when nothing can be."""
         told = json.loads(undo)
         before: dict[int, str | None] = dict(told["names"])
@@ -58,7 +58,7 @@ class Decision:
         for person_id in {*wanted, *(was for _, was, _ in owners)}:
             people.restore(self._db, person_id, self.now)
         for group, was, is_ in owners:
-            self.give(group, is_, was)
+            self.assign_group(group, is_, was)
         for person_id in wanted:  # a name may go from one of them to another
             self._people.add(person_id)
             people.rename(self._db, person_id, None, self.now)
@@ -66,7 +66,7 @@ class Decision:
             people.rename(self._db, person_id, before[person_id], self.now)
         return True
 
-    def tell(self, what: str) -> None:
+    def publish(self, what: str) -> None:
         """Digests, index and whoever watches learn of it; nobody without name and voices is left."""
         people.delete_empty(self._db, self._people)
         events.record(self._db, self.now, "person", detail=what)

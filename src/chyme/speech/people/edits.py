@@ -61,11 +61,11 @@ class People:
         self._database = database
         self._clock = clock
 
-    def listed(self) -> list[PersonTotals]:
+    def list_people(self) -> list[PersonTotals]:
         """Everybody, named ones first, then by how long they speak."""
         return people.list_people(self._database.read())
 
-    def knows(self, person_id: int) -> bool:
+    def has_person(self, person_id: int) -> bool:
         """Whether there is such a person."""
         return people.by_id(self._database.read(), person_id) is not None
 
@@ -99,7 +99,7 @@ class People:
 
         return self._decide(decide)
 
-    def unname(self, who: str) -> DecisionResult:
+    def remove_name(self, who: str) -> DecisionResult:
         """Take a name away. Somebody without name and voices is nobody, and goes."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
@@ -126,7 +126,7 @@ class People:
                 )
             for other in rest:
                 for group_id in voices.groups_of(db, other.id):
-                    decision.give(group_id, other.id, person.id)
+                    decision.assign_group(group_id, other.id, person.id)
                 if other.name:
                     decision.rename(other, None)
             what = f"merged {' and '.join(map(display_name, rest))} into {display_name(person)}"
@@ -150,7 +150,7 @@ class People:
             if len(found) == voices.count_of(db, person.id):
                 raise UsageError(f"these are all voices of {display_name(person)}: nothing would be left")
             other = people.add(db, decision.now)
-            decision.take(found, other)
+            decision.assign_voices(found, other)
             count = "a voice" if len(found) == 1 else f"{len(found)} voices"
             return f"split {count} of {display_name(person)} off as Person {other}", other
 
@@ -168,7 +168,7 @@ class People:
             after = Person(people.add(db, decision.now), None) if new else find_person(db, to)
             if after == before:
                 raise UsageError(f"voice {found.id} is {display_name(before)}'s already")
-            decision.take([found], after.id)
+            decision.assign_voices([found], after.id)
             return f"moved voice {found.id} from {display_name(before)} to {display_name(after)}", after.id
 
         return self._decide(decide)
@@ -200,9 +200,9 @@ class People:
                 raise UsageError("there is nothing to undo")
             people.forget_change(db, change.id)
             decision = Decision(db, now)
-            done = decision.take_back(change.undo)
+            done = decision.revert(change.undo)
             if done:
-                decision.tell(f"undone: {change.what}")
+                decision.publish(f"undone: {change.what}")
             return change.what, done
 
         what, done = self._database.write(take_back)
@@ -219,8 +219,8 @@ class People:
         def write(db: Connection) -> DecisionResult:
             decision = Decision(db, now)
             what, person_id = decide(db, decision)
-            decision.tell(what)
-            people.record_change(db, what, decision.undo(), now)
+            decision.publish(what)
+            people.record_change(db, what, decision.undo_data(), now)
             left = people.list_people(db, person_id)
             return DecisionResult(what, left[0] if left else None)
 

@@ -53,7 +53,7 @@ class ChunkCheckpoints:
         self._append({"place": place, "voices": self._voices, "words": words, "windows": windows})
         self._done[place] = done
 
-    def speak(self, language: str) -> None:
+    def save_language(self, language: str) -> None:
         """Keeps which language the file is in."""
         self._append({"language": language})
         self.language = language

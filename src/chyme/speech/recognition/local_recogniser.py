@@ -72,7 +72,7 @@ def recognise(
         closing(read_samples(recording, limits)) as pieces,
         ThreadPoolExecutor(settings.workers, thread_name_prefix="speech") as threads,
     ):
-        work = _Work(threads, kept, settings, voices, lambda running: progress(min([*running, stretches.cleared])))
+        work = _Work(threads, kept, settings, voices, lambda running: progress(min([*running, stretches.done_until])))
         try:
             for stretch in stretches.cut(work.watched(pieces)):
                 places.append(stretch.place)
@@ -137,8 +137,8 @@ class _Work:
 
     def _taste(self, model: Whisper, stretch: SpeechChunk) -> None:
         """Listens for the language only. What was heard for that is used again for the words."""
-        ear = model.ear(stretch.samples)
-        told = model.language(ear)
+        ear = model.encode(stretch.samples)
+        told = model.detect_language(ear)
         weight = min(COUNTED, stretch.end - stretch.start)
         for language, probability in told.items():
             self._chances[language] = self._chances.get(language, 0.0) + weight * probability
@@ -149,7 +149,7 @@ class _Work:
 
     def _settle(self, model: Whisper) -> None:
         self._language = max(self._chances, key=self._chances.__getitem__)
-        self._kept.speak(self._language)
+        self._kept.save_language(self._language)
         tasted, self._tasted = self._tasted, []
         for stretch, ear in tasted:
             self._start(model, stretch, ear, self._language)
@@ -161,7 +161,7 @@ class _Work:
 
     def _hear(self, model: Whisper, stretch: SpeechChunk, ear: EncodedAudio | None, language: str) -> None:
         """In a thread."""
-        heard = model.transcribe(ear or model.ear(stretch.samples), language)
+        heard = model.transcribe(ear or model.encode(stretch.samples), language)
         windows = self._voices.embed(stretch.samples, stretch.start, stretch.spans) if self._voices else ()
         self._kept.add(stretch.place, ChunkResult(_placed(filter_hallucinations(heard), stretch), tuple(windows)))
         _give_back()

@@ -38,7 +38,7 @@ class Piece:
         """Seconds of sound in it."""
         return sum(stretch.end - stretch.start for stretch in self.stretches)
 
-    def begins(self, second: float) -> float:
+    def start_in_recording(self, second: float) -> float:
         """Where in the recording something is that begins at this second of the piece."""
         for stretch in self.stretches[:-1]:
             if second < stretch.end - stretch.start:
@@ -46,7 +46,7 @@ class Piece:
             second -= stretch.end - stretch.start
         return min(self.stretches[-1].end, self.stretches[-1].start + second)
 
-    def ends(self, second: float) -> float:
+    def end_in_recording(self, second: float) -> float:
         """Where in the recording something is over that ends at this second of the piece."""
         for stretch in self.stretches[:-1]:
             if second <= stretch.end - stretch.start:

@@ -76,8 +76,8 @@ def prepare(
 
         for samples in read_samples(recording, limits):
             cutter.tape.append(samples)
-            speech(activity.hear(samples))
-            cutter.settle(activity.settled)
+            speech(activity.feed(samples))
+            cutter.settle(activity.settled_until)
         speech(activity.finish())
         found = PreparedRecording(cutter.tape.end / RATE, cutter.finish(), tuple(windows))
     if keep:

@@ -92,12 +92,15 @@ def _in_order(words: Sequence[Word], begin: float, end: float) -> Iterator[Word]
 
 def _placed(segment: Segment, piece: Piece) -> Segment:
     """Along the recording's clock. Services let a segment last until the next begins; silence is taken off again."""
-    start, end = piece.begins(segment.start), piece.ends(segment.end)
+    start, end = piece.start_in_recording(segment.start), piece.end_in_recording(segment.end)
     heard = [span for span in piece.spans if span.end > start + TOUCH and span.start < end - TOUCH]
     if heard:
         start, end = max(start, heard[0].start - AROUND), min(end, heard[-1].end + AROUND)
     end = max(start, end)
-    words = [replace(word, start=piece.begins(word.start), end=piece.ends(word.end)) for word in segment.words]
+    words = [
+        replace(word, start=piece.start_in_recording(word.start), end=piece.end_in_recording(word.end))
+        for word in segment.words
+    ]
     return replace(segment, start=start, end=end, words=tuple(_in_order(words, start, end)))
 
 

@@ -55,19 +55,19 @@ class SpeechChunker:
         return self._tail.end / RATE
 
     @property
-    def cleared(self) -> float:
+    def done_until(self) -> float:
         """The second up to which all speech has been given out."""
-        return self._open[0].start if self._open else min(self.seconds, self._activity.settled)
+        return self._open[0].start if self._open else min(self.seconds, self._activity.settled_until)
 
     def cut(self, pieces: Iterable[Samples]) -> Iterator[SpeechChunk]:
         """The stretches, in order; most of them no longer than LENGTH, and none longer than speech without a pause."""
         for piece in pieces:
             self._tail.add(piece)
-            for span in self._activity.hear(piece):
+            for span in self._activity.feed(piece):
                 yield from self._take(span)
-            if self._open and self._activity.settled - self._open[-1].end > FAR:
+            if self._open and self._activity.settled_until - self._open[-1].end > FAR:
                 yield self._closed(len(self._open))
-            self._tail.forget(self._open[0].start if self._open else self._activity.settled)
+            self._tail.forget(self._open[0].start if self._open else self._activity.settled_until)
         for span in self._activity.finish():
             yield from self._take(span)
         if self._open:

@@ -117,7 +117,7 @@ async def _conversation(
 
     url = endpoint.url.rstrip("/") + "/audio/transcriptions"
     async with (
-        toll.within(seconds),
+        toll.limit_time(seconds),
         httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client,
     ):
         while True:

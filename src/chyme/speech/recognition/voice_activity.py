@@ -61,14 +61,14 @@ class SpeechDetector:
         self._last: SpeechSpan | None = None  # its end waits for what comes next
 
     @property
-    def settled(self) -> float:
+    def settled_until(self) -> float:
         """Nothing that is still to be told begins before this second."""
         if self._last is not None:
             return self._last.start
         begun = self._steps.begun if self._steps.begun is not None else self._steps.at
         return max(0.0, begun / RATE - self._rules.pad)
 
-    def hear(self, piece: Samples) -> list[SpeechSpan]:
+    def feed(self, piece: Samples) -> list[SpeechSpan]:
         """The speech that is over, as far as that is certain by now."""
         self._length += len(piece)
         told = self._padded(self._steps.over(self._model.hear(piece)))

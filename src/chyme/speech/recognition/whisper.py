@@ -99,12 +99,12 @@ class Whisper:
     def languages(self) -> frozenset[str]:
         return frozenset(self._model.supported_languages)
 
-    def ear(self, samples: Samples) -> EncodedAudio:
+    def encode(self, samples: Samples) -> EncodedAudio:
         """The sound as the model hears it, with some silence behind."""
         features = self._model.feature_extractor(samples)[..., :WHOLE]
         return EncodedAudio(features, self._encoded(features, max(SHORTEST, features.shape[-1] + SILENCE)))
 
-    def language(self, ear: EncodedAudio) -> dict[str, float]:
+    def detect_language(self, ear: EncodedAudio) -> dict[str, float]:
         """How probable each language is."""
         if not self._model.model.is_multilingual:
             return {"en": 1.0}

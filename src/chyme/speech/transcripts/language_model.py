@@ -41,7 +41,7 @@ class TimeBudget:
         self._until = time.monotonic() + seconds
         self._asked = False
 
-    def for_one_more(self, name: str, settings: LanguageSettings, left: str) -> None:
+    def require_time_for_question(self, name: str, settings: LanguageSettings, left: str) -> None:
         """TimedOut when another question, not the first, could take longer than there is time."""
         if self._asked and time.monotonic() + settings.seconds > self._until:
             raise TimedOut(

@@ -35,11 +35,11 @@ class ModelInput:
     text: str = ""
     share: float = 1.0  # of all the text
     where: str = FILE  # the output most of it was read from
-    more: str = ""  # what was made from the text before: it helps, and proves nothing
+    context: str = ""  # what was made from the text before: it helps, and proves nothing
 
     @property
     def sent(self) -> str:
-        return f"{self.text}\n\n{self.more}" if self.more else self.text
+        return f"{self.text}\n\n{self.context}" if self.context else self.text
 
     @property
     def note(self) -> str | None:
@@ -69,7 +69,7 @@ def model_input_to_json(one: ModelInput) -> bytes:
         "text": one.text,
         "share": one.share,
         "where": one.where,
-        "more": one.more,
+        "more": one.context,
     }
     return json.dumps(told).encode()
 

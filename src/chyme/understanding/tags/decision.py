@@ -32,7 +32,7 @@ class Decision:
         """How many files it touches."""
         return len(self._files)
 
-    def rule(self, name: str, becomes: Rule) -> None:
+    def set_rule(self, name: str, becomes: Rule) -> None:
         """From now on a proposed tag becomes another one, or is never given (None), or stays what it is (False)."""
         standing: Rule = tags.rules(self._db).get(name, False)
         if standing == becomes:
@@ -43,7 +43,7 @@ class Decision:
         else:
             tags.put_rule(self._db, name, becomes, self.now)
 
-    def touch(self, names: Sequence[str]) -> None:
+    def remember_files(self, names: Sequence[str]) -> None:
         """Remember the files that have these tags, as they are now, and what the tags mean."""
         for file_id in tags.files_with(self._db, names):
             self._remember(file_id)
@@ -52,7 +52,7 @@ class Decision:
             if meaning is not None:
                 self._meanings[name] = meaning
 
-    def move(self, names: Sequence[str], into: str) -> None:
+    def replace_tags(self, names: Sequence[str], into: str) -> None:
         """Whoever has one of these tags has `into` instead, in its place; by digest or by hand."""
         tags.ensure(self._db, into, self.now)
         for file_id, before in self._files.items():
@@ -62,16 +62,16 @@ class Decision:
             edit = tag_edit(self._edits[file_id])
             moved = _moved(edit, names, into, stays)
             if moved != edit:
-                self._set(file_id, tag_value(moved) if moved.anything else None)
+                self._set(file_id, tag_value(moved) if moved.has_changes else None)
         self._drop([*names, into])
 
-    def take(self, name: str) -> None:
+    def remove_tag(self, name: str) -> None:
         """No digest gives this tag. Whoever has it by hand keeps it."""
         for file_id, before in self._files.items():
             self._give(file_id, [each for each in before if each != name])
         self._drop([name])
 
-    def undo(self) -> str:
+    def undo_data(self) -> str:
         """What `take_back` needs."""
         edited = {
             file_id: [before, after]
@@ -89,7 +89,7 @@ class Decision:
         }
         return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
-    def take_back(self, undo: str) -> bool:
+    def revert(self, undo: str) -> bool:
         """Bring rules, tags and edits back to what they were, as far as they are there. False when nothing can be."""
         told = json.loads(undo)
         rules: dict[str, list[Rule]] = told["rules"]
@@ -106,7 +106,7 @@ class Decision:
         for file_id in (*recorded, *tags.files_with(self._db, names)):
             self._remember(file_id)
         for name, (before, _) in undone.items():
-            self.rule(name, before)
+            self.set_rule(name, before)
         becomes = {name: both[1] for name, both in undone.items() if isinstance(both[1], str)}
         banned = {name for name, (before, _) in undone.items() if before is None}
         for file_id, current in self._files.items():
@@ -120,7 +120,7 @@ class Decision:
         self._drop(names)
         return True
 
-    def tell(self, what: str) -> None:
+    def publish(self, what: str) -> None:
         """Digests, documents, index and whoever watches learn of it; what a new tag means is asked for again."""
         events.record(self._db, self.now, "vault", detail=what)
         for file_id in sorted(self._files):

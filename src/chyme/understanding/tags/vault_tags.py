@@ -75,7 +75,7 @@ class VaultTags:
         self._database = database
         self._clock = clock
 
-    def listed(self) -> Listing:
+    def list_all(self) -> Listing:
         """Those on most files first. What persons took from every file that had it is left out."""
         with self._database.snapshot() as db:
             rules = tags.rules(db)
@@ -131,9 +131,9 @@ class VaultTags:
 
         def decide(db: Connection, decision: Decision) -> tuple[str, str]:
             name = _to_ban(db, parse_typed_tag(tag))
-            decision.touch([name])
-            decision.rule(name, None)
-            decision.take(name)
+            decision.remember_files([name])
+            decision.set_rule(name, None)
+            decision.remove_tag(name)
             return f"banned “{name}”", name
 
         return self._decide(decide)
@@ -148,7 +148,7 @@ class VaultTags:
             if not found:
                 known = f"; banned are {', '.join(sorted(banned))}" if banned else ""
                 raise UsageError(f"“{name}” is not banned{known}")
-            decision.rule(found[0], False)
+            decision.set_rule(found[0], False)
             return f"unbanned “{found[0]}”", found[0]
 
         return self._decide(decide)
@@ -175,9 +175,9 @@ class VaultTags:
                 raise UsageError("there is nothing to undo")
             tags.forget_change(db, change.id)
             decision = Decision(db, now)
-            done = decision.take_back(change.undo)
+            done = decision.revert(change.undo)
             if done:
-                decision.tell(f"undone: {change.what}")
+                decision.publish(f"undone: {change.what}")
             return change.what, decision.files if done else None
 
         what, files = self._database.write(take_back)
@@ -194,8 +194,8 @@ class VaultTags:
         def write(db: Connection) -> DecisionResult:
             decision = Decision(db, now)
             what, name = decide(db, decision)
-            decision.tell(what)
-            tags.record_change(db, what, decision.undo(), now)
+            decision.publish(what)
+            tags.record_change(db, what, decision.undo_data(), now)
             return DecisionResult(what, _one(db, name), decision.files)
 
         return self._database.write(write)
@@ -280,11 +280,11 @@ def _allowed(db: Connection, name: str) -> None:
 
 
 def _move(decision: Decision, names: Sequence[str], into: str) -> None:
-    decision.touch([*names, into])
-    decision.rule(into, False)  # it is wanted, whatever it became before
+    decision.remember_files([*names, into])
+    decision.set_rule(into, False)  # it is wanted, whatever it became before
     for name in names:
-        decision.rule(name, into)
-    decision.move(names, into)
+        decision.set_rule(name, into)
+    decision.replace_tags(names, into)
 
 
 def _one(db: Connection, name: str) -> TagCount | None:

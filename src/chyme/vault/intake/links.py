@@ -101,7 +101,7 @@ class _Shelf:
         for number in count(1):
             name = file_name(stem, number)
             path = self._prefix + name
-            if self._app.scanner.passes_over(path):
+            if self._app.scanner.ignores(path):
                 raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
             # Asked before writing, which takes a disk's time; many addresses differ only behind their path.
             created = not is_taken(self._handle, name) and write_new(self._handle, name, make_shortcut(address))

@@ -31,7 +31,7 @@ def folder_parts(app: App, folder: str) -> list[str]:
         raise UsageError(f"{folder[:50]!r}: is no text, so no folder is called so; choose another") from None
     if len(os.fsencode(raw)) > DEEPEST or longest > 255:
         raise UsageError(f"{folder[:50]!r} …: is too long for a folder; choose another")
-    if parts and app.scanner.passes_over("/".join(parts)):
+    if parts and app.scanner.ignores("/".join(parts)):
         raise UsageError(f"{folder}: chyme passes over this folder, as it is hidden or in .chymeignore; choose another")
     return parts
 

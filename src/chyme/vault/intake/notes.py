@@ -26,12 +26,12 @@ def add_note(app: App, text: str, title: str = "", folder: str = "") -> str:
             for number in range(1, MOST_NUMBERS):
                 name = numbered_name(wanted, number, ENDING)
                 raw = "/".join([*parts, name])
-                if app.scanner.passes_over(raw):
+                if app.scanner.ignores(raw):
                     raise UsageError(
                         f"{raw}: chyme passes over such files (.chymeignore); choose another title or folder"
                     )
                 if not is_taken(handle, name) and write_new(handle, name, body.encode("utf-8", "replace")):
-                    app.look_soon([raw])
+                    app.schedule_check([raw])
                     return encode_path(raw)[0]
     except OSError as error:
         where = "/".join(parts) or app.vault.root.name

@@ -53,7 +53,7 @@ def keep_links(app: App, path: str, urls: Sequence[str] | None = None, folder: s
     kept = find_link_files(app, wanted)
     new = [url for url in wanted if url not in kept]
     added = {one.url: one for one in add_links(app, new, folder=folder)} if new else {}
-    app.take_in([decode_path(one.path) for one in added.values() if one.created])
+    app.ingest([decode_path(one.path) for one in added.values() if one.created])
     return [added.get(url) or LinkResult(url, kept[url], created=False) for url in wanted]
 
 

@@ -23,7 +23,7 @@ class UploadStaging:
         self.folder = root / STATE / FOLDER
 
     @contextlib.contextmanager
-    def lent(self) -> Iterator[Path]:
+    def temporary_folder(self) -> Iterator[Path]:
         """An empty folder, gone afterwards; should this process die, the next to `sweep` takes it away."""
         path, handle = self._held()
         try:

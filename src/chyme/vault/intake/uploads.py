@@ -56,7 +56,7 @@ class UploadReceiver:
         self._stack = ExitStack()
         app.database.presence.require()  # else we would make a new folder where the vault's own one was
         with _disk_errors(app):
-            self._aside: Path = self._stack.enter_context(app.incoming.lent())
+            self._aside: Path = self._stack.enter_context(app.incoming.temporary_folder())
         try:
             self._refuse_full(length or 0)
         except DiskFull:
@@ -107,7 +107,7 @@ class UploadReceiver:
         if all(one.path is None for one in told):
             worst = next((one for one in told if one.by_disk), told[0])
             raise (VaultError if worst.by_disk else UsageError)(worst.problem or "nothing could be taken")
-        self._app.look_soon([decode_path(one.path) for one in told if one.path and one.created])
+        self._app.schedule_check([decode_path(one.path) for one in told if one.path and one.created])
         return told
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class UploadReceiver:
         parts = split_path(field, name)
         folder = [*self._folder, *map(safe_folder_name, parts[:-1])]
         wanted = safe_file_name(parts[-1])
-        if any(map(self._app.scanner.passes_over, ("/".join(parts), "/".join([*folder, wanted])))):
+        if any(map(self._app.scanner.ignores, ("/".join(parts), "/".join([*folder, wanted])))):
             raise UsageError(f"{name[:100]}: chyme passes over such files, as they are hidden or in .chymeignore")
         if len(os.fsencode("/".join(folder))) > DEEPEST:
             raise UsageError(f"{name[:100]} …: its folders have too long names; choose shorter ones")

@@ -97,7 +97,7 @@ class Hasher:
                 return None
             return seen
 
-    def hold_back(self, raw: str, size: int) -> bool:
+    def defer_missing(self, raw: str, size: int) -> bool:
         """Whether a file that waits may be the one that is missing at this path, which is then looked at later."""
         with self._changed:
             for job in self._jobs.values():

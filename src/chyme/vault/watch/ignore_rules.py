@@ -25,20 +25,20 @@ class IgnoreRules:
     def has_patterns(self) -> bool:
         return self._spec is not None
 
-    def name(self, name: str) -> bool:
+    def ignores_name(self, name: str) -> bool:
         """Whether to pass over everything called this."""
         return name.startswith(HIDDEN) or name.endswith(PARTIAL)
 
-    def path(self, path: str, folder: bool) -> bool:
+    def ignores_path(self, path: str, folder: bool) -> bool:
         """Whether a pattern of the user's names this, its folders being wanted."""
         return self._spec is not None and self._spec.match_file(path + "/" if folder else path)
 
-    def hides(self, path: str, folder: bool) -> bool:
+    def ignores(self, path: str, folder: bool) -> bool:
         """Whether to pass over this path, for its own sake or for that of a folder above it."""
         names = path.split("/")
-        if any(map(self.name, names)):
+        if any(map(self.ignores_name, names)):
             return True
         if self._spec is None:
             return False
         above = ("/".join(names[:depth]) for depth in range(1, len(names)))
-        return any(self.path(each, True) for each in above) or self.path(path, folder)
+        return any(self.ignores_path(each, True) for each in above) or self.ignores_path(path, folder)

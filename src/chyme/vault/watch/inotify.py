@@ -50,8 +50,8 @@ class InotifyListener:
         self._poll = select.poll()
         for each in (self._fd, self._wake):
             self._poll.register(each, select.POLLIN)
-        self.deaf_to = 0  # folders the kernel had no room for
-        self.listen("")
+        self.unwatched_count = 0  # folders the kernel had no room for
+        self.watch_tree("")
 
     def close(self) -> None:
         """Only when nobody is in `hear` any more; see `interrupt`."""
@@ -62,14 +62,14 @@ class InotifyListener:
         """Make `hear` return at once, now and ever after."""
         os.eventfd_write(self._wake, 1)
 
-    def listen(self, folder: str) -> set[str]:
+    def watch_tree(self, folder: str) -> set[str]:
         """Listen to this folder and all below; returns those not listened to before.
 
         Each is listened to before it is read: nothing slips in between.
         """
         added = set()
         if not folder:
-            self.deaf_to = 0
+            self.unwatched_count = 0
         stack = [folder]
         while stack:
             here = stack.pop()
@@ -82,7 +82,7 @@ class InotifyListener:
         """Listen to one folder. Whether it was not listened to before."""
         watch = _libc.inotify_add_watch(self._fd, self._root + os.fsencode(here), WATCH_MASK)
         if watch < 0:
-            self.deaf_to += ctypes.get_errno() == errno.ENOSPC
+            self.unwatched_count += ctypes.get_errno() == errno.ENOSPC
             return False
         is_new = self._folders.get(watch) != here
         self._folders[watch] = here
@@ -110,7 +110,7 @@ class InotifyListener:
             if self._add_watch(here):  # else what has appeared in it was heard of, and is listened to for its own sake
                 self._to_listen.extend((each, False) for each in self._folders_in(here))
 
-    def hear(self, seconds: float | None) -> FileEvents:
+    def wait_for_events(self, seconds: float | None) -> FileEvents:
         """Wait for something to happen, then for it to be quiet for a moment."""
         heard = FileEvents()
         ready = self._poll.poll(self._milliseconds(seconds))

@@ -38,16 +38,16 @@ class MissingFiles:
         lost = [file for file in missing if not self._landing.may_have_moved(file)]
         if not lost:
             return 0
-        self._vault.refuse_unreadable()
+        self._vault.require_readable()
         present, _ = files.counts(db)
-        hidden = self._intake.vanish(lost)
+        hidden = self._intake.hide_missing(lost)
         if len(lost) > SUSPICIOUS_SHARE * present and (len(lost) >= SUSPICIOUS_COUNT or len(lost) == present):
             reason = f"{len(lost)} of {present} files vanished at once; nothing is purged before 'chyme purge --yes'"
             log.warning(reason)
             self._database.write(lambda db: vault_properties.put(db, PURGE_WAITS, reason))
         return hidden
 
-    def calm_down(self, report: ScanReport) -> None:
+    def release_purge_hold(self, report: ScanReport) -> None:
         """When the files are back that had vanished at once, purging need not wait for a person any more."""
         db = self._database.read()
         present, vanished = files.counts(db)
@@ -57,7 +57,7 @@ class MissingFiles:
     def _visible(self, file: File, ignore: IgnoreRules) -> bool:
         """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
         raw = decode_path(file.path) if file.escaped else file.path
-        if ignore.hides(raw, False):
+        if ignore.ignores(raw, False):
             return False
         try:
             status = self._vault.status(raw)

@@ -50,7 +50,7 @@ class ScanReport:
         )
 
     @property
-    def anything(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether something is other than it was."""
         return bool(self.new or self.changed or self.moved or self.vanished or self.returned)
 
@@ -69,22 +69,22 @@ class PendingFiles:
         self._claimed: set[int] = set()  # files with a move in the batch
         self.stop = threading.Event()
         self.hasher: Hasher | None = None  # who hashes large files; without one they are hashed where they are found
-        self.on_moving: Callable[[], None] = lambda: None  # somebody must look again in a moment
+        self.on_unfinished: Callable[[], None] = lambda: None  # somebody must look again in a moment
 
     @property
-    def moving(self) -> list[str]:
+    def unfinished(self) -> list[str]:
         """Files that are still being written, as the disk spells them."""
         return list(self._moving)
 
-    def begin(self) -> None:
+    def reset_batch(self) -> None:
         """Forget what an interrupted round decided; it will be seen again."""
         self._batch, self._claimed = [], set()
 
-    def forget_moving(self, raws: Iterable[str]) -> dict[str, tuple[Stamp, float]]:
+    def pop_unfinished(self, raws: Iterable[str]) -> dict[str, tuple[Stamp, float]]:
         """These are looked at again: whoever is still being written will be noted anew."""
         return {raw: known for raw in raws if (known := self._moving.pop(raw, None)) is not None}
 
-    def renamed(self, found: DiskFile, report: ScanReport) -> bool:
+    def detect_rename(self, found: DiskFile, report: ScanReport) -> bool:
         """Whether this is a known file under another path, told by the disk alone."""
         if not found.stamp.size:
             return False
@@ -100,9 +100,9 @@ class PendingFiles:
         self._move(file, found, found.stamp, report)
         return True
 
-    def take(self, found: DiskFile, report: ScanReport, before: tuple[Stamp, float] | None = None) -> None:
+    def process(self, found: DiskFile, report: ScanReport, before: tuple[Stamp, float] | None = None) -> None:
         """New content of a known path, a file that moved and lost its inode on the way, or a new file."""
-        self.pulse()
+        self.raise_if_stopped()
         db = self._database.read()
         own = files.by_path(db, found.path)
         if own is not None and _same_on_disk(own.stamp, found.stamp):
@@ -137,7 +137,7 @@ class PendingFiles:
     def _examine(self, found: DiskFile, report: ScanReport) -> Seen | None:
         """What is in the file; None when that is not known yet, or cannot be."""
         try:
-            seen = inspect_file(self._vault, found.path, found.escaped, self.pulse)
+            seen = inspect_file(self._vault, found.path, found.escaped, self.raise_if_stopped)
         except FileNotFoundError:
             return None  # it went while we looked, which is news of its own
         except OSError:
@@ -147,7 +147,7 @@ class PendingFiles:
             self._wait_for(found, time.monotonic())
         return seen
 
-    def pulse(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Raise when it is time to end."""
         if self.stop.is_set():
             raise ScanStopped("the vault is being closed; the next scan goes on where this one ended")
@@ -155,7 +155,7 @@ class PendingFiles:
     def flush(self) -> None:
         """Hand over everything decided so far."""
         if self._batch:
-            self._intake.take_in(self._batch)
+            self._intake.record(self._batch)
         self._batch, self._claimed = [], set()
 
     def _add(self, each: Seen | Move) -> None:
@@ -202,7 +202,7 @@ class PendingFiles:
     def may_have_moved(self, file: File) -> bool:
         """Whether a file that is not hashed yet may be this one; if so, this path is looked at again after that."""
         hasher = self.hasher if file.stamp.size > LARGE else None
-        return hasher is not None and hasher.hold_back(_raw(file), file.stamp.size)
+        return hasher is not None and hasher.defer_missing(_raw(file), file.stamp.size)
 
     def _is_gone(self, file: File) -> bool:
         """Whether nothing is where this file was: a path that lives on keeps its file."""
@@ -225,7 +225,7 @@ class PendingFiles:
 
     def _wait_for(self, found: DiskFile, since: float) -> None:
         self._moving[found.raw] = (found.stamp, since)
-        self.on_moving()
+        self.on_unfinished()
 
 
 def _raw(file: File) -> str:

@@ -46,7 +46,7 @@ class PriorityLock:
         """Whether a round of a higher priority waits. Cheap enough to be asked for every file."""
         return any(self.waiting[:priority])
 
-    def give_way(self, priority: Priority) -> None:
+    def yield_turn(self, priority: Priority) -> None:
         """Let rounds of a higher priority go first; returns when the turn is ours again."""
         with self._changed:
             self._release()

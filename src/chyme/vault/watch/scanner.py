@@ -74,34 +74,34 @@ class Scanner:
         self._turns = PriorityLock()
 
     @property
-    def moving(self) -> int:
+    def unfinished_count(self) -> int:
         """How many files are still being written, or not hashed yet."""
         hasher = self._landing.hasher
-        return len(self._landing.moving) + (hasher.waiting if hasher else 0)
+        return len(self._landing.unfinished) + (hasher.waiting if hasher else 0)
 
     @property
-    def unsettled(self) -> bool:
+    def has_unfinished(self) -> bool:
         """Whether `settle` has something to look at."""
-        return bool(self._landing.moving)
+        return bool(self._landing.unfinished)
 
-    def hash_large_files_by(self, hasher: Hasher | None) -> None:
+    def set_hasher(self, hasher: Hasher | None) -> None:
         """From now on, large files are hashed beside; without a hasher, at the end of each round."""
         self._landing.hasher = hasher
 
     def problem(self) -> str | None:
         """Why nothing that is seen now proves anything: the vault or its database is not at its path."""
-        return self._database.presence.problem()
+        return self._database.presence.find_problem()
 
     def log_failure(self, error: Exception) -> None:
         """Log why a look at the folder came to nothing."""
         self._database.log_failure(log, "could not look at what changed", error)
 
-    def passes_over(self, raw: str) -> bool:
+    def ignores(self, raw: str) -> bool:
         """Whether a folder (as the disk spells it) is none of our business."""
-        return self._ignore.hides(raw, True)
+        return self._ignore.ignores(raw, True)
 
     @contextlib.contextmanager
-    def interrupted(self) -> Iterator[None]:
+    def interrupt(self) -> Iterator[None]:
         """Whatever round is under way in another thread ends early, with `Stopped`; nothing it has taken is lost."""
         self._landing.stop.set()
         try:
@@ -113,19 +113,19 @@ class Scanner:
         """Look at everything."""
         with self._turns.hold(Priority.ALL):
             self._ignore = IgnoreRules(self.vault.root)
-            self._landing.begin()
+            self._landing.reset_batch()
             turn = _Round(Priority.ALL, progress=progress)
             self._walk("", turn)
             self._finish(turn)
             self._database.write(self._done)
-            self._vanishing.calm_down(turn.report)
+            self._vanishing.release_purge_hold(turn.report)
             return turn.report
 
     def _done(self, db: Connection) -> None:
         digest_queue.wake_waiting(db)
         vault_properties.put(db, SCANNED_AT, iso(datetime.fromtimestamp(self._wall(), UTC)))
 
-    def look(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> ScanReport:
+    def scan_paths(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> ScanReport:
         """Look at these paths again, as read from disk: files, folders, or nothing any more."""
         wanted = list(paths)
         if ignore_rules.FILE_NAME in wanted:
@@ -133,7 +133,7 @@ class Scanner:
         with self._turns.hold(priority):
             return self._look(wanted, priority)
 
-    def look_within(self, paths: Iterable[str], seconds: float) -> ScanReport | None:
+    def scan_paths_within(self, paths: Iterable[str], seconds: float) -> ScanReport | None:
         """The same for files, unless a round is under way that does not end so soon: it may take hours."""
         if not self._turns.acquire(Priority.FILES, seconds):
             return None
@@ -143,8 +143,8 @@ class Scanner:
             self._turns.release()
 
     def _look(self, wanted: list[str], priority: Priority) -> ScanReport:
-        self._landing.begin()
-        turn = _Round(priority, moving=self._landing.forget_moving(wanted))
+        self._landing.reset_batch()
+        turn = _Round(priority, moving=self._landing.pop_unfinished(wanted))
         for raw in sorted(wanted):  # a folder before what is in it
             if not _is_below(raw, turn.walked):
                 self._look_at(raw, turn)
@@ -152,20 +152,20 @@ class Scanner:
         self._finish(turn)
         return turn.report
 
-    def call_when_moving(self, look_again: Callable[[], None]) -> None:
+    def on_unfinished(self, look_again: Callable[[], None]) -> None:
         """Whoever keeps calling `settle` wants to know when there is something to settle."""
-        self._landing.on_moving = look_again
+        self._landing.on_unfinished = look_again
 
-    def settle(self) -> ScanReport:
+    def recheck_unfinished(self) -> ScanReport:
         """Take the files that have become still since."""
-        return self.look(self._landing.moving, Priority.FILES)
+        return self.scan_paths(self._landing.unfinished, Priority.FILES)
 
     def _give_way(self, turn: _Round) -> None:
         """Let a round go first that waits for less than this one does."""
         if self._turns.is_wanted(turn.priority):
             self._landing.flush()  # the next round begins with an empty batch, and so do we after it
-            self._turns.give_way(turn.priority)
-            self._landing.pulse()
+            self._turns.yield_turn(turn.priority)
+            self._landing.raise_if_stopped()
 
     def _finish(self, turn: _Round) -> None:
         """Renames are known by now: what is left is new, changed or gone."""
@@ -184,7 +184,7 @@ class Scanner:
     def _take_large(self, turn: _Round) -> None:
         """Each takes long to hash, unless that is done beside: what is smaller is not kept waiting for it."""
         for found in sorted(turn.large, key=lambda one: one.stamp.size):
-            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            self._landing.process(found, turn.report, turn.moving.get(found.raw))
             self._landing.flush()
             self._give_way(turn)
         turn.tell(len(turn.large))
@@ -192,7 +192,7 @@ class Scanner:
 
     def _take(self, turn: _Round, some: list[DiskFile]) -> None:
         for number, found in enumerate(some, 1):
-            self._landing.take(found, turn.report, turn.moving.get(found.raw))
+            self._landing.process(found, turn.report, turn.moving.get(found.raw))
             self._give_way(turn)
             if number % 100 == 0:
                 turn.tell(100)
@@ -202,7 +202,7 @@ class Scanner:
         """Compare every folder at or below this one with what is known of it."""
         stack = [below]
         while stack:
-            self._landing.pulse()
+            self._landing.raise_if_stopped()
             self._give_way(turn)
             self._folder(stack.pop(), stack, turn)
             if len(turn.new) + len(turn.large) > MAX_PENDING_NEW:
@@ -233,7 +233,7 @@ class Scanner:
         known: _Known = files.stamps_in_folder(self._database.read(), spelled)
         turn.visited.add(spelled)
         prefix, spelled_prefix = (folder + "/", spelled + "/") if folder else ("", "")
-        passes_over, patterns = self._ignore.name, self._ignore.has_patterns
+        passes_over, patterns = self._ignore.ignores_name, self._ignore.has_patterns
         same = 0
         with os.scandir(handle) as entries:
             for number, entry in enumerate(entries, 1):
@@ -248,7 +248,7 @@ class Scanner:
                     path, escaped = spelled_prefix + text, odd or strange
                 try:
                     if entry.is_dir(follow_symlinks=False):
-                        if not (patterns and self._ignore.path(prefix + name, True)):
+                        if not (patterns and self._ignore.ignores_path(prefix + name, True)):
                             stack.append(prefix + name)
                         continue
                     status: os.stat_result | None = entry.stat(follow_symlinks=False)
@@ -263,7 +263,7 @@ class Scanner:
                     continue
                 if status is None or status.st_mode & _TYPE != _REGULAR:
                     continue
-                if patterns and self._ignore.path(prefix + name, False):
+                if patterns and self._ignore.ignores_path(prefix + name, False):
                     continue
                 row = known.pop(path, None)
                 if (
@@ -284,7 +284,7 @@ class Scanner:
 
     def _come_upon(self, found: DiskFile, new: bool, turn: _Round) -> None:
         """Renames at once; everything else when all of them are known, lest it take what has moved for changed."""
-        if self._landing.renamed(found, turn.report):
+        if self._landing.detect_rename(found, turn.report):
             turn.tell(1)
         else:
             few = turn.large if found.stamp.size > LARGE else turn.new if new else turn.changed
@@ -298,12 +298,12 @@ class Scanner:
             turn.report.unreadable.append(path)
             return
         known = files.by_path(self._database.read(), path)
-        if status is not None and stat.S_ISREG(status.st_mode) and not self._ignore.hides(raw, False):
+        if status is not None and stat.S_ISREG(status.st_mode) and not self._ignore.ignores(raw, False):
             stamp = stamp_of(status)
             if known is None or known.stamp != stamp or known.vanished_at is not None:
                 self._come_upon(DiskFile(raw, path, escaped, stamp, status.st_ctime), known is None, turn)
             return
-        if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.hides(raw, True):
+        if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.ignores(raw, True):
             turn.gone.extend([known.id] if known else ())
             turn.walked.add(raw)
             self._walk(raw, turn)

@@ -70,15 +70,15 @@ class Watcher:
         What happens after this returns is heard, so that a scan from here on misses nothing.
         """
         jobs = [self._work]
-        self._scanner.call_when_moving(self._nudged.set)
+        self._scanner.on_unfinished(self._nudged.set)
         if follow:
-            self._scanner.hash_large_files_by(self._hasher)
+            self._scanner.set_hasher(self._hasher)
             self._hasher.start()
             self._following = True
             jobs.append(self._walk)
             self._scan_due = time.monotonic() + self._rescan
             try:
-                self._ears = InotifyListener(self._root, self._scanner.passes_over)
+                self._ears = InotifyListener(self._root, self._scanner.ignores)
                 self._complain(self._ears)
                 jobs += [self._listen]
             except OSError as error:
@@ -94,37 +94,37 @@ class Watcher:
         self._walk_nudged.set()
         if self._ears is not None:
             self._ears.interrupt()
-        with self._scanner.interrupted():
+        with self._scanner.interrupt():
             for thread in self._threads:
                 thread.join()
         if self._following:
-            self._scanner.hash_large_files_by(None)
+            self._scanner.set_hasher(None)
             self._hasher.close()
         if self._ears is not None:
             self._ears.close()
             self._ears = None
 
-    def look_at(self, path: str) -> None:
+    def rescan_path(self, path: str) -> None:
         """A path (as the disk spells it) is worth another look."""
         self._look_later({path})
 
     @property
-    def unsettled(self) -> int:
+    def unfinished_count(self) -> int:
         """How many files are known to be changing."""
         with self._guard:
-            return len(self._looks) + self._looking + len(self._walks) + self._walking + self._scanner.moving
+            return len(self._looks) + self._looking + len(self._walks) + self._walking + self._scanner.unfinished_count
 
     def _work(self) -> None:
         """Look at files where something happened, and take what has become still."""
         while not self._stop.is_set():
-            if self._scanner.unsettled:
+            if self._scanner.has_unfinished:
                 self._stop.wait(SETTLE_SECONDS)
             else:
                 self._nudged.wait()
             self._nudged.clear()
             self._look()
-            if self._scanner.unsettled:
-                self._act(self._scanner.settle)
+            if self._scanner.has_unfinished:
+                self._act(self._scanner.recheck_unfinished)
 
     def _look(self) -> None:
         with self._guard:
@@ -136,7 +136,7 @@ class Watcher:
             self._looking = len(files)
         if looks - files:
             self._walk_nudged.set()
-        if files and not self._act(lambda: self._scanner.look(files, Priority.FILES)):
+        if files and not self._act(lambda: self._scanner.scan_paths(files, Priority.FILES)):
             self._look_later(files)
         with self._guard:
             self._looking = 0
@@ -170,7 +170,7 @@ class Watcher:
         with self._guard:
             walks, self._walks = self._walks, set()
             self._walking = len(walks)
-        if walks and not self._act(lambda: self._scanner.look(walks)):
+        if walks and not self._act(lambda: self._scanner.scan_paths(walks)):
             self._look_later(walks)
         elif ignore_rules.FILE_NAME in walks:
             self._look_later(self._listen_to_all())  # folders that were ignored, or missed, until now
@@ -207,7 +207,7 @@ class Watcher:
             if not self._scanner.problem():
                 self._scanner.log_failure(error)
         else:
-            if report.anything:
+            if report.has_changes:
                 self._noticed()
             return True
         self._stop.wait(STILL_SECONDS)
@@ -224,7 +224,7 @@ class Watcher:
         ears = self._ears
         assert ears is not None
         while not self._stop.is_set():
-            heard = ears.hear(None)
+            heard = ears.wait_for_events(None)
             if heard.lost or ignore_rules.FILE_NAME in heard.paths:
                 heard.paths = {ignore_rules.FILE_NAME}  # a look at the patterns is a look at everything
             self._look_later(heard.paths)
@@ -232,14 +232,14 @@ class Watcher:
     def _listen_to_all(self) -> set[str]:
         if self._ears is None:
             return set()
-        added = self._ears.listen("")
+        added = self._ears.watch_tree("")
         self._complain(self._ears)
         return added
 
     def _complain(self, ears: InotifyListener) -> None:
         self.problem = None
-        if ears.deaf_to:
-            self._cannot_follow(f"no room for {ears.deaf_to} folders; raise fs.inotify.max_user_watches")
+        if ears.unwatched_count:
+            self._cannot_follow(f"no room for {ears.unwatched_count} folders; raise fs.inotify.max_user_watches")
 
     def _cannot_follow(self, reason: str) -> None:
         self.problem = f"changes are noticed by the hourly scan only ({reason})"

@@ -155,14 +155,14 @@ class Browser:
             self._stop()  # what there was to know is known
 
     def _seen(self, tab: Tab, proxy: Proxy, url: str, name: str, shot: bool, version: str) -> RenderedPage:
-        failed, traffic = tab.go(url), proxy.traffic
+        failed, traffic = tab.navigate(url), proxy.traffic
         if failed:
             raise _failure(name, tab.unreachable or url, failed, traffic)
-        tab.rest()
+        tab.wait_until_idle()
         _check(tab, name, proxy)
-        title, height = tab.measured()
-        screenshot, height = tab.pictured(height) if shot else (None, 0)
-        html = tab.written()
+        title, height = tab.measure()
+        screenshot, height = tab.take_screenshot(height) if shot else (None, 0)
+        html = tab.read_html()
         _check(tab, name, proxy)
         notes = [*tab.notes, *([traffic.full] if traffic.full else [])]
         return RenderedPage(

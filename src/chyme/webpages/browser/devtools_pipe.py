@@ -73,7 +73,7 @@ class Pipe:
         self._awaited[number] = {}
         try:
             while not self._awaited[number]:
-                self.attend(deadline)
+                self.process_events(deadline)
             answer = self._awaited[number]
         finally:
             del self._awaited[number]
@@ -82,7 +82,7 @@ class Pipe:
         result = answer.get("result")
         return result if isinstance(result, dict) else {}
 
-    def attend(self, deadline: float) -> None:
+    def process_events(self, deadline: float) -> None:
         """Carry on for a moment: at most until something has arrived, and never past the deadline."""
         now = time.monotonic()
         if now - self._watched >= WATCH_SECONDS:

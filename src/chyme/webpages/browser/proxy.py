@@ -97,7 +97,7 @@ class Proxy:
         for thread in list(self._asking):
             thread.join(CLOSE_SECONDS)  # the guard gives up by itself; who is later still closes what it gets
 
-    def expect(self, url: str) -> None:
+    def allow_host(self, url: str) -> None:
         """The page asks for something there: connections to this host are its own."""
         with suppress(ValueError):
             self._expected.add(urlsplit(url).hostname or "")

@@ -52,7 +52,7 @@ class Tab:
         self.unreachable: str | None = None  # the address that an error page stands for
         self.notes: list[str] = []
         self._pipe: Pipe = chromium.pipe
-        self._expect = proxy.expect
+        self._expect = proxy.allow_host
         self._settings = settings
         self._deadline = deadline
         self._patience = time.monotonic() + (deadline - time.monotonic()) * WAITING
@@ -80,7 +80,7 @@ class Tab:
         self._pipe.hears = lambda *_: None
         self._pipe.call("Target.disposeBrowserContext", deadline, browserContextId=self._context)
 
-    def go(self, url: str) -> str | None:
+    def navigate(self, url: str) -> str | None:
         """Open the address; returns what went wrong, in Chromium's words, or None when an answer has come."""
         told = self._in_page("Page.navigate", self._patience, url=url)
         if told.get("isDownload"):
@@ -92,7 +92,7 @@ class Tab:
             self._attend(LOOK_SECONDS)
         return str(told["errorText"])
 
-    def rest(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until the page is still; one that does not come to rest is taken as it is, and a note says so."""
         while time.monotonic() < self._patience:
             self._attend(LOOK_SECONDS)
@@ -103,14 +103,14 @@ class Tab:
                 return
         self.notes.append("the page was still loading when it was taken")
 
-    def measured(self) -> tuple[str, int]:
+    def measure(self) -> tuple[str, int]:
         """Title, and how high the page is."""
         told = self._firmly(lambda: self._said(MEASURE_JS))
         height = told.get("height") if isinstance(told, dict) else 0
         title = told.get("title") if isinstance(told, dict) else ""
         return str(title), int(height or 0)
 
-    def pictured(self, height: int) -> tuple[bytes, int]:
+    def take_screenshot(self, height: int) -> tuple[bytes, int]:
         """The first screens as JPEG, and how high the picture is."""
         settings = self._settings
         height = max(LEAST_HEIGHT, min(height, settings.longest))
@@ -126,7 +126,7 @@ class Tab:
         )
         return b64decode(told["data"]), height
 
-    def written(self) -> str:
+    def read_html(self) -> str:
         """The page as HTML."""
         most = self._settings.page_bytes
 
@@ -187,7 +187,7 @@ class Tab:
         until = time.monotonic() + seconds
         with suppress(DeadlineExceeded):
             while True:
-                self._pipe.attend(min(until, self._deadline))
+                self._pipe.process_events(min(until, self._deadline))
 
     def _is_still(self) -> bool:
         if self._loaded_at is None or self._open:

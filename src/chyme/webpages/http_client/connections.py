@@ -38,7 +38,7 @@ class Deadline:
         return left
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Waiting for one's turn at a host does not count."""
         since = time.monotonic()
         try:
@@ -67,7 +67,7 @@ class GuardedNetwork(httpcore2.NetworkBackend):
         self._deadline.left()
         if not self._polite or host in self._visited:
             return _Connection(self._outside.connect(host, port), self._deadline)
-        with self._deadline.paused():  # the guard bounds the wait
+        with self._deadline.pause():  # the guard bounds the wait
             connection = _Connection(self._outside.connect(host, port, polite=True), self._deadline)
         self._visited.add(host)
         return connection

@@ -35,5 +35,5 @@ class FetchResult:
 class PartFetcher(Protocol):
     """Whoever gets the parts of a page: pictures, styles, fonts."""
 
-    def part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, most: int) -> FetchResult | None:
         """The part, of at most so many bytes; None when it cannot be had, for whatever reason. Never raises."""

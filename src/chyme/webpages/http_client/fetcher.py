@@ -51,7 +51,7 @@ class Fetcher:
         if parts is not None:
             parts.close()
 
-    def page(self, url: str) -> FetchResult:
+    def fetch_page(self, url: str) -> FetchResult:
         """The page behind an address, whatever its status, but for 5xx and "come later".
 
         Raises AddressRefused, UnreadableFile, LimitReached, TimedOut, RateLimited, NetworkFailed and, with the answer
@@ -59,12 +59,12 @@ class Fetcher:
         """
         limits = self._limits
         with prefix_errors(self._name):
-            start = self._visitor.learn(parse(url))
+            start = self._visitor.extract_password(parse(url))
             with open_connections(self._outside, limits.seconds, trusted=self._trusted, polite=True) as ways:
                 answer, hops = follow_page(start, ways, self._visitor, limits.page_bytes, limits.hops, self._check)
             return self._judged(answer, hops)
 
-    def part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, most: int) -> FetchResult | None:
         """A picture, style or font, of at most so many bytes; None when it cannot be had. Never raises."""
         try:
             start = parse(url)
@@ -74,9 +74,9 @@ class Fetcher:
             answer, hops = follow_part(start, ways, self._visitor, most, PART_HOPS)
         except DigestError:
             return None
-        return answer.fetched(hops) if answer.status == 200 else None
+        return answer.to_fetch_result(hops) if answer.status == 200 else None
 
-    def robots(self, url: str) -> bool:
+    def is_allowed_by_robots(self, url: str) -> bool:
         """Whether the host's robots.txt lets us have this page. A host without one, or out of reach, does."""
         address = without_credentials(parse(url))
         place = origin(address)
@@ -94,11 +94,11 @@ class Fetcher:
         return answer.body if answer.status == 200 else b""
 
     def _check(self, url: httpx2.URL) -> None:
-        if self._limits.robots and not self.robots(str(url)):
+        if self._limits.robots and not self.is_allowed_by_robots(str(url)):
             raise AddressRefused(f"robots.txt of {url.host} asks robots to stay away; web_robots=false ignores it")
 
     def _judged(self, answer: Response, hops: tuple[str, ...]) -> FetchResult:
-        host, pause, fetched = answer.url.host, answer.pause, answer.fetched(hops)
+        host, pause, fetched = answer.url.host, answer.retry_after, answer.to_fetch_result(hops)
         if answer.status == 429 or (answer.status == 503 and pause is not None):
             pause = pause or DEFAULT_PAUSE
             self._outside.hold(host, pause)

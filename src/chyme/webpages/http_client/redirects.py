@@ -28,7 +28,7 @@ class RequestIdentity:
     agent: str
     passwords: dict[Origin, str] = field(default_factory=dict)
 
-    def learn(self, url: httpx2.URL) -> httpx2.URL:
+    def extract_password(self, url: httpx2.URL) -> httpx2.URL:
         """The address without its password, which is kept for its origin alone."""
         password = authorization(url)
         if password:
@@ -70,7 +70,7 @@ def follow_page(
         seen.add((str(url), said))
         with translate_errors(url.host, most, connections.seconds):
             answer = send_request(connections.pool, url, visitor.headers(url, said), most, connections.patience)
-        cookies.keep(url, answer.every("set-cookie"))
+        cookies.keep(url, answer.header_values("set-cookie"))
         onward = _onward(answer, visitor)
         if onward is None:
             return answer, tuple(passed)
@@ -86,9 +86,9 @@ def follow_page(
 
 def _onward(answer: Response, visitor: RequestIdentity) -> httpx2.URL | None:
     if answer.redirect is not None:
-        return visitor.learn(parse(answer.redirect, answer.url))
+        return visitor.extract_password(parse(answer.redirect, answer.url))
     try:
-        return visitor.learn(parse(answer.refresh, answer.url)) if answer.refresh else None
+        return visitor.extract_password(parse(answer.refresh, answer.url)) if answer.refresh else None
     except DigestError:
         return None  # a page that would move on into some app is still a page
 

@@ -54,29 +54,29 @@ class Response:
     headers: tuple[tuple[str, str], ...]  # names in lower case
     body: bytes
 
-    def first(self, name: str) -> str:
+    def header(self, name: str) -> str:
         return next((value for key, value in self.headers if key == name), "")
 
-    def every(self, name: str) -> Iterator[str]:
+    def header_values(self, name: str) -> Iterator[str]:
         return (value for key, value in self.headers if key == name)
 
     @property
     def redirect(self) -> str | None:
         """Where the answer sends us, as it says it."""
-        return self.first("location").strip() or None if self.status in REDIRECTS else None
+        return self.header("location").strip() or None if self.status in REDIRECTS else None
 
     @property
     def refresh(self) -> str | None:
         """Where the page moves on to by itself, at once."""
-        if self.status != 200 or "html" not in self.first("content-type").lower():
+        if self.status != 200 or "html" not in self.header("content-type").lower():
             return None
-        told = self.first("refresh") or _told_refresh(self.body)
+        told = self.header("refresh") or _told_refresh(self.body)
         return _target(told) if told else None
 
     @property
-    def pause(self) -> float | None:
+    def retry_after(self) -> float | None:
         """For how many seconds the server asks to be left alone, within reason."""
-        told = self.first("retry-after").strip()
+        told = self.header("retry-after").strip()
         if told.isdecimal() and told.isascii():
             seconds = float(told[:9])
         else:
@@ -88,7 +88,7 @@ class Response:
             seconds = (moment - datetime.now(UTC)).total_seconds()
         return min(max(seconds, 1.0), LONGEST_PAUSE)
 
-    def fetched(self, hops: tuple[str, ...]) -> FetchResult:
+    def to_fetch_result(self, hops: tuple[str, ...]) -> FetchResult:
         headers: dict[str, str] = {}
         for name, value in self.headers:
             if name != "set-cookie":
@@ -119,11 +119,11 @@ def send_request(
 
 
 def _whole(response: httpcore2.Response, answer: Response, most: int) -> bytes:
-    length = answer.first("content-length")
+    length = answer.header("content-length")
     if length.isdecimal() and int(length[:20]) > most:
         raise TooLarge
     body = bytearray()
-    for piece in decompress(_wire(response, most), answer.first("content-encoding")):
+    for piece in decompress(_wire(response, most), answer.header("content-encoding")):
         if len(body) + len(piece) > most:
             raise TooLarge
         body += piece
@@ -134,7 +134,7 @@ def _begin(response: httpcore2.Response, answer: Response, most: int) -> bytes:
     """As much of the body as can be had: it only explains the status."""
     body = bytearray()
     try:
-        for piece in decompress(_wire(response, most), answer.first("content-encoding")):
+        for piece in decompress(_wire(response, most), answer.header("content-encoding")):
             body += piece
             if len(body) >= most:
                 break

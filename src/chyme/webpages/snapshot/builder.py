@@ -65,7 +65,7 @@ def _whole(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Sn
     del source
     found = extract_outline(root, url)
     parts = Parts(fetches, limits)
-    if not parts.take(len(to_html(root)) + 4096):
+    if not parts.reserve(len(to_html(root)) + 4096):
         return None
     seen = PageUsage(frozenset(found.names), frozenset(map(ord, set(text_of(root)))))
     sheets = Sheets(parts, found.base, seen)
@@ -76,11 +76,11 @@ def _whole(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Sn
     for slot in found.slots:
         _fill(slot, parts)
     sheets.fill()
-    approved = sheets.approved(found)
+    approved = sheets.write_attributes(found)
     body = sanitise_body(to_html(root), own, approved, 2 * limits.snapshot_bytes)
     if body is None:
         return None
-    html = _document(page, found, sheets.written(), body, parts.kept(found.icon))
+    html = _document(page, found, sheets.to_html(), body, parts.data_url_of(found.icon))
     notes = list(_notes(parts, sheets))
     if not complete:
         notes.append("the page has more elements than a copy keeps; it ends early")
@@ -93,13 +93,13 @@ def _fetch(found: Outline, sheets: Sheets, parts: Parts) -> None:
     uses.update(sheets.pictures)
     if found.icon:
         uses[found.icon] += 1
-    parts.pictures(uses)
+    parts.inline_pictures(uses)
     again: Counter[str] = Counter()
     for slot in found.slots:
-        if slot.choices and not parts.kept(slot.choices[0].url):
+        if slot.choices and not parts.data_url_of(slot.choices[0].url):
             again.update(choice.url for choice in slot.choices[1:2])
-    parts.pictures(again)
-    parts.fonts(sheets.fonts)
+    parts.inline_pictures(again)
+    parts.inline_fonts(sheets.fonts)
 
 
 def _draw(found: Outline, parts: Parts) -> None:
@@ -107,17 +107,17 @@ def _draw(found: Outline, parts: Parts) -> None:
     places: dict[str, list[SvgUse]] = {}
     for used in found.used:
         places.setdefault(used.url, []).append(used)
-    for url, drawing in parts.drawings(places).items():
+    for url, drawing in parts.fetch_drawings(places).items():
         known = extract_icons(drawing, (used.name for used in places[url]))
         sizes = {name: len(to_html(icon)) for name, icon in known.items()}
         for used in places[url]:
-            if used.name in known and parts.take(sizes[used.name]):
+            if used.name in known and parts.reserve(sizes[used.name]):
                 insert_icon(used.element, known[used.name])
 
 
 def _fill(slot: Slot, parts: Parts) -> None:
     for choice in slot.choices[:2]:
-        if kept := parts.kept(choice.url):
+        if kept := parts.data_url_of(choice.url):
             if choice.size and slot.attribute == "src":
                 slot.element.set("srcset", f"{kept} {choice.size}")
             else:

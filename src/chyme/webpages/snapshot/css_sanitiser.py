@@ -34,7 +34,7 @@ class Sheet:
     imports: list[Import] = field(default_factory=list)
     holes: list[UrlPlaceholder] = field(default_factory=list)
 
-    def written(self) -> str:
+    def to_css(self) -> str:
         return serialise_tokens(list(_with_fonts(self.rules)))
 
 
@@ -78,7 +78,7 @@ def strip_css_urls(css: str) -> str:
         sheet = read_sheet(css)
         for hole in sheet.holes:
             hole.fill(hole.address if DATA_URL.fullmatch(hole.address) else None)
-        return sheet.written()
+        return sheet.to_css()
     except RecursionError:
         return ""
 

@@ -30,18 +30,18 @@ class Parts:
         self.missing = 0  # could not be had, or are not what they should be
         self.too_many = 0  # beyond a limit of ours
 
-    def kept(self, url: str | None) -> str | None:
+    def data_url_of(self, url: str | None) -> str | None:
         """The data: address of a part that was kept."""
         return self._kept.get(url) if url else None
 
-    def take(self, size: int) -> bool:
+    def reserve(self, size: int) -> bool:
         """Whether so many bytes still have a place, which is then taken."""
         if size > self.room:
             return False
         self.room -= size
         return True
 
-    def sheets(self, urls: Iterable[str]) -> Mapping[str, FetchResult | None]:
+    def fetch_sheets(self, urls: Iterable[str]) -> Mapping[str, FetchResult | None]:
         """The style sheets, those fetched before included."""
         new = [url for url in dict.fromkeys(urls) if url not in self._sheets]
         for url, part in self._each(new):
@@ -56,7 +56,7 @@ class Parts:
                 self.too_many += 1
         return self._sheets
 
-    def drawings(self, urls: Iterable[str]) -> Mapping[str, bytes]:
+    def fetch_drawings(self, urls: Iterable[str]) -> Mapping[str, bytes]:
         """Drawings to take parts of, made harmless."""
         new, found = list(dict.fromkeys(urls)), {}
         for url, part in self._each(new):
@@ -67,11 +67,11 @@ class Parts:
         self.missing += len(new) - len(found)
         return found
 
-    def pictures(self, uses: Mapping[str, int]) -> None:
+    def inline_pictures(self, uses: Mapping[str, int]) -> None:
         """Keep the pictures that fit, in this order. `uses`: how often each of them is written."""
         self._keep(uses, PICTURES, self.room)
 
-    def fonts(self, uses: Mapping[str, int]) -> None:
+    def inline_fonts(self, uses: Mapping[str, int]) -> None:
         self._keep(uses, FONTS, self._limits.snapshot_bytes // FONTS_SHARE)
 
     def _keep(self, uses: Mapping[str, int], types: frozenset[str], room: int) -> None:
@@ -98,7 +98,7 @@ class Parts:
             self.missing += 1
             return room
         size = (len(data) * 4 // 3 + 40) * uses
-        if size > room or not self.take(size):
+        if size > room or not self.reserve(size):
             self.too_many += 1
             return room
         self._kept[url] = make_data_url(str(mime), data)
@@ -114,7 +114,7 @@ class Parts:
                 if self._asked >= self._limits.parts or self.room <= 0:
                     break
                 self._asked += 1
-                waiting.append((url, pool.submit(self._fetches.part, url, self._limits.picture_bytes)))
+                waiting.append((url, pool.submit(self._fetches.fetch_part, url, self._limits.picture_bytes)))
                 if len(waiting) >= AHEAD:
                     first, future = waiting.popleft()
                     yield first, future.result()

@@ -33,7 +33,7 @@ class _Read:
 
     def written(self) -> str:
         above = "".join(f"{before}{read.written()}{after}" for before, read, after in self.imported)
-        return above + self.sheet.written()
+        return above + self.sheet.to_css()
 
 
 class Sheets:
@@ -55,7 +55,7 @@ class Sheets:
     def read(self, linked: Iterable[StyleSource]) -> None:
         """Fetch and read the sheets, and level by level those that they import."""
         linked = list(linked)
-        got = self._parts.sheets(one.url for one in linked if one.url)
+        got = self._parts.fetch_sheets(one.url for one in linked if one.url)
         level: list[tuple[_Read, frozenset[str]]] = []
         for one in linked:
             part = got.get(one.url)
@@ -75,7 +75,7 @@ class Sheets:
             if (url := absolute_url(read.base, one.address)) and url not in above and url[:5].lower() != "data:"
         ][: self._imports]
         self._imports -= len(wanted)
-        got = self._parts.sheets(url for *_, url in wanted)
+        got = self._parts.fetch_sheets(url for *_, url in wanted)
         below: list[tuple[_Read, frozenset[str]]] = []
         for read, above, one, url in wanted:
             part = got.get(url)
@@ -128,9 +128,9 @@ class Sheets:
     def fill(self) -> None:
         """Put what was kept where it belongs."""
         for hole, url in self._holes:
-            hole.fill(self._parts.kept(url))
+            hole.fill(self._parts.data_url_of(url))
 
-    def approved(self, page: Outline) -> set[str]:
+    def write_attributes(self, page: Outline) -> set[str]:
         """Write the attributes anew; the set of all their values."""
         written = {value: serialise_tokens(tokens) for value, (tokens, _) in self._values.items()}
         approved: set[str] = set()
@@ -144,7 +144,7 @@ class Sheets:
                 top["style"] = top["style"] if _is_plain(top["style"]) else written.get(top["style"], "")
         return approved
 
-    def written(self) -> str:
+    def to_html(self) -> str:
         """The sheets as <style> elements, as many as there is room for."""
         out = []
         for read in self._top:

@@ -21,7 +21,7 @@ class Throughput:
         ] = {}  # lane → when its work began, and when something was last over
         self._done: dict[int, int] = {}  # second → outputs that were finished in it
 
-    def finished(self, digester: str, lane: int, outputs: int, seconds: float, now: float) -> None:
+    def record_finished(self, digester: str, lane: int, outputs: int, seconds: float, now: float) -> None:
         """An attempt is over; it made so many outputs."""
         before, seen = self._usual.get(digester, (0.0, 0))
         weight = max(NEWEST, 1 / (seen + 1))
@@ -44,15 +44,15 @@ class Throughput:
         for second in [one for one in worked if one < ended - WINDOW]:
             del worked[second]
 
-    def usual(self, digester: str) -> float | None:
+    def typical_seconds(self, digester: str) -> float | None:
         """How many seconds one output takes; None: not seen yet."""
         return self._usual[digester][0] if digester in self._usual else None
 
-    def done_lately(self, now: float) -> int:
+    def recent_outputs(self, now: float) -> int:
         """Outputs that were finished within the last minute."""
         return sum(count for second, count in self._done.items() if second > now - WINDOW)
 
-    def at_once(self, lane: int, under_way: Sequence[float], now: float) -> float | None:
+    def concurrency(self, lane: int, under_way: Sequence[float], now: float) -> float | None:
         """How many are made at once; `under_way`: when those that are not over began. None: too little was seen."""
         began, last = self._spells.get(lane, (now, now))
         known = lane in self._spells

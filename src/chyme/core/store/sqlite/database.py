@@ -123,7 +123,7 @@ class Database:
         """Move everything from the write-ahead log into the database and empty the log."""
         if self._writer is None:
             raise read_only.read_only_error(self.path)
-        self._writer.outside(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+        self._writer.run_outside_transaction(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def explain(self, error: BaseException) -> BaseException:
         """An error as people should read it. Damage is remembered, and logged the first time it is met."""
@@ -140,7 +140,7 @@ class Database:
             return
         if isinstance(told, ChymeError):
             where.warning("%s: %s", what, told)
-        elif not self.presence.problem():  # else its scratch folder went with the vault
+        elif not self.presence.find_problem():  # else its scratch folder went with the vault
             where.error(what, exc_info=error)
 
     def _full_is_news(self) -> bool:
@@ -151,7 +151,7 @@ class Database:
         self._full_logged = moment
         return True
 
-    def look_over(self, seconds: float) -> DatabaseDamaged | None:
+    def quick_check(self, seconds: float) -> DatabaseDamaged | None:
         """Look for damage for at most so many seconds. What is found is remembered."""
         if self.damaged is None:
             found = damage.quick_check(self.read(), seconds)

@@ -31,11 +31,11 @@ class Presence:
 
     def require(self) -> None:
         """Raise VaultGone unless the vault and its database are where they were."""
-        problem = self.problem()
+        problem = self.find_problem()
         if problem is not None:
             raise VaultGone(problem)
 
-    def problem(self) -> str | None:
+    def find_problem(self) -> str | None:
         """What is missing, for people; None when all is there. Logs when that begins, and when it ends."""
         problem = self._find_problem()
         if (problem is not None) != self._reported:

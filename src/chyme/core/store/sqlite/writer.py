@@ -76,7 +76,7 @@ class Writer:
         """The same without waiting: the answer comes when it is durable."""
         return self._ask(_Request(work, size))
 
-    def outside(self, work: Work[T]) -> T:
+    def run_outside_transaction(self, work: Work[T]) -> T:
         """Run what cannot be part of a transaction (checkpoint, vacuum) on the writer's connection."""
         answer: Future[T] = self._ask(_Request(work, BATCH_BYTES, alone=True))
         return answer.result()

@@ -96,7 +96,7 @@ def _change(asked: GroupOptions, change: Callable[[App], Job]) -> None:
 
 def _list(asked: GroupOptions) -> None:
     with open_vault(asked.vault) as app:
-        jobs = app.bulk.listed()
+        jobs = app.bulk.list_jobs()
     if asked.as_json:
         print_json({"jobs": [{**asdict(job), "left": job.left} for job in jobs]})
         return

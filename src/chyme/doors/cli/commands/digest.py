@@ -46,7 +46,7 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
             report = _scanned(app, wanted, console)
         with _bar(console) as bar:
             left = work.drain(wait=not no_wait, watch=_watcher(bar))
-        app.searching.tidy()
+        app.searching.finish_embedder_migration()
         behind = app.searching.catch_up()
         if behind:
             console.print(f"{printable(behind)}; it is told the rest later", style="yellow", markup=False)
@@ -126,7 +126,7 @@ def _summary(app: App, report: ScanReport, failed: list[Digest], left: Standing,
     click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
     if left.again:
         click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
-    for one in app.ledger.standings(sorted(app.providers)):
+    for one in app.ledger.statuses(sorted(app.providers)):
         if one.waiting:
             why = pause_reason(one)
             click.echo(describe_fallback(one, f"{one.name} ({printable(why)})" if why else one.name))

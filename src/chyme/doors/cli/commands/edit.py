@@ -53,7 +53,7 @@ def edit(
         elif something:
             _tell_done(as_json, app.edits.change(str(inside), wanted), "")
         else:
-            _tell(as_json, app.edits.shown(str(inside)))
+            _tell(as_json, app.edits.get(str(inside)))
 
 
 def _tell_done(as_json: bool, done: EditResult, before: str) -> None:

@@ -60,7 +60,7 @@ def redo(
     if not outdated:
         raise click.UsageError("say --outdated; 'chyme reset' makes anything again")
     with open_vault(vault) as app:
-        found = app.outdated([app.vault.relative(path) for path in paths], digesters)
+        found = app.list_outdated([app.vault.relative(path) for path in paths], digesters)
         count = 0 if dry_run else app.redo(found)
     shapes = [
         {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
@@ -147,7 +147,7 @@ def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
     """Leave nothing of files that vanished."""
     with open_vault(vault) as app:
-        found = app.purgeable(everything)
+        found = app.list_purgeable(everything)
         if found and not yes:
             for file in found[:20]:
                 click.echo(printable(file.path), err=True)

@@ -68,7 +68,7 @@ def name(asked: GroupOptions, person: str, name: str) -> None:
 @group_options
 def unname(asked: GroupOptions, person: str) -> None:
     """Take somebody's name away."""
-    _decide(asked, lambda app: app.people.unname(person))
+    _decide(asked, lambda app: app.people.remove_name(person))
 
 
 @people.command()
@@ -115,7 +115,7 @@ def undo(asked: GroupOptions) -> None:
 
 def _list(asked: GroupOptions) -> None:
     with open_vault(asked.vault) as app:
-        everybody = [shape(person) for person in app.people.listed()]
+        everybody = [shape(person) for person in app.people.list_people()]
     if asked.as_json:
         print_json({"people": everybody})
         return

@@ -50,7 +50,7 @@ def describe_place(place: Place | None, person: str | None = None) -> str:
 def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
     with open_vault(vault) as app:
-        damaged = app.database.look_over(LOOK_SECONDS)
+        damaged = app.database.quick_check(LOOK_SECONDS)
         told = {
             **app.documents.status(),
             "search": app.searching.status(),

@@ -113,7 +113,7 @@ def undo(asked: GroupOptions) -> None:
 
 def _list(asked: GroupOptions) -> None:
     with open_vault(asked.vault) as app:
-        found = app.tags.listed()
+        found = app.tags.list_all()
     if asked.as_json:
         print_json({"tags": [shape(tag) for tag in found.tags], "banned": list(found.banned), "becomes": found.becomes})
         return

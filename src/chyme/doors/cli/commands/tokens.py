@@ -47,8 +47,8 @@ def add(
     """Make a token called NAME. It is shown this once."""
     vault = vault_at(only) if only is not None else None
     with open_accounts_of(asked) as doors:
-        made = doors.keys.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
-        owners = doors.keys.owners()
+        made = doors.tokens.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
+        owners = doors.tokens.owners()
     if asked.as_json:
         print_json({"token": _shape(made.token, owners), "secret": made.secret})
         return
@@ -63,9 +63,9 @@ def add(
 def revoke(asked: GroupOptions, token: str) -> None:
     """Make a token, named or numbered, open nothing any more."""
     with open_accounts_of(asked) as doors:
-        meant = _meant(doors.keys.listed(), token)
-        doors.keys.revoke(meant.id)
-        still_closed = doors.closed
+        meant = _meant(doors.tokens.list_all(), token)
+        doors.tokens.revoke(meant.id)
+        still_closed = doors.login_required
     if asked.as_json:
         print_json({"revoked": meant.name, "id": meant.id, "open": not still_closed})
         return
@@ -86,7 +86,7 @@ def _meant(listed: list[Token], asked: str) -> Token:
 
 def _list(asked: GroupOptions) -> None:
     with open_accounts_of(asked) as doors:
-        listed, owners = doors.keys.listed(), doors.keys.owners()
+        listed, owners = doors.tokens.list_all(), doors.tokens.owners()
     if asked.as_json:
         print_json({"tokens": [_shape(one, owners) for one in listed]})
         return

@@ -22,7 +22,7 @@ def trash() -> None:
 def list_trash(vault: Path | None, as_json: bool) -> None:
     """List what is in the trash, newest first."""
     with open_vault(vault) as app:
-        found = app.trash.listed()
+        found = app.trash.list_all()
     if as_json:
         print_json({"trash": [asdict(one) for one in found]})
         return
@@ -41,7 +41,7 @@ def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json:
     if bool(ids) == everything:
         raise click.UsageError("say which by their ids ('chyme trash list' tells them), or --all")
     with open_vault(vault) as app:
-        back = app.trash.bring_back(ids or [one.id for one in app.trash.listed()])
+        back = app.trash.restore(ids or [one.id for one in app.trash.list_all()])
     if as_json:
         print_json({"restored": [asdict(one) for one in back]})
         return
@@ -57,7 +57,7 @@ def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json:
 def empty(ids: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
     """Delete files in the trash for good, with everything known about them; without ids all of them."""
     with open_vault(vault) as app:
-        found = [one for one in app.trash.listed() if not ids or one.id in ids]
+        found = [one for one in app.trash.list_all() if not ids or one.id in ids]
         if found and not yes:
             _ask(found)
         count = app.trash.empty(ids or [one.id for one in found])

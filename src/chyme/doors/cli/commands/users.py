@@ -61,9 +61,9 @@ def add(asked: GroupOptions, name: str, access: tuple[str, ...], read_only: bool
 def remove(asked: GroupOptions, name: str) -> None:
     """Remove somebody with their sessions and tokens."""
     with open_accounts_of(asked) as doors:
-        gone = doors.accounts.one(name)
+        gone = doors.accounts.get(name)
         doors.accounts.remove(name)
-        still_closed = doors.closed
+        still_closed = doors.login_required
     if asked.as_json:
         print_json({"removed": gone.name, "open": not still_closed})
         return
@@ -79,7 +79,7 @@ def remove(asked: GroupOptions, name: str) -> None:
 def password(asked: GroupOptions, name: str, password_stdin: bool) -> None:
     """Give somebody a new password; they are signed out everywhere."""
     with open_accounts_of(asked) as doors:
-        who = doors.accounts.one(name)
+        who = doors.accounts.get(name)
         doors.accounts.change_password(who.name, read_password(password_stdin))
     _told(asked, who)
 
@@ -96,7 +96,7 @@ def grant(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults:
     right = Right.READ if read_only else Right.WRITE
     vaults = [vault_at(folder) for folder in folders]
     with open_accounts_of(asked) as doors:
-        who = doors.accounts.one(name)
+        who = doors.accounts.get(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
             who = doors.accounts.grant(name, vault, right)
     _told(asked, who)
@@ -112,7 +112,7 @@ def revoke(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults
     _some(folders, all_vaults)
     vaults = [vault_at(folder) for folder in folders]
     with open_accounts_of(asked) as doors:
-        who = doors.accounts.one(name)
+        who = doors.accounts.get(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
             who = doors.accounts.revoke(name, vault)
     _told(asked, who)
@@ -125,7 +125,7 @@ def _some(folders: tuple[Path, ...], all_vaults: bool) -> None:
 
 def _list(asked: GroupOptions) -> None:
     with open_accounts_of(asked) as doors:
-        everybody = doors.accounts.listed()
+        everybody = doors.accounts.list_all()
     if asked.as_json:
         print_json({"users": [_shape(account) for account in everybody]})
         return

@@ -102,7 +102,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/jobs")
     def jobs() -> Jobs:
         """All jobs that are under way, and those that were lately."""
-        return Jobs(jobs=[job_response(job) for job in app.bulk.listed()])
+        return Jobs(jobs=[job_response(job) for job in app.bulk.list_jobs()])
 
     @api.post("/api/jobs/{job}/{action}")
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:

@@ -92,7 +92,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """A page of a PDF as a JPEG."""
         require_file(app, path)
         with _as_http():
-            drawn = app.drawing.page(path, page, width)
+            drawn = app.drawing.render_page(path, page, width)
         return _bytes(request, drawn.data, "image/jpeg", {})
 
     @api.get(

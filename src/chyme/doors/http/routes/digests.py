@@ -37,13 +37,13 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Counts, and what is being worked on."""
         nonlocal last_status
         try:
-            told = app.progress.told()
+            told = app.progress.report()
             last_status = {
                 **app.documents.status(),
-                **app.at_work(),
+                **app.current_work(),
                 "eta_seconds": told.eta_seconds,
                 "done_lately": told.done_lately,
-                "paused": app.database.presence.problem() or told.paused,
+                "paused": app.database.presence.find_problem() or told.paused,
                 "search": app.searching.status(),
             }
         except VaultGone as error:
@@ -66,7 +66,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """
         require_file(app, path)
         if not wait or not _waiters.acquire(blocking=False):
-            app.request_again(path, digester or ())
+            app.queue_digestion(path, digester or ())
             return JSONResponse(Queued(path=path).model_dump(), 202)
         try:
             unsettled = app.digest_again(path, digester or ())

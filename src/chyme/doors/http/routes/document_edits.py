@@ -108,7 +108,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Which models are asked, how they stand, and what they cost today."""
         models = app.providers
         return {
-            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.standings(sorted(models))],
+            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.statuses(sorted(models))],
             "private_patterns": app.private.patterns,
         }
 

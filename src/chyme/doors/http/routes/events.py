@@ -92,7 +92,7 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         sent = time.monotonic()
         while True:
-            heard = await listener.heard(HEARTBEAT_SECONDS)
+            heard = await listener.receive(HEARTBEAT_SECONDS)
             if heard or time.monotonic() - sent >= HEARTBEAT_SECONDS - 1:
                 await send({"type": "http.response.body", "body": heard or b": still here\n\n", "more_body": True})
                 sent = time.monotonic()

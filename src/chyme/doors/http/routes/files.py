@@ -83,7 +83,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> FileList:
         """Leaf through the files: sorted, filtered, a page at a time."""
         filters = Filters(tuple(map(str, kind or ())), tuple(tag or ()), folder, tuple(state or ()), year, person)
-        shelf = app.library.shelf(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
+        shelf = app.library.page(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
         return FileList(
             files=list(shelf.cards), next=shelf.next, total=shelf.total, total_is_exact=shelf.total_is_exact
         )
@@ -110,13 +110,13 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/trash")
     def trash() -> TrashList:
         """What is in the trash, newest first."""
-        return TrashList(trash=app.trash.listed())
+        return TrashList(trash=app.trash.list_all())
 
     @api.post("/api/trash/{id}/restore")
     def restore(id: str) -> Restored:
         """Bring a file back, where it was or beside whoever is there now."""
         try:
-            return Restored(restored=app.trash.bring_back([id])[0])
+            return Restored(restored=app.trash.restore([id])[0])
         except NotInTrash as error:
             raise NotFound(str(error)) from error
 

@@ -85,7 +85,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
     children = Metric("chyme_children", "gauge", "Living child processes.")
     restarts = Metric("chyme_engine_restarts_total", "counter", "Child processes that had to be replaced.")
     for vault, app in vaults.items():
-        figures, told = app.counting.told(), app.progress.told()
+        figures, told = app.counting.counts(), app.progress.report()
         files.add(figures.files, vault=vault)
         vanished.add(figures.vanished, vault=vault)
         for status, count in figures.digests.items():
@@ -109,7 +109,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
             eta.add(told.eta_seconds, vault=vault)
         paused.add(told.paused is not None, vault=vault)
         _add_histograms(seconds, app, vault)
-        if app.digesting:
+        if app.is_digesting:
             now = app.work.runner.snapshot()
             for family, count in now.restarts_by_family.items():
                 alive = sum(child.family == family for child in now.children)
@@ -124,7 +124,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
 def _running(app: App) -> dict[str, int]:
     lanes = {one.name: one.lane.name.lower() for one in app.rules.registry}
     counts = dict.fromkeys(lanes.values(), 0)
-    if app.digesting:
+    if app.is_digesting:
         for _, digester, _ in list(app.work.coordinator.at_work.running.values()):
             counts[lanes.get(digester, "ordinary")] += 1
     return counts

@@ -51,12 +51,12 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/outdated", response_model=AllOutdated)
     def outdated() -> dict[str, Any]:
         """What is out of date, and what making it again would take. Changes nothing."""
-        return _shape(app.outdated([], []))
+        return _shape(app.list_outdated([], []))
 
     @api.post("/api/outdated/redo", response_model=Redone)
     def redo(again: Again | None = None) -> dict[str, Any]:
         """Have it made again; what is there stays until it is replaced."""
-        found = app.outdated([], again.digesters if again else [])
+        found = app.list_outdated([], again.digesters if again else [])
         return {**_shape(found), "digests": app.redo(found)}
 
 

@@ -101,7 +101,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/people")
     def everybody() -> Everybody:
         """Everybody who is heard in the vault or has a name."""
-        return Everybody(people=[_person(person) for person in people.listed()])
+        return Everybody(people=[_person(person) for person in people.list_people()])
 
     @api.post("/api/people/undo")
     def undo() -> Decided:
@@ -124,7 +124,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Give somebody a name, another one, or none."""
         _known(app, person_id)
         who = str(person_id)
-        return _decided(people.unname(who) if new.name is None else people.name(who, new.name))
+        return _decided(people.remove_name(who) if new.name is None else people.name(who, new.name))
 
     @api.delete("/api/people/{person_id}")
     def remove(person_id: Number) -> Decided:
@@ -161,7 +161,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
 
 def _known(app: App, person_id: int) -> None:
-    if not app.people.knows(person_id):
+    if not app.people.has_person(person_id):
         raise NotFound(f"there is no person {person_id}; GET /api/people lists them")
 
 

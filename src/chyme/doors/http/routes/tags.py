@@ -111,7 +111,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
     ) -> dict[str, Any]:
         """The tags that files have, those on most files first, and what was decided about tags."""
-        found = app.tags.listed()
+        found = app.tags.list_all()
         fitting = filter_tags(found.tags, prefix=prefix, contains=contains, by_name=sort == "name")
         return {
             "tags": [as_json(tag) for tag in fitting[offset : offset + limit]],

@@ -46,11 +46,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/vanished", response_model=Vanished)
     def vanished(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
         """Files that vanished from the folder and are remembered still."""
-        found = app.vanished()
+        found = app.list_vanished()
         return {
             "total": len(found),
-            "due": len(app.purgeable(everything=False)),
-            "waits": app.purge_waits(),
+            "due": len(app.list_purgeable(everything=False)),
+            "waits": app.purge_blocker(),
             "files": [{"path": file.path, "vanished_at": file.vanished_at} for file in found[:limit]],
         }
 
