@@ -66,7 +66,7 @@ def transcripts(vault: Path) -> dict[str, Transcript]:
     """What was recognised in every file of a vault, as it was heard: nothing is corrected."""
     found = {}
     with open_app(vault, create=False) as app:
-        for file in app.files_below([]):
+        for file in app.open_vault.files_below([]):
             rows = {row["digester"]: row for row in app.documents.show(file.path)["digests"]}
             row = rows.get("speech-recognition")
             if row is not None and row["content"]:

@@ -45,7 +45,7 @@ def settle(app: App) -> None:
 
 
 def test_a_link_becomes_a_file_that_opens_at_a_double_click(app: App) -> None:
-    assert add_links(app, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
+    assert add_links(app.open_vault, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
     file = app.vault.root / NAME
     assert file.read_bytes() == f"[InternetShortcut]\r\nURL={PAGE}\r\n".encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
@@ -54,7 +54,7 @@ def test_a_link_becomes_a_file_that_opens_at_a_double_click(app: App) -> None:
 
 
 def test_what_was_added_is_taken_in_as_a_link(app: App) -> None:
-    (added,) = add_links(app, [PAGE], folder="pages/new")
+    (added,) = add_links(app.open_vault, [PAGE], folder="pages/new")
     settle(app)
     assert app.documents.show(added.path)["file"]["kind"] == "url"
 
@@ -62,21 +62,21 @@ def test_what_was_added_is_taken_in_as_a_link(app: App) -> None:
 def test_nothing_is_ever_written_over(app: App) -> None:
     (app.vault.root / NAME).write_text("mine")
     (app.vault.root / "b.url").symlink_to(app.vault.root / "nowhere")
-    assert add_links(app, [PAGE])[0].path == "example.org – how to digest 2.url"
-    assert add_links(app, ["https://example.org/b"], name="b")[0].path == "b 2.url"
+    assert add_links(app.open_vault, [PAGE])[0].path == "example.org – how to digest 2.url"
+    assert add_links(app.open_vault, ["https://example.org/b"], name="b")[0].path == "b 2.url"
     assert (app.vault.root / NAME).read_text() == "mine"
     assert not (app.vault.root / "nowhere").exists()
 
 
 def test_the_same_address_is_not_added_twice(app: App) -> None:
     again = [LinkResult(PAGE, NAME, created=False)]
-    (first,) = add_links(app, [PAGE, "HTTPS://EXAMPLE.org:443/how-to-digest"])
+    (first,) = add_links(app.open_vault, [PAGE, "HTTPS://EXAMPLE.org:443/how-to-digest"])
     assert first.created
-    assert add_links(app, [PAGE]) == again  # not taken in yet
-    assert add_links(app, [PAGE], name="another name") == again
+    assert add_links(app.open_vault, [PAGE]) == again  # not taken in yet
+    assert add_links(app.open_vault, [PAGE], name="another name") == again
     settle(app)
-    assert add_links(app, [PAGE]) == again
-    assert add_links(app, [PAGE], folder="sub") == again  # in another folder, by what the database knows
+    assert add_links(app.open_vault, [PAGE]) == again
+    assert add_links(app.open_vault, [PAGE], folder="sub") == again  # in another folder, by what the database knows
     assert listed(app) == ["example.org – how to digest.url", "sub"]
 
 
@@ -84,24 +84,24 @@ def test_a_link_in_another_form_is_recognised_in_the_same_folder(app: App) -> No
     (app.vault.root / "page.webloc").write_bytes(plistlib.dumps({"URL": PAGE}))
     (app.vault.root / "note.txt").write_text("https://example.org/other\n")
     settle(app)
-    found = add_links(app, [PAGE, "https://example.org/other", "https://example.org/third"])
+    found = add_links(app.open_vault, [PAGE, "https://example.org/other", "https://example.org/third"])
     assert [(one.path, one.created) for one in found[:2]] == [("page.webloc", False), ("note.txt", False)]
     assert found[2].created
 
 
 def test_a_link_that_is_gone_can_be_added_again(app: App) -> None:
-    (added,) = add_links(app, [PAGE])
+    (added,) = add_links(app.open_vault, [PAGE])
     settle(app)
     (app.vault.root / added.path).write_bytes(b"[InternetShortcut]\r\nURL=https://example.org/else\r\n")
-    assert add_links(app, [PAGE])[0].path == "example.org – how to digest 2.url"
+    assert add_links(app.open_vault, [PAGE])[0].path == "example.org – how to digest 2.url"
     for path in app.vault.root.glob("*.url"):
         path.unlink()
-    assert add_links(app, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
+    assert add_links(app.open_vault, [PAGE]) == [LinkResult(PAGE, NAME, created=True)]
 
 
 def test_the_same_link_from_many_sides_at_once_is_one_file(app: App) -> None:
     found: list[LinkResult] = []
-    many = [threading.Thread(target=lambda: found.extend(add_links(app, [PAGE]))) for _ in range(8)]
+    many = [threading.Thread(target=lambda: found.extend(add_links(app.open_vault, [PAGE]))) for _ in range(8)]
     for one in many:
         one.start()
     for one in many:
@@ -112,19 +112,19 @@ def test_the_same_link_from_many_sides_at_once_is_one_file(app: App) -> None:
 
 
 def test_a_name_may_be_chosen_and_leads_nowhere_else(app: App) -> None:
-    assert add_links(app, [PAGE], name="../My: page.url")[0].path == "My page.url"
+    assert add_links(app.open_vault, [PAGE], name="../My: page.url")[0].path == "My page.url"
     with pytest.raises(UsageError, match="choose another"):
-        add_links(app, ["https://example.org/b"], name="../..")
+        add_links(app.open_vault, ["https://example.org/b"], name="../..")
     with pytest.raises(UsageError, match="one link"):
-        add_links(app, ["https://example.org/b", "https://example.org/c"], name="both")
+        add_links(app.open_vault, ["https://example.org/b", "https://example.org/c"], name="both")
     assert listed(app) == ["My page.url"]
 
 
 def test_unless_all_addresses_will_do_nothing_is_written(app: App) -> None:
     with pytest.raises(UsageError, match="ftp:"):
-        add_links(app, [PAGE, "ftp://example.org/"], folder="sub")
+        add_links(app.open_vault, [PAGE, "ftp://example.org/"], folder="sub")
     with pytest.raises(UsageError, match="at least one"):
-        add_links(app, [])
+        add_links(app.open_vault, [])
     assert listed(app) == []
 
 
@@ -154,7 +154,7 @@ def test_links_stay_in_folders_that_chyme_reads(app: App, folder: str, tmp_path:
     app.scan()
     before = listed(app)
     with pytest.raises(UsageError):
-        add_links(app, [PAGE], folder=folder)
+        add_links(app.open_vault, [PAGE], folder=folder)
     assert [path for path in listed(app) if path.endswith(".url")] == []
     assert set(listed(app)) - set(before) <= {"sub"}
     assert list((tmp_path / "outside").iterdir()) == []
@@ -163,20 +163,20 @@ def test_links_stay_in_folders_that_chyme_reads(app: App, folder: str, tmp_path:
 @pytest.mark.parametrize("folder", ["..", "sub/../..", "/tmp", "/"])
 def test_a_folder_outside_the_vault_is_called_that(app: App, folder: str) -> None:
     with pytest.raises(UsageError, match="not a folder inside the vault"):
-        add_links(app, [PAGE], folder=folder)
+        add_links(app.open_vault, [PAGE], folder=folder)
 
 
 def test_a_name_that_the_vault_ignores_is_refused(app: App) -> None:
     (app.vault.root / ".chymeignore").write_text("*.url\n")
     app.scan()
     with pytest.raises(UsageError, match="chymeignore"):
-        add_links(app, [PAGE])
+        add_links(app.open_vault, [PAGE])
     assert listed(app) == []
 
 
 def test_a_folder_with_a_name_that_is_not_text_is_found_again(app: App) -> None:
     os.mkdir(os.fsencode(app.vault.root) + b"/caf\xe9")
-    (added,) = add_links(app, [PAGE], folder="caf%E9")
+    (added,) = add_links(app.open_vault, [PAGE], folder="caf%E9")
     assert added.path == f"caf%E9/{NAME}"
     with open(os.fsencode(app.vault.root) + b"/caf\xe9/" + NAME.encode(), "rb") as stream:
         assert link_in(NAME, stream.read()) == PAGE
@@ -187,7 +187,7 @@ def test_where_no_file_can_be_written_it_is_told_in_words_and_nothing_is_left(ap
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
         with pytest.raises(VaultError, match=r"no link can be written there \(File too large\)"):
-            add_links(app, [PAGE])
+            add_links(app.open_vault, [PAGE])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert listed(app) == []

@@ -17,9 +17,11 @@ from waiting import AMPLE, wait_until
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
-from chyme.core.store import digests, document_descriptions, documents, file_requests
+from chyme.core.store import digests, documents, file_requests
+from chyme.core.store.search import file_terms
 from chyme.errors import UsageError
 from chyme.model import Wish, iso
+from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import EditRequest
 from chyme.vault.rename_proposals import PERSON, TEXT, FileRenamer, Proposal, RenameResult
 
@@ -34,12 +36,14 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 
 def known(app: App) -> list[str]:
-    return [file.path for file in app.files_below([])]
+    return [file.path for file in app.open_vault.files_below([])]
 
 
 def test_a_proposal_changes_nothing(app: App) -> None:
     named(app, "in/scan0001.txt", MILLER)
-    assert FileRenamer(app).proposals() == [Proposal("in/scan0001.txt", f"in/{MILLER}", "A title", "classify-document")]
+    assert FileRenamer(app.open_vault).proposals() == [
+        Proposal("in/scan0001.txt", f"in/{MILLER}", "A title", "classify-document")
+    ]
     assert listed(app) == ["in/scan0001.txt"]
 
 
@@ -47,7 +51,7 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
     file = named(app, "in/scan0001.txt", MILLER)
     complete(app, file, "classify-document", None)
     before = digests.of_file(app.database.read(), file.id)
-    assert FileRenamer(app).accept() == [RenameResult("in/scan0001.txt", f"in/{MILLER}")]
+    assert FileRenamer(app.open_vault).accept() == [RenameResult("in/scan0001.txt", f"in/{MILLER}")]
     assert listed(app) == [f"in/{MILLER}"]
     moved = file_at(app, f"in/{MILLER}")
     assert (moved.id, moved.generation, moved.hash) == (file.id, file.generation, file.hash)
@@ -62,28 +66,28 @@ def test_an_accepted_name_is_given_and_everything_stays(app: App) -> None:
 
 def test_a_file_with_its_new_name_is_found_by_it(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    FileRenamer(app).accept()
+    FileRenamer(app.open_vault).accept()
     assert [hit.path for hit in app.search.search("miller").hits] == [MILLER]
 
 
 def test_nothing_is_proposed_twice(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    FileRenamer(app).accept()
-    assert FileRenamer(app).proposals() == [] and FileRenamer(app).accept() == []
+    FileRenamer(app.open_vault).accept()
+    assert FileRenamer(app.open_vault).proposals() == [] and FileRenamer(app.open_vault).accept() == []
 
 
 def test_a_person_who_gave_a_name_meanwhile_is_left_alone(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").rename(app.vault.root / "Mietvertrag.txt")
     app.scan()
-    assert FileRenamer(app).proposals() == []
+    assert FileRenamer(app.open_vault).proposals() == []
 
 
 def test_nothing_is_proposed_for_a_file_that_vanished(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").unlink()
     app.scan()
-    assert FileRenamer(app).proposals() == []
+    assert FileRenamer(app.open_vault).proposals() == []
 
 
 def test_a_taken_name_gets_a_number(app: App) -> None:
@@ -91,8 +95,8 @@ def test_a_taken_name_gets_a_number(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", MILLER)
     expected = [MILLER.replace(".", " 2."), MILLER.replace(".", " 3.")]
-    assert [one.becomes for one in FileRenamer(app).proposals()] == expected
-    assert [one.becomes for one in FileRenamer(app).accept()] == expected
+    assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == expected
+    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == expected
     assert (app.vault.root / MILLER).read_text() == "theirs"
     assert (app.vault.root / expected[1]).read_text() == "some text of scan0002.txt"
 
@@ -100,7 +104,7 @@ def test_a_taken_name_gets_a_number(app: App) -> None:
 def test_a_name_that_differs_in_capitals_alone_is_taken_too(app: App) -> None:
     (app.vault.root / MILLER.upper()).write_text("theirs")
     named(app, "scan0001.txt", MILLER)
-    assert FileRenamer(app).accept() == [RenameResult("scan0001.txt", MILLER.replace(".", " 2."))]
+    assert FileRenamer(app.open_vault).accept() == [RenameResult("scan0001.txt", MILLER.replace(".", " 2."))]
 
 
 def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> None:
@@ -114,9 +118,9 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
             return noted
 
     second = MILLER.replace(".", " 2.")
-    assert [one.becomes for one in Quick(app).accept()] == [second, "another-name.txt"]
+    assert [one.becomes for one in Quick(app.open_vault).accept()] == [second, "another-name.txt"]
     assert (app.vault.root / MILLER).read_text() == "theirs"
-    assert [(one.path, one.becomes) for one in FileRenamer(app).undo()] == [
+    assert [(one.path, one.becomes) for one in FileRenamer(app.open_vault).undo()] == [
         ("another-name.txt", "scan0002.txt"),
         (second, "scan0001.txt"),
     ]
@@ -125,19 +129,19 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
 def test_only_the_chosen_files_are_renamed(app: App) -> None:
     named(app, "a/scan0001.txt", MILLER)
     named(app, "b/scan0001.txt", MILLER)
-    FileRenamer(app).accept(["b"])
+    FileRenamer(app.open_vault).accept(["b"])
     assert listed(app) == ["a/scan0001.txt", f"b/{MILLER}"]
     with pytest.raises(UsageError, match="nowhere: is not a file"):
-        FileRenamer(app).accept(["nowhere"])
+        FileRenamer(app.open_vault).accept(["nowhere"])
 
 
 def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
     file = named(app, b"caf\xe9/IMG_\xe9_12.txt", MILLER)
     assert file.escaped
-    assert [one.becomes for one in FileRenamer(app).accept()] == [f"caf%E9/{MILLER}"]
+    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == [f"caf%E9/{MILLER}"]
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [MILLER.encode()]
     assert file_at(app, f"caf%E9/{MILLER}").id == file.id
-    FileRenamer(app).undo()
+    FileRenamer(app.open_vault).undo()
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [b"IMG_\xe9_12.txt"]
     assert file_at(app, file.path).id == file.id
     assert not app.scan().has_changes
@@ -145,87 +149,87 @@ def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
 
 def test_what_was_accepted_last_is_taken_back_first(app: App) -> None:
     first, second = named(app, "scan0001.txt", MILLER), named(app, "scan0002.txt", "another-name.txt")
-    FileRenamer(app).accept(["scan0001.txt"])
-    FileRenamer(app).accept()
-    assert FileRenamer(app).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
-    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001.txt")]
+    FileRenamer(app.open_vault).accept(["scan0001.txt"])
+    FileRenamer(app.open_vault).accept()
+    assert FileRenamer(app.open_vault).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
+    assert FileRenamer(app.open_vault).undo() == [RenameResult(MILLER, "scan0001.txt")]
     assert (file_at(app, "scan0001.txt").id, file_at(app, "scan0002.txt").id) == (first.id, second.id)
     assert not app.scan().has_changes
     with pytest.raises(UsageError, match="no name was accepted"):
-        FileRenamer(app).undo()
+        FileRenamer(app.open_vault).undo()
 
 
 def test_a_whole_batch_is_taken_back_and_proposed_again(app: App) -> None:
     for number in range(5):
         named(app, f"scan000{number}.txt", MILLER)
-    before = FileRenamer(app).proposals()
-    FileRenamer(app).accept()
+    before = FileRenamer(app.open_vault).proposals()
+    FileRenamer(app.open_vault).accept()
     assert len(listed(app)) == 5 and "scan0001.txt" not in listed(app)
-    FileRenamer(app).undo()
+    FileRenamer(app.open_vault).undo()
     assert listed(app) == [f"scan000{number}.txt" for number in range(5)]
-    assert FileRenamer(app).proposals() == before
+    assert FileRenamer(app.open_vault).proposals() == before
 
 
 def test_one_file_of_a_batch_may_be_taken_back(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    FileRenamer(app).accept()
-    assert FileRenamer(app).undo([MILLER]) == [RenameResult(MILLER, "scan0001.txt")]
-    assert FileRenamer(app).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
+    FileRenamer(app.open_vault).accept()
+    assert FileRenamer(app.open_vault).undo([MILLER]) == [RenameResult(MILLER, "scan0001.txt")]
+    assert FileRenamer(app.open_vault).undo() == [RenameResult("another-name.txt", "scan0002.txt")]
 
 
 def test_taking_back_writes_over_nothing(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
-    FileRenamer(app).accept()
+    FileRenamer(app.open_vault).accept()
     (app.vault.root / "scan0001.txt").write_text("a new scan")
-    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001 2.txt")]
+    assert FileRenamer(app.open_vault).undo() == [RenameResult(MILLER, "scan0001 2.txt")]
     assert (app.vault.root / "scan0001.txt").read_text() == "a new scan"
 
 
 def test_a_file_that_moved_since_gets_its_name_back_where_it_is(app: App) -> None:
     file = named(app, "scan0001.txt", MILLER)
-    FileRenamer(app).accept()
+    FileRenamer(app.open_vault).accept()
     (app.vault.root / "later").mkdir()
     (app.vault.root / MILLER).rename(app.vault.root / "later" / MILLER)
     app.scan()
-    assert FileRenamer(app).undo() == [RenameResult(f"later/{MILLER}", "later/scan0001.txt")]
+    assert FileRenamer(app.open_vault).undo() == [RenameResult(f"later/{MILLER}", "later/scan0001.txt")]
     assert file_at(app, "later/scan0001.txt").id == file.id
 
 
 def test_what_cannot_be_taken_back_is_told_once(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    FileRenamer(app).accept()
+    FileRenamer(app.open_vault).accept()
     (app.vault.root / MILLER).rename(app.vault.root / "mine.txt")
     (app.vault.root / "another-name.txt").unlink()
     app.scan()
-    told = {one.path: one.problem for one in FileRenamer(app).undo()}
+    told = {one.path: one.problem for one in FileRenamer(app.open_vault).undo()}
     assert told == {
         MILLER: "is called mine.txt by now; rename it by hand, and 'chyme digest' follows",
         "another-name.txt": "is not there any more",
     }
     with pytest.raises(UsageError, match="no name was accepted"):
-        FileRenamer(app).undo()
+        FileRenamer(app.open_vault).undo()
 
 
 def test_a_proposal_that_was_given_up_meanwhile_is_asked_for_again(app: App) -> None:
     file = named(app, "scan0001.txt", MILLER)
-    FileRenamer(app).accept()
+    FileRenamer(app.open_vault).accept()
     complete(app, file_at(app, MILLER), "slug", None)  # made again: the name is a good one
-    FileRenamer(app).undo()
+    FileRenamer(app.open_vault).undo()
     assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Wish(True, ("slug",))]
 
 
 def test_a_file_that_changed_keeps_its_name_until_it_was_digested(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     (app.vault.root / "scan0001.txt").write_text("something else")
-    (done,) = FileRenamer(app).accept()
+    (done,) = FileRenamer(app.open_vault).accept()
     assert done.problem == "has changed since it was digested; 'chyme digest' looks at it again"
     (app.vault.root / "scan0001.txt").unlink()
-    (done,) = FileRenamer(app).accept()
+    (done,) = FileRenamer(app.open_vault).accept()
     assert done.problem == "is not where it was; 'chyme digest' finds it again"
     with pytest.raises(UsageError, match="no name was accepted"):
-        FileRenamer(app).undo()
+        FileRenamer(app.open_vault).undo()
 
 
 def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> None:
@@ -233,7 +237,7 @@ def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> N
     app.scan()
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    first, second = sorted(FileRenamer(app).accept(), key=lambda one: one.path)
+    first, second = sorted(FileRenamer(app.open_vault).accept(), key=lambda one: one.path)
     assert first.problem == f"chyme would pass over it as {MILLER} (.chymeignore)"
     assert (second.becomes, second.problem) == ("another-name.txt", None)
     assert known(app) == ["another-name.txt", "scan0001.txt"]
@@ -243,7 +247,7 @@ def test_a_folder_that_may_not_be_written_to_is_told(app: App) -> None:
     named(app, "in/scan0001.txt", MILLER)
     (app.vault.root / "in").chmod(0o555)
     with as_nobody():
-        (done,) = FileRenamer(app).accept()
+        (done,) = FileRenamer(app.open_vault).accept()
     (app.vault.root / "in").chmod(0o755)
     assert done.problem == "cannot be renamed (Permission denied); see who may write in its folder"
     assert known(app) == listed(app) == ["in/scan0001.txt"]
@@ -266,7 +270,7 @@ def test_a_linked_folder_is_not_entered(app: App, tmp_path: Path) -> None:
     named(app, "in/scan0001.txt", MILLER)
     (app.vault.root / "in").rename(tmp_path / "elsewhere")
     (app.vault.root / "in").symlink_to(tmp_path / "elsewhere")
-    (done,) = FileRenamer(app).accept()
+    (done,) = FileRenamer(app.open_vault).accept()
     assert done.problem is not None
     assert os.listdir(tmp_path / "elsewhere") == ["scan0001.txt"]
     with pytest.raises(NotADirectoryError), app.vault.open_folder("in"):
@@ -278,12 +282,12 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt")
     app.edits.change("scan0001.txt", EditRequest({"title": "My title", "date": "2026-04"}))
-    (proposal,) = FileRenamer(app).proposals()
+    (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-my-title.txt", PERSON)
     app.edits.clear("scan0001.txt", "date")
-    assert [one.becomes for one in FileRenamer(app).proposals()] == ["2020-01-01-my-title.txt"]
+    assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == ["2020-01-01-my-title.txt"]
     app.edits.set_title("scan0001.txt", None)
-    assert FileRenamer(app).proposals() == []
+    assert FileRenamer(app.open_vault).proposals() == []
 
 
 def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
@@ -291,7 +295,7 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
     app.edits.set_date("scan0001.txt", "2026-04")
-    assert FileRenamer(app).proposals() == [
+    assert FileRenamer(app.open_vault).proposals() == [
         Proposal("scan0001.txt", "2026-04-machines-title.txt", "Machine's title", "classify-document")
     ]
 
@@ -300,16 +304,16 @@ def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
     file = put(app, "scan0001.txt")
     at = iso(now())
     app.database.write(lambda db: documents.set_found_title(db, file.id, "Rental contract"))
-    app.database.write(lambda db: document_descriptions.describe(db, file.id, at))
+    app.database.write(lambda db: describe(db, file.id, at, file_terms.rewrite))
     app.edits.set_date("scan0001.txt", "2026-04")
-    (proposal,) = FileRenamer(app).proposals()
+    (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
 
 
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
     app.edits.set_title("scan0001.txt", "My title")
-    assert [one.becomes for one in FileRenamer(app).accept()] == ["my-title.txt"]
+    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == ["my-title.txt"]
     assert app.edits.get("my-title.txt").document.title == "My title"
 
 
@@ -343,12 +347,12 @@ def test_a_kill_between_disk_and_database_is_healed_by_the_next_scan(app: App) -
     assert (report.moved, report.new, report.vanished) == (1, 0, 0)
     assert file_at(app, MILLER).id == file.id
     assert digests.content(app.database.read(), file.id, "slug") is not None
-    assert FileRenamer(app).proposals() == []
+    assert FileRenamer(app.open_vault).proposals() == []
     kill_during(app, "undo")
     app.scan()
     assert file_at(app, "scan0001.txt").id == file.id
-    assert FileRenamer(app).undo() == []  # it is done already
-    assert [one.becomes for one in FileRenamer(app).accept()] == [MILLER]
+    assert FileRenamer(app.open_vault).undo() == []  # it is done already
+    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == [MILLER]
 
 
 def test_a_kill_before_the_disk_was_touched_leaves_nothing_to_take_back(app: App) -> None:
@@ -359,8 +363,8 @@ def test_a_kill_before_the_disk_was_touched_leaves_nothing_to_take_back(app: App
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Stopped(app).accept()
-    assert FileRenamer(app).undo() == []
+        Stopped(app.open_vault).accept()
+    assert FileRenamer(app.open_vault).undo() == []
     assert listed(app) == known(app) == ["scan0001.txt"]
 
 
@@ -378,9 +382,9 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Interrupted(app).accept()
+        Interrupted(app.open_vault).accept()
     assert known(app) == [MILLER, "scan0002.txt"]
-    assert FileRenamer(app).undo() == [RenameResult(MILLER, "scan0001.txt")]
+    assert FileRenamer(app.open_vault).undo() == [RenameResult(MILLER, "scan0001.txt")]
 
 
 @pytest.mark.slow
@@ -388,10 +392,10 @@ def test_whoever_watches_the_vault_sees_a_move(app: App) -> None:
     files = [named(app, f"scan000{number}.txt", f"page-{number}-of-the-contract.txt") for number in range(3)]
     with open_app(app.vault.root) as watching:
         watching.start(follow=True)
-        FileRenamer(app).accept()
+        FileRenamer(app.open_vault).accept()
         wait_until(lambda: len(known(watching)) == 3 and "scan0001.txt" not in known(watching))
-        FileRenamer(app).undo()
-        FileRenamer(app).accept()
+        FileRenamer(app.open_vault).undo()
+        FileRenamer(app.open_vault).accept()
         time.sleep(1.0)  # long enough for a file to count as still
     for number, file in enumerate(files):
         assert file_at(app, f"page-{number}-of-the-contract.txt").id == file.id

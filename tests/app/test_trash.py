@@ -281,8 +281,8 @@ class Hasty(FileRegistry):
 
 def test_a_file_that_a_scan_comes_upon_while_it_is_deleted_is_in_the_trash_all_the_same(app: App) -> None:
     file = put(app, "a.txt")
-    app.intake = Hasty(app.database, app.rules, now)
-    app.intake.scan = app.scan
+    app.open_vault.registry = Hasty(app.database, app.rules, now)
+    app.open_vault.registry.scan = app.scan
     app.trash.put(["a.txt"])
     assert app.list_vanished() == [] and in_trash(app) == ["a.txt"]
     assert [one.id for one in files.in_trash(app.database.read())] == [file.id]
@@ -300,7 +300,7 @@ def test_a_file_that_is_elsewhere_by_now_is_not_deleted(app: App) -> None:
             (app.vault.root / "a.txt").write_text("another")
             return super().hide_trashed(file)
 
-    app.intake = Late(app.database, app.rules, now)
+    app.open_vault.registry = Late(app.database, app.rules, now)
     with pytest.raises(UsageError, match="is not there any more"):
         app.trash.put(["a.txt"])
     assert in_trash(app) == [] and os.listdir(app.state / "trash") == []

@@ -39,7 +39,7 @@ def body(*files: tuple[str, bytes]) -> bytes:
 
 
 def send(app: App, data: bytes, folder: str = "", step: int = 1 << 20) -> list[UploadResult]:
-    receiving = UploadReceiver(app, folder, BOUNDARY, len(data))
+    receiving = UploadReceiver(app.open_vault, folder, BOUNDARY, len(data))
     try:
         for start in range(0, len(data), step):
             receiving.feed(data[start : start + step])
@@ -56,7 +56,7 @@ def listed(app: App) -> dict[str, bytes]:
 
 
 def nothing_is_left(app: App) -> bool:
-    return list(app.incoming.folder.iterdir()) == []
+    return list(app.open_vault.staging.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
@@ -79,8 +79,8 @@ def test_who_may_read_what_is_new_is_said_by_the_umask(app: App, umask: int, fil
     before = os.umask(umask)
     try:
         send(app, body(("a.txt", b"x")), "new")
-        add_note(app, "boil it", "Jam", "new")
-        add_links(app, ["https://example.org/"], "link", "new")
+        add_note(app.open_vault, "boil it", "Jam", "new")
+        add_links(app.open_vault, ["https://example.org/"], "link", "new")
     finally:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (app.vault.root / "new").iterdir()}
@@ -136,7 +136,7 @@ def test_ignored_names_are_refused(app: App) -> None:
 )
 def test_only_folders_inside_the_vault_are_written_to(app: App, folder: str) -> None:
     with pytest.raises(UsageError):
-        UploadReceiver(app, folder, BOUNDARY, None)
+        UploadReceiver(app.open_vault, folder, BOUNDARY, None)
 
 
 def test_a_linked_folder_is_not_followed(app: App, tmp_path: Path) -> None:
@@ -203,8 +203,8 @@ def test_a_broken_body_leaves_nothing(app: App, data: bytes) -> None:
 def test_limits_are_kept(tmp_path: Path) -> None:
     with open_app(tmp_path, Settings(upload_bytes=1000, upload_files=2)) as app:
         with pytest.raises(UploadTooLarge, match="upload_bytes"):
-            UploadReceiver(app, "", BOUNDARY, 1001)
-        untold = UploadReceiver(app, "", BOUNDARY, None)
+            UploadReceiver(app.open_vault, "", BOUNDARY, 1001)
+        untold = UploadReceiver(app.open_vault, "", BOUNDARY, None)
         with pytest.raises(UploadTooLarge, match="upload_bytes"):
             untold.feed(body(("a.txt", b"x" * 1000)))
         untold.close()
@@ -218,7 +218,7 @@ def test_nothing_is_begun_when_the_disk_is_nearly_full(tmp_path: Path) -> None:
     free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize // (1024 * 1024)
     with open_app(tmp_path, Settings(upload_free_mb=free + 100_000)) as app:
         with pytest.raises(DiskFull, match="room"):
-            UploadReceiver(app, "", BOUNDARY, None)
+            UploadReceiver(app.open_vault, "", BOUNDARY, None)
         assert nothing_is_left(app)
 
 
@@ -241,7 +241,7 @@ def test_a_file_comes_to_another_disk_whole(app: App) -> None:
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == app.vault.root.stat().st_dev:
         pytest.skip("needs two disks")
     folder = elsewhere / f"chyme-incoming-{os.getpid()}"
-    app.incoming.folder = folder
+    app.open_vault.staging.folder = folder
     try:
         assert send(app, body(("a.txt", b"x" * 5_000_000)))[0].created
         assert {name: len(data) for name, data in listed(app).items()} == {"a.txt": 5_000_000}

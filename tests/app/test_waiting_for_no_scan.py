@@ -53,8 +53,8 @@ def test_a_file_that_is_not_taken_in_yet_is_unknown_for_now(app: App, scanning: 
     new = app.vault.root / "new.txt"
     new.write_text("new")
     os.utime(new, (1, 1))
-    assert answers(lambda: app.has_file("new.txt")) is False
-    assert answers(lambda: app.has_file("known.txt")) is True
+    assert answers(lambda: app.open_vault.has_file("new.txt")) is False
+    assert answers(lambda: app.open_vault.has_file("known.txt")) is True
 
 
 def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning: threading.Event) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from at_the_keyboard import Typed
 
+from chyme.application.recorders import recorders_of
 from chyme.core.clock import now
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
+from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.people import people
 from chyme.model import Kind, Output, Seen, Stamp, Voice
@@ -24,14 +27,18 @@ SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 def typed(tmp_path: Path) -> Typed:
     """A vault with recordings in it."""
     database = Database(tmp_path / ".chyme")
-    intake = FileRegistry(database, Rules(()), now)
+    intake = FileRegistry(database, Rules((), recorders=recorders_of()), now)
     for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
         intake.record([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
         sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
         output = Output(SPEAKERS, "{}", voices=sounds)
-        database.write(lambda db, file=file, output=output: store_voices(db, file, output, 0.75, "now"))  # type: ignore[misc]
+        database.write(
+            partial(
+                store_voices, file=file, output=output, same_voice=0.75, now="now", refresh_names=file_terms.rewrite
+            )
+        )
     database.close()
     return Typed(tmp_path, people)
 

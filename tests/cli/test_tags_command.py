@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 from at_the_keyboard import Typed
 
+from chyme.application.recorders import recorders_of
 from chyme.core.clock import now
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import document_descriptions, files
+from chyme.core.store import files
 from chyme.core.store import tags as store
+from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.tags import tags
 from chyme.model import Kind, Output, Seen, Stamp
+from chyme.understanding.description import describe
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAGS
@@ -24,14 +27,14 @@ from chyme.vault.file_registry import FileRegistry
 def chyme(tmp_path: Path) -> Typed:
     """A vault with tagged files in it."""
     database = Database(tmp_path / ".chyme")
-    intake = FileRegistry(database, Rules(()), now)
+    intake = FileRegistry(database, Rules((), recorders=recorders_of()), now)
     for path, proposed in (("one.txt", ("bill", "rent")), ("sub/two.txt", ("bill", "\u202egarden"))):
         intake.record([Seen(path, False, Kind.TEXT, "text/plain", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)))
         database.write(lambda db, file=file, output=output: assignment.assign_tags(db, file, output, "now"))  # type: ignore[misc]
-        database.write(lambda db, file=file: document_descriptions.describe(db, file.id, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file: describe(db, file.id, "now", file_terms.rewrite))  # type: ignore[misc]
     database.close()
     return Typed(tmp_path, tags)
 

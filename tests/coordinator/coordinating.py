@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task, WatchedTask
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.coordinator import Allowance, Coordinator, PassResult
@@ -145,7 +146,7 @@ class Bench:
         self.clock = clock
         self.vault = Vault(root)
         self.database = Database(root / ".chyme")
-        self.rules = Rules(registry, policy or RetryPolicy())
+        self.rules = Rules(registry, policy or RetryPolicy(), recorders_of())
         self.intake = FileRegistry(self.database, self.rules, clock)
         self.scanner = Scanner(self.vault, self.database, self.intake, wall=lambda: 4e9)
         scratch = root / ".chyme/scratch"

@@ -11,6 +11,7 @@ from coordinating import Bench, Told
 
 from chyme.application.document_queries import Documents
 from chyme.core.store import consistency_checks
+from chyme.core.store.search import file_terms
 from chyme.digester import Source
 from chyme.model import Artifact, Output, Segment, Transcript, Voice
 from chyme.search.search import Search
@@ -66,7 +67,7 @@ class Listening:
     def __init__(self, open_bench: Callable[..., Bench]) -> None:
         self.ear = Told("speech-recognition", listen)
         self.bench = open_bench(self.ear, SpeakerEmbedding(), SearchKeyword())
-        self.people = People(self.bench.database, self.bench.clock)
+        self.people = People(self.bench.database, self.bench.clock, file_terms.rewrite)
         self.documents = Documents(self.bench.database, self.bench.rules.recipes, self.bench.clock)
         self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 

@@ -11,6 +11,7 @@ from coordinating import Bench
 from speaking import Listening, recording
 
 from chyme.core.store import events, people
+from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Wish
@@ -323,7 +324,7 @@ def test_decisions_of_another_process_and_new_files_get_along(vault: Listening) 
     """Two writers on one database, as `chyme serve` and `chyme people` are."""
     vault.drop("first.wav", ADA, BOB)
     other = Database(vault.bench.root / ".chyme")
-    elsewhere = People(other, vault.bench.clock)
+    elsewhere = People(other, vault.bench.clock, file_terms.rewrite)
     ids = [vault.bench.drop(f"{number}.wav", recording(COLD, BOB, note=str(number))) for number in range(10)]
 
     def digest() -> None:

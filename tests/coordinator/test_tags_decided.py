@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from coordinating import Bench, Told
 
-from chyme.core.store import consistency_checks, document_descriptions, documents, edits, events, tags
+from chyme.core.store import consistency_checks, documents, edits, events, tags
+from chyme.core.store.search import file_terms
 from chyme.digester import Source
 from chyme.errors import UsageError
 from chyme.model import Output, TagVector, Wish
@@ -19,6 +20,7 @@ from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.speech.people.voice_matching import normalise
+from chyme.understanding.description import describe
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalise_tag
 from chyme.understanding.tags.vault_tags import VaultTags
@@ -52,7 +54,7 @@ class Tagging:
     def __init__(self, open_bench: Open) -> None:
         self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
         self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
-        self.tags = VaultTags(self.bench.database, self.bench.clock)
+        self.tags = VaultTags(self.bench.database, self.bench.clock, file_terms.rewrite)
         self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 
     @property
@@ -69,7 +71,7 @@ class Tagging:
             for name in (*value.get("set", ()), *value.get("added", ())):
                 tags.ensure(db, name, NOW)
             edits.put(db, file_id, "tags", value, NOW)
-            document_descriptions.describe(db, file_id, NOW)
+            describe(db, file_id, NOW, file_terms.rewrite)
 
         self.bench.database.write(write)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from coordinating import Clock
 
+from chyme.application.recorders import recorders_of
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import edits, files, tags
 from chyme.core.store.sqlite.database import Database
@@ -36,7 +37,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.database = Database(folder)
-        self.intake = FileRegistry(self.database, Rules(()), Clock())
+        self.intake = FileRegistry(self.database, Rules((), recorders=recorders_of()), Clock())
 
     @property
     def db(self) -> sqlite3.Connection:

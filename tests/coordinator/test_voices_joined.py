@@ -11,6 +11,7 @@ import pytest
 from coordinating import Bench, Clock, fails
 from speaking import Listening, listen, recording
 
+from chyme.application.recorders import recorders_of
 from chyme.core.store import consistency_checks, digests, people, voices
 from chyme.core.store.sqlite.database import connect
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
@@ -66,7 +67,7 @@ def test_a_voice_below_the_threshold_is_somebody_new(vault: Listening) -> None:
 
 def test_the_threshold_is_a_rule(bench: Open, clock: Clock) -> None:
     vault = Listening(bench)
-    object.__setattr__(vault.bench.rules, "same_voice", 0.45)
+    object.__setattr__(vault.bench.rules, "recorders", recorders_of(same_voice=0.45))
     vault.drop("one.wav", ADA)
 
     assert vault.persons(vault.drop("two.wav", SOMEBODY)) == [1]

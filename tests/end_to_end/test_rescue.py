@@ -68,8 +68,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
         app.edits.set_title("note 1.md", "Counting nuts")
         app.edits.set_date("note 1.md", "2026-04")
         app.edits.set_tags("note 2.md", ["garden"])
-        file = app.files_below(["note 3.md"])[0]
-        link = app.files_below(["page.url"])[0]
+        file = app.open_vault.files_below(["note 3.md"])[0]
+        link = app.open_vault.files_below(["page.url"])[0]
 
         def fill(db: Connection) -> None:
             tags.put_rule(db, "Nut", "Nuts", now)
@@ -83,7 +83,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Output("url-crawl-content", PAGE, places=(Place(0, 24, heading="A page that is gone"),)),
                 Output("url-crawl-html", None, (Artifact("page.html", COPY),)),
             ]
-            prepared = [prepare_output(link, output) for output in captured]
+            prepared = [prepare_output(output) for output in captured]
             restore_captures(
                 db,
                 app.rules,
@@ -112,7 +112,7 @@ def assert_everything_is_back(root: Path) -> None:
         assert (shown.title, shown.date) == ("Counting nuts", "2026-04")
         assert app.edits.get("note 2.md").document.tags == ("garden",)
         db = app.database.read()
-        link = app.files_below(["page.url"])[0]
+        link = app.open_vault.files_below(["page.url"])[0]
         assert tags.rules(db) == {"Nut": "Nuts"}
         ada = people.by_name(db, "ada")
         assert ada is not None and [one.path for one in voices.of_person(db, ada.id)] == ["note 3.md"]
@@ -281,7 +281,7 @@ def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_
     (vault / "copy.md").write_bytes((vault / "note 3.md").read_bytes())
     with open_app(vault) as app:
         app.scan_and_settle()
-        copy, own = app.files_below(["copy.md"])[0], app.files_below(["note 3.md"])[0]
+        copy, own = app.open_vault.files_below(["copy.md"])[0], app.open_vault.files_below(["note 3.md"])[0]
         app.edits.set_title("copy.md", "The copy")
         app.edits.set_title("note 3.md", "The original")
 

@@ -10,9 +10,11 @@ from sqlite3 import Connection
 from chyme.application.app import App
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import encode_path
-from chyme.core.store import digests, document_descriptions, files, tags
+from chyme.core.store import digests, files, tags
+from chyme.core.store.search import file_terms
 from chyme.model import File, iso
 from chyme.understanding.classification.result import Classification, as_json
+from chyme.understanding.description import describe
 from chyme.vault.watch.file_inspection import inspect_file
 
 
@@ -43,7 +45,7 @@ def complete(app: App, file: File, digester: str, content: str | None) -> None:
     def write(db: Connection) -> None:
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", at)
         digests.complete(db, file.id, digester, content, "hash", None, "recipe", "input", 1, at)
-        document_descriptions.describe(db, file.id, at)
+        describe(db, file.id, at, file_terms.rewrite)
 
     app.database.write(write)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from waiting import wait_until
 
+from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.coordinator import Allowance, Coordinator
@@ -89,7 +90,7 @@ class Folder:
         self.database = Database(root / ".chyme")
         self.keeper = Keeper()
         search = SearchKeyword()
-        self.rules = Rules((self.keeper, search), RetryPolicy(jitter=0))
+        self.rules = Rules((self.keeper, search), RetryPolicy(jitter=0), recorders_of())
         self.intake = FileRegistry(self.database, self.rules, lambda: self.now)
         self.scanner = Scanner(self.vault, self.database, self.intake, (lambda: 4e9) if still else time.time)
         scratch = root / ".chyme/scratch"

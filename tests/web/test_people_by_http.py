@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
+from chyme.core.store.search import file_terms
 from chyme.model import Output, Segment, Transcript, Voice, Word
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_assignment import store_voices
@@ -32,7 +33,9 @@ def app(tmp_path: Path) -> Iterator[App]:
             sounds = tuple(Voice(label, 70.0, "ear", SOUNDS[who]) for label, who in labels)
             output = Output(SPEAKERS, "{}", voices=sounds)
             content = opened.database.write(
-                lambda db, file=file, output=output: store_voices(db, file, output, 0.75, str(now()))  # type: ignore[misc]
+                lambda db, file=file, output=output: store_voices(
+                    db, file, output, 0.75, str(now()), file_terms.rewrite
+                )  # type: ignore[misc]
             )
             complete(opened, file, SPEAKERS, content)
         yield opened

@@ -114,7 +114,7 @@ async def test_whoever_goes_away_leaves_nothing(app: App) -> None:
     await create_vault_api(app)(scope, receive, send_back)
     assert said[0]["status"] == 400
     assert listed(app) == []
-    assert list(app.incoming.folder.iterdir()) == []
+    assert list(app.open_vault.staging.folder.iterdir()) == []
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import stat
 import threading
 import time
 import zlib
@@ -22,6 +21,7 @@ from chyme.application.digestion import Digestion
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
 from chyme.application.progress import ProgressTracker
+from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
 from chyme.application.spending import Spending
 from chyme.application.startup import prepare, retry_unavailable
@@ -41,6 +41,7 @@ from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, 
 from chyme.core.pipeline.transitions import apply_wish
 from chyme.core.store import file_requests, files, vault_properties
 from chyme.core.store.failed_digests import Failure
+from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
@@ -52,17 +53,13 @@ from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.vault_tags import VaultTags
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.intake.upload_staging import UploadStaging
-from chyme.vault.private_files import PrivateFiles
+from chyme.vault.open_vault import OpenVault, UploadLimits
 from chyme.vault.purge import PURGE_WAITS, purge_vanished
 from chyme.vault.trash import Trash
 from chyme.vault.watch.pending_files import ScanReport
-from chyme.vault.watch.scanner import Scanner
 
 SETTLE_SECONDS = 2.0
-PATIENCE_SECONDS = 0.5  # to wait for a scan under way
 OTHERS_SECONDS = 60.0  # to wait for what others are at work on, once our own part is done
-MAX_WAITING_REQUESTS = 4  # who do so at the same time
 LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
 LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
 # What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
@@ -109,7 +106,9 @@ class App:
         loaded = digesters.load(self._config)
         self.problems = loaded.problems
         self.rules = Rules(
-            loaded.registry, RetryPolicy(max_attempts=self.settings.max_attempts), self.settings.voice_similarity
+            loaded.registry,
+            RetryPolicy(max_attempts=self.settings.max_attempts),
+            recorders_of(self.settings.voice_similarity),
         )
         changed = threading.Event()
         self.database = Database(state, on_commit=changed.set, root=self.vault.root)
@@ -117,11 +116,16 @@ class App:
             tighten_state(inside)
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
-        self.people = People(self.database, now)
+        self.people = People(self.database, now, file_terms.rewrite)
         self.library = FileList(self.database, now)
-        self.tags = VaultTags(self.database, now)
-        self.edits = Edits(self.database, now)
-        self.private = PrivateFiles(self.vault.root)
+        self.tags = VaultTags(self.database, now, file_terms.rewrite)
+        self.edits = Edits(self.database, now, file_terms.rewrite)
+        self.intake = FileRegistry(self.database, self.rules, now)
+        self.open_vault = OpenVault(
+            *(self.vault, self.database, self.intake, state),
+            UploadLimits(self.settings.upload_files, self.settings.upload_bytes, self.settings.upload_free_mb),
+        )
+        self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
         own = ("llm",) if self.settings.llm_provider == LOCAL else ()
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
@@ -131,18 +135,15 @@ class App:
         self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
         self.searching = VaultSearch(self.database, self.settings, state, self.ledger, now, self.private)
         self.search = self.searching.search
-        self.incoming = UploadStaging(self.vault.root)
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self._makers, self._retry_failures)
-        self.intake = FileRegistry(self.database, self.rules, now)
-        self.scanner = Scanner(self.vault, self.database, self.intake)
-        self.trash = Trash(self)
         self.drawing = PdfPageRenderer(
             *(self.database, self.vault, state),
             image_pixels=self.settings.image_pixels,
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
+        self.trash = Trash(self.open_vault, self.drawing.delete_purged_pages)
         self.measured = AttemptMetrics()
         self.progress = ProgressTracker(self)
         self.counting = VaultCounter(self)
@@ -154,8 +155,6 @@ class App:
             self.progress.pause_reason,
         )
         self._work: Digestion | None = None
-        self.written_links: dict[str, str] = {}  # address → path, of link files that may not be taken in yet
-        self._patient = threading.BoundedSemaphore(MAX_WAITING_REQUESTS)
 
     def _belongs_here(self) -> None:
         """A state_dir serves one vault: two in one database would take each other's files for vanished."""
@@ -194,6 +193,7 @@ class App:
             raise damaged
         prepare(self)
         self._work = Digestion(self, follow, among)
+        self.open_vault.rescan_path = self._work.watcher.rescan_path
         self.searching.start(warm=follow)
         return self._work
 
@@ -237,19 +237,6 @@ class App:
             report += self.scanner.recheck_unfinished()
         return report
 
-    def files_below(self, paths: Sequence[str]) -> list[File]:
-        """The files that a person means by these paths; none means all."""
-        db = self.database.read()
-        if not paths:
-            return files.below(db, "")
-        found: dict[int, File] = {}
-        for path in paths:
-            here = files.below(db, path)
-            if not here and path:
-                raise UsageError(f"{path}: is not a file or folder of this vault; 'chyme digest' takes in what is new")
-            found.update((file.id, file) for file in here)
-        return list(found.values())
-
     def reset(self, paths: Sequence[str], names: Sequence[str]) -> int:
         """Have digests made again. Files that are busy get the wish noted. Returns how many files."""
         return self._wish(paths, Wish(True, self.rules.resolve_names(names) or None))
@@ -258,7 +245,7 @@ class App:
         """Give failed digests their attempts back. Returns how many digests."""
         wish = Wish(False, self.rules.resolve_names(names) or None)
         count = 0
-        for file in self.files_below(paths):
+        for file in self.open_vault.files_below(paths):
             count += self.database.write(
                 lambda db, id_=file.id: apply_wish(db, self.rules, id_, wish, iso(now()))  # type: ignore[misc]
             )
@@ -276,7 +263,7 @@ class App:
 
     def list_outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """What was made by an older recipe than today's, by digester, and what making it again would take."""
-        self.files_below(paths)
+        self.open_vault.files_below(paths)
         return find_outdated(self.database, self.rules, paths, self.rules.resolve_names(names), self.private)
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
@@ -294,7 +281,7 @@ class App:
             self._work.supervisor.wake()
 
     def _wish(self, paths: Sequence[str], wish: Wish) -> int:
-        found = self.files_below(paths)
+        found = self.open_vault.files_below(paths)
         for file in found:
             self.database.write(
                 lambda db, id_=file.id: file_requests.add(db, id_, wish, iso(now()))  # type: ignore[misc]
@@ -322,42 +309,6 @@ class App:
 
     def _purge_before(self, everything: bool) -> str:
         return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
-
-    def has_file(self, path: str) -> bool:
-        """Whether there is such a file; one that was just put there is taken in first."""
-        if files.by_path(self.database.read(), path) is not None:
-            return True
-        try:
-            inside = self.vault.relative(os.fspath(self.vault.root / decode_path(path)))
-            status = self.vault.status(decode_path(inside))
-        except (UsageError, OSError, ValueError):  # outside, too long, or no path at all
-            return False
-        if status is None or not stat.S_ISREG(status.st_mode):
-            return False
-        self.ingest([decode_path(inside)])
-        return files.by_path(self.database.read(), path) is not None
-
-    def ingest(self, raw: Sequence[str]) -> None:
-        """Look at files (paths as the disk spells them) at once, or soon: whoever follows the folder waits for no scan.
-
-        A first scan may take hours, and a few who wait for it would be all the server has.
-        """
-        if self._work is None:
-            self.scanner.scan_paths(raw)
-            return
-        patient = self._patient.acquire(blocking=False)
-        try:
-            if self.scanner.scan_paths_within(raw, PATIENCE_SECONDS if patient else 0.0) is None:
-                self.schedule_check(raw)
-        finally:
-            if patient:
-                self._patient.release()
-
-    def schedule_check(self, raw: Sequence[str]) -> None:
-        """Files were put at these paths (as the disk spells them): whoever follows the folder looks at them at once."""
-        if self._work is not None:
-            for path in raw:
-                self._work.watcher.rescan_path(path)
 
     def digest_again(self, path: str, names: Sequence[str]) -> list[PendingDigest]:
         """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.

@@ -138,7 +138,7 @@ class Digestion:
         if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
             from chyme.vault.intake.text_links import keep_new_links  # which needs the app that starts us
 
-            keep_new_links(self._app, one.path)
+            keep_new_links(self._app.open_vault, one.path)
 
     def _look_at(self, file_id: int) -> None:
         file = files.by_id(self._app.database.read(), file_id)

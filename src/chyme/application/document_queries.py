@@ -14,7 +14,6 @@ from chyme.core.store import (
     consistency_checks,
     digest_queue,
     digests,
-    document_descriptions,
     documents,
     edits,
     events,
@@ -28,6 +27,7 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged, UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
 from chyme.speech.transcripts.json_format import from_json
+from chyme.understanding.description import find_misdescribed
 
 
 class Documents:
@@ -142,7 +142,7 @@ class Documents:
                 *found,
             ]
         with self._database.snapshot() as db:
-            wrong = document_descriptions.find_misdescribed(db)
+            wrong = find_misdescribed(db)
         return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]
 
     def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:

@@ -25,7 +25,7 @@ def prepare(app: App) -> None:
 
     Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
     """
-    app.incoming.sweep()
+    app.open_vault.staging.sweep()
     recover(app.database, app.rules, now())
     retry_unavailable(app, app.rules.recipes())
     app.intake.add_missing_digests()

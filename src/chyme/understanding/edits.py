@@ -8,10 +8,12 @@ from datetime import datetime
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.core.store import document_descriptions, documents, edits, files, tags
+from chyme.core.pipeline.recorders import RefreshNames
+from chyme.core.store import documents, edits, files, tags
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import File, iso
+from chyme.understanding.description import compute_description, describe
 from chyme.understanding.edit_rules import (
     DATE,
     FIELDS,
@@ -61,9 +63,10 @@ class EditResult:
 class Edits:
     """Each change is one transaction: the edit, the document, its words in the index, and how to take it back."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], refresh_names: RefreshNames) -> None:
         self._database = database
         self._clock = clock
+        self._refresh_names = refresh_names
 
     def get(self, path: str) -> DocumentEdits:
         """What the document is called and about, and who says so."""
@@ -110,7 +113,7 @@ class Edits:
                 raise NothingToChange(f"{file.path}: {_already(wanted)}")
             what = f"{file.path}: {_what(meant)}"
             edits.record_change(db, file.id, what, _before(before, after), now)
-            document_descriptions.describe(db, file.id, now)
+            describe(db, file.id, now, self._refresh_names)
             return EditResult(what, _shown(db, file))
 
         return self._database.write(write)
@@ -135,7 +138,7 @@ class Edits:
                 after[TAGS] = tag_value(rename_tags_in_edit(tag_edit(after[TAGS]), current_names(tags.rules(db))))
             _put(db, file, present, after, now)
             edits.forget_change(db, change.id)
-            document_descriptions.describe(db, file.id, now)
+            describe(db, file.id, now, self._refresh_names)
             return EditResult(change.what, _shown(db, file))
 
         return self._database.write(take_back)
@@ -161,9 +164,7 @@ def _find(db: Connection, path: str) -> File:
 def _shown(db: Connection, file: File) -> DocumentEdits:
     row = documents.of_file(db, file.id)
     seen = Description(row.title, row.summary, row.date, row.language, row.tags) if row else Description()
-    return DocumentEdits(
-        file.path, seen, edits.of_file(db, file.id), document_descriptions.compute_description(db, file.id)
-    )
+    return DocumentEdits(file.path, seen, edits.of_file(db, file.id), compute_description(db, file.id))
 
 
 def _values(wanted: EditRequest) -> dict[str, object]:
@@ -195,9 +196,7 @@ def _tag_change(db: Connection, file: File, before: TagEdit, wanted: EditRequest
     both = {comparison_key(tag) for tag in wanted.add}.intersection(map(comparison_key, wanted.remove))
     if both:
         raise UsageError(f"“{both.pop()}” cannot be added and taken away at once")
-    there = {
-        comparison_key(tag) for tag in apply_tag_edit(document_descriptions.compute_description(db, file.id).tags, edit)
-    }
+    there = {comparison_key(tag) for tag in apply_tag_edit(compute_description(db, file.id).tags, edit)}
     for tag in wanted.remove:
         if comparison_key(tag) not in there:
             raise UsageError(f"{file.path}: has no tag “{tag}”; 'chyme edit' shows those it has")
@@ -207,10 +206,12 @@ def _tag_change(db: Connection, file: File, before: TagEdit, wanted: EditRequest
     return after
 
 
-def restore_edits(db: Connection, file: File, values: Mapping[str, object], now: str) -> None:
+def restore_edits(
+    db: Connection, file: File, values: Mapping[str, object], now: str, refresh_names: RefreshNames
+) -> None:
     """What a person set about a file, salvaged from a damaged database, counts again."""
     _put(db, file, edits.of_file(db, file.id), {**edits.of_file(db, file.id), **values}, now)
-    document_descriptions.describe(db, file.id, now)
+    describe(db, file.id, now, refresh_names)
 
 
 def _put(db: Connection, file: File, before: Mapping[str, object], after: Mapping[str, object], now: str) -> bool:

@@ -14,18 +14,14 @@ from chyme.core.store import (
     artifacts,
     digest_queue,
     digests,
-    document_descriptions,
     documents,
     events,
     files,
     leases,
     text_places,
 )
-from chyme.core.store.search import dictionary, file_terms, passages, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Seen, iso
-from chyme.speech.people import voice_assignment
-from chyme.understanding.tags import assignment
 
 FACTS = "url-metadata"  # says where a captured page came from
 
@@ -58,7 +54,8 @@ class FileRegistry:
         if known is None:
             file = _file(files.insert(db, seen, now), seen)
             documents.register(db, file.id, now)
-            file_terms.write(db, file, None, (), None)
+            for recorder in self._rules.recorders:
+                recorder.added(db, file)
         elif (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
             files.update_stamp(db, known.id, seen.stamp, now)
             if known.vanished_at is not None:
@@ -72,14 +69,14 @@ class FileRegistry:
             files.update_content(db, known.id, seen, now)
             file = _file(known.id, seen, known.generation + 1)
             self._forget_digests(db, known)
-            assignment.remove_tags(db, file.id)
             documents.clear_findings(db, file.id, now)
-            file_terms.write(db, file, None, (), None)
-            document_descriptions.describe(db, file.id, now)
+            for recorder in self._rules.recorders:
+                recorder.content_replaced(db, file, now)
         transitions.register(db, self._rules, file, now)
         rows = digests.of_file(db, file.id)
         if known is not None:
-            voice_assignment.handle_changed_content(db, file, rows)
+            for recorder in self._rules.recorders:
+                recorder.requeued(db, file, rows)
         output_updates.update_document(db, self._rules, file, rows, now)
         events.record(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
@@ -100,16 +97,17 @@ class FileRegistry:
         transitions.reset(
             db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now
         )
-        if documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, FACTS))):
-            document_descriptions.describe(db, file.id, now)
+        documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, FACTS)))
+        for recorder in self._rules.recorders:
+            recorder.content_replaced(db, file, now)
         return file
 
     def _forget_digests(self, db: Connection, file: File) -> None:
         for name in digests.of_file(db, file.id):
             artifacts.remove(db, file.path, name)
-            passages.remove(db, file.id, name)
             text_places.remove(db, file.id, name)
-        vectors.remove(db, file.id)
+        for recorder in self._rules.recorders:
+            recorder.forget_content(db, file)
         digests.delete_all(db, file.id)
 
     def _move(self, db: Connection, move: Move, now: str) -> None:
@@ -126,7 +124,8 @@ class FileRegistry:
         digest_queue.hold(db, file.id, False)
         moved, document = files.by_id(db, file.id), documents.of_file(db, file.id)
         if moved is not None and document is not None:
-            file_terms.write(db, moved, document.title, document.tags, document.summary)
+            for recorder in self._rules.recorders:
+                recorder.renamed(db, moved)
             if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
                 output_updates.update_document(db, self._rules, moved, digests.of_file(db, moved.id), now)
         was_at = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
@@ -181,29 +180,23 @@ class FileRegistry:
 
     def purge(self, file: File) -> bool:
         """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""
-        words = dictionary.find_unique_words(self._database.read(), file.id)
+        reader = self._database.read()
+        prepared = [(recorder, recorder.prepare_purge(reader, file)) for recorder in self._rules.recorders]
         now = iso(self._clock())
 
         def purge_one(db: Connection) -> bool:
             present = files.by_id(db, file.id)
             if present is None or present.vanished_at is None or leases.owner_of(db, file.id) is not None:
                 return False
-            self._purge(db, present)
-            dictionary.forget(db, words)
+            for recorder, extra in prepared:
+                recorder.purge(db, present, extra)
+            artifacts.remove(db, present.path)
+            events.forget_file(db, present.id)
+            files.delete(db, present.id)
             events.record(db, now, "vault", detail="purged a vanished file")
             return True
 
         return self._database.write(purge_one)
-
-    def _purge(self, db: Connection, file: File) -> None:
-        for name in digests.of_file(db, file.id):
-            passages.remove(db, file.id, name)
-        voice_assignment.purge(db, file)
-        assignment.remove_tags(db, file.id)
-        passages.remove_names(db, file.id)
-        artifacts.remove(db, file.path)
-        events.forget_file(db, file.id)
-        files.delete(db, file.id)
 
     def add_missing_digests(self) -> int:
         """Give files the rows of digesters that were added since. Returns how many files."""

@@ -8,13 +8,13 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from chyme.application.app import App
 from chyme.core.files.moves import Move
 from chyme.core.files.vault_folder import decode_path, encode_path, stamp_of
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
 from chyme.model import File, Seen
 from chyme.understanding.slug_format import numbered_name
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_rename import rename_in
 
 _MOST_TRIES = 100
@@ -27,8 +27,8 @@ class RenameError(UsageError):
 class FreeNames:
     """Which names are taken in the folders of the vault, in capitals or not: disks differ in what they tell apart."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, vault: OpenVault) -> None:
+        self._vault = vault
         self._taken: dict[str, set[str]] = {}  # folder → names in one spelling
 
     def take(self, file: File, wanted: str) -> str:
@@ -45,42 +45,42 @@ class FreeNames:
     def _in(self, folder: str) -> set[str]:
         if folder not in self._taken:
             try:
-                with self._app.vault.open_folder(folder) as handle:
+                with self._vault.folder.open_folder(folder) as handle:
                     self._taken[folder] = set(map(_alike, os.listdir(handle)))
             except OSError:
                 self._taken[folder] = set()  # whoever renames is told why that cannot be
         return self._taken[folder]
 
 
-def rename_on_disk(app: App, file: File, name: str, another: Callable[[], str]) -> Move:
+def rename_on_disk(vault: OpenVault, file: File, name: str, another: Callable[[], str]) -> Move:
     """Where the file is from now on. `another` gives the next name to try when somebody was quicker.
 
     Raises RenameError, and then nothing has changed.
     """
     raw = _raw(file)
     try:
-        with app.vault.open_folder(_folder(raw)) as handle:
-            _refuse_changed(app, file, raw)
+        with vault.folder.open_folder(_folder(raw)) as handle:
+            _refuse_changed(vault, file, raw)
             for _ in range(_MOST_TRIES):
-                if app.scanner.ignores(raw_path_beside(raw, name)):
+                if vault.scanner.ignores(raw_path_beside(raw, name)):
                     raise RenameError(f"chyme would pass over it as {name} (.chymeignore)")
-                _refuse_uncovering(app, file, name)
+                _refuse_uncovering(vault, file, name)
                 try:
                     rename_in(handle, _name(raw), name)
                 except FileExistsError:
                     name = another()
                     continue
-                return _moved(app, file, raw_path_beside(raw, name))
+                return _moved(vault, file, raw_path_beside(raw, name))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise RenameError(f"cannot be renamed ({reason}); see who may write in its folder") from error
     raise RenameError("every name is taken as soon as it is chosen; try again")
 
 
-def sync_folders(app: App, moves: Iterable[Move]) -> None:
+def sync_folders(vault: OpenVault, moves: Iterable[Move]) -> None:
     """What was renamed must be so after a power cut too, before anybody writes it down."""
     for folder in {_folder(decode_path(move.seen.path)) for move in moves}:
-        with contextlib.suppress(OSError), app.vault.open_folder(folder) as handle:
+        with contextlib.suppress(OSError), vault.folder.open_folder(folder) as handle:
             os.fsync(handle)
 
 
@@ -99,25 +99,25 @@ def name_on_disk(path: str) -> str:
     return _name(decode_path(path))
 
 
-def _refuse_changed(app: App, file: File, raw: str) -> None:
-    status = app.vault.status(raw)
+def _refuse_changed(vault: OpenVault, file: File, raw: str) -> None:
+    status = vault.folder.status(raw)
     if status is None:
         raise RenameError("is not where it was; 'chyme digest' finds it again")
     if stamp_of(status) != file.stamp:
         raise RenameError("has changed since it was digested; 'chyme digest' looks at it again")
 
 
-def _refuse_uncovering(app: App, file: File, name: str) -> None:
+def _refuse_uncovering(vault: OpenVault, file: File, name: str) -> None:
     """No file stops being private because it is called otherwise: it would be sent to a model."""
-    if app.private.problem is not None:
-        raise RenameError(f"keeps its name for now: {app.private.problem}")
-    if app.private(file.path) and not app.private(path_beside(file, name)):
+    if vault.private.problem is not None:
+        raise RenameError(f"keeps its name for now: {vault.private.problem}")
+    if vault.private(file.path) and not vault.private(path_beside(file, name)):
         raise RenameError(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
 
 
-def _moved(app: App, file: File, raw: str) -> Move:
+def _moved(vault: OpenVault, file: File, raw: str) -> Move:
     path, escaped = encode_path(raw)
-    status = app.vault.status(raw)
+    status = vault.folder.status(raw)
     stamp = stamp_of(status) if status is not None else file.stamp
     return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
 

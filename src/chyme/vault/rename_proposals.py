@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.application.app import App
 from chyme.core.clock import now
 from chyme.core.files.moves import Move
 from chyme.core.pipeline.document_state import CLASSIFIERS
@@ -19,6 +18,7 @@ from chyme.understanding.classification.result import from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
 from chyme.vault.file_renaming import FreeNames, RenameError, name_on_disk, path_beside, rename_on_disk, sync_folders
+from chyme.vault.open_vault import OpenVault
 
 _AT_ONCE = 100  # files renamed between two transactions
 PERSON, TEXT = "a person", "its text"  # who says what the file is, where no digester does
@@ -60,13 +60,13 @@ class FileRenamer:
     are now.
     """
 
-    def __init__(self, app: App, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
-        self._app = app
-        self._take_in = take_in or app.intake.record
+    def __init__(self, vault: OpenVault, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
+        self._vault = vault
+        self._take_in = take_in or vault.registry.record
 
     def proposals(self, paths: Sequence[str] = ()) -> list[Proposal]:
         """What these files and those in these folders could be called; no path means all files."""
-        names = FreeNames(self._app)
+        names = FreeNames(self._vault)
         return [
             Proposal(file.path, path_beside(file, names.take(file, wanted)), title, said_by)
             for file, wanted, title, said_by in self._proposed(paths)
@@ -76,7 +76,7 @@ class FileRenamer:
         """Rename the files for which there is a proposal; everything known about them goes along."""
         at = iso(now())
         wanted = [(file, name) for file, name, _, _ in self._proposed(paths)]
-        names = FreeNames(self._app)
+        names = FreeNames(self._vault)
         done: list[RenameResult] = []
         for first in range(0, len(wanted), _AT_ONCE):
             steps = self._noted(wanted[first : first + _AT_ONCE], names, at)
@@ -87,14 +87,14 @@ class FileRenamer:
 
     def undo(self, paths: Sequence[str] = ()) -> list[RenameResult]:
         """Give files the name back that they had: those of the last acceptance, or the last name of each of these."""
-        db = self._app.database.read()
+        db = self._vault.database.read()
         if paths:
-            noted = [rename for file in self._app.files_below(paths) for rename in renames.of_file(db, file.id)[:1]]
+            noted = [rename for file in self._vault.files_below(paths) for rename in renames.of_file(db, file.id)[:1]]
         else:
             noted = renames.last_batch(db)
         if not noted:
             raise UsageError("no name was accepted that could be taken back")
-        names = FreeNames(self._app)
+        names = FreeNames(self._vault)
         return [
             done
             for first in range(0, len(noted), _AT_ONCE)
@@ -106,7 +106,7 @@ class FileRenamer:
         over: list[int] = []  # nothing can be done about these any more
         lost: list[RenameResult] = []
         for rename in noted:
-            file, wanted = files.by_id(self._app.database.read(), rename.file_id), name_on_disk(rename.was)
+            file, wanted = files.by_id(self._vault.database.read(), rename.file_id), name_on_disk(rename.was)
             here = name_on_disk(file.path) if file is not None and file.vanished_at is None else None
             if file is not None and here == name_on_disk(rename.becomes):
                 steps.append(_Step(file, wanted, names.take(file, wanted), rename.id))
@@ -125,9 +125,9 @@ class FileRenamer:
 
     def _proposed(self, paths: Sequence[str]) -> Iterator[tuple[File, str, str, str]]:
         """File, the name it should have, the title behind that, and who said so."""
-        db = self._app.database.read()
+        db = self._vault.database.read()
         if paths:
-            self._app.files_below(paths)  # says so when there is no such file
+            self._vault.files_below(paths)  # says so when there is no such file
         found = {one.file_id: one for path in paths or ("",) for one in renames.candidates(db, path)}
         for one in found.values():
             file = files.by_id(db, one.file_id)
@@ -147,7 +147,7 @@ class FileRenamer:
                 for file, name, free in chosen
             ]
 
-        return self._app.database.write(note)
+        return self._vault.database.write(note)
 
     def _rename(
         self, steps: Sequence[_Step], names: FreeNames, on_other: Callable[[_Step, str], None]
@@ -165,7 +165,7 @@ class FileRenamer:
                     return name
 
                 try:
-                    move = rename_on_disk(self._app, step.file, step.name, another)
+                    move = rename_on_disk(self._vault, step.file, step.name, another)
                 except RenameError as error:
                     kept.append((step, str(error)))
                     continue
@@ -173,18 +173,18 @@ class FileRenamer:
                 done.append(RenameResult(step.file.path, move.seen.path))
         finally:  # somebody may press Ctrl-C; what is done is done
             if moves:
-                sync_folders(self._app, moves)
+                sync_folders(self._vault, moves)
                 self._take_in(moves)
         return done, kept
 
     def _correct(self, step: _Step, name: str) -> None:
         """The note must tell the name that the file will have."""
         becomes = path_beside(step.file, name)
-        self._app.database.write(lambda db: renames.correct(db, step.note, becomes))
+        self._vault.database.write(lambda db: renames.correct(db, step.note, becomes))
 
     def _forget(self, notes: Sequence[int]) -> None:
         if notes:
-            self._app.database.write(lambda db: renames.forget(db, notes))
+            self._vault.database.write(lambda db: renames.forget(db, notes))
 
     def _propose_again(self, file_ids: Sequence[int]) -> None:
         """A file whose proposal was given up meanwhile, because its name was a good one, shall have one again."""
@@ -196,7 +196,7 @@ class FileRenamer:
                     file_requests.add(db, file_id, Wish(True, (Slug.name,)), at)
 
         if file_ids:
-            self._app.database.write(wish)
+            self._vault.database.write(wish)
 
 
 def _problems(kept: Sequence[tuple[_Step, str]]) -> list[RenameResult]:

@@ -8,10 +8,9 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
-from typing import TYPE_CHECKING
 
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state
@@ -20,10 +19,8 @@ from chyme.errors import UsageError, VaultError
 from chyme.files.machine_names import without_extension
 from chyme.model import File, iso
 from chyme.understanding.slug_format import numbered_name
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_move import move
-
-if TYPE_CHECKING:
-    from chyme.application.app import App
 
 FOLDER = "trash"
 NOTE = ".json"
@@ -57,8 +54,9 @@ class Trash:
     The database lets a file go before the disk does: a crash in between leaves a file that the next scan recognises.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, vault: OpenVault, on_purged: Callable[[], None]) -> None:
+        self._vault = vault
+        self._on_purged = on_purged
 
     def put(self, paths: Sequence[str]) -> list[TrashEntry]:
         """Take these files out of the vault. Nothing is done unless all of them are there."""
@@ -81,7 +79,7 @@ class Trash:
                     back.append(self._bring_back(trash, trashed))
             finally:  # those before one that cannot be brought back are there
                 if back:
-                    self._app.ingest([decode_path(one.path) for one in back])
+                    self._vault.ingest([decode_path(one.path) for one in back])
         return back
 
     def empty(self, ids: Sequence[str] | None = None) -> int:
@@ -91,13 +89,13 @@ class Trash:
             found = [self._wanted(trash, id_) for id_ in wanted]
             for trashed, _ in found:
                 _delete(trash, trashed.id)
-            aside = files.in_trash(self._app.database.read())  # before the notes: a file has its note first
+            aside = files.in_trash(self._vault.database.read())  # before the notes: a file has its note first
             self._forget(aside, {each[1] for id_ in _ids(trash) if (each := self._noted(trash, id_))})
-        self._app.drawing.delete_purged_pages()
+        self._on_purged()
         return len(found)
 
     def _known(self, path: str) -> File:
-        file = files.by_path(self._app.database.read(), path)
+        file = files.by_path(self._vault.database.read(), path)
         if file is None or file.vanished_at is not None:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         return file
@@ -109,21 +107,21 @@ class Trash:
         id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
         trashed = TrashEntry(id_, file.path, iso(at), file.size)
         try:
-            with self._opened() as trash, self._app.vault.open_folder(folder) as here:
+            with self._opened() as trash, self._vault.folder.open_folder(folder) as here:
                 _refuse_missing(here, name)
                 _write_note(trash, trashed, file.id)
                 try:
                     os.mkdir(id_, 0o700, dir_fd=trash)
-                    if not self._app.intake.hide_trashed(file):
+                    if not self._vault.registry.hide_trashed(file):
                         raise FileNotFoundError  # it is elsewhere by now
                     with _inside(trash, id_) as there:
                         move(here, name, there, name)
-                    self._app.intake.hide_trashed(file)  # a scan may have come upon it in between, and know it again
+                    self._vault.registry.hide_trashed(file)  # a scan may have found it again in between
                 except BaseException:
                     _delete(trash, id_, keep_files=True)
                     raise
         except OSError as error:
-            self._app.ingest([raw])  # whatever is there is known again
+            self._vault.ingest([raw])  # whatever is there is known again
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 raise UsageError(f"{file.path}: is not there any more") from error
             reason = error.strerror or type(error).__name__
@@ -135,7 +133,7 @@ class Trash:
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
-            with _inside(trash, trashed.id) as there, self._app.vault.open_folder(folder, make=True) as here:
+            with _inside(trash, trashed.id) as there, self._vault.folder.open_folder(folder, make=True) as here:
                 kept = next(iter(os.listdir(there)))
                 for number in count(1):
                     free = numbered_name(name, number, extension)
@@ -153,7 +151,7 @@ class Trash:
         """What was known about files goes with them, unless they turned up elsewhere; also after tidying by hand."""
         for file in aside:
             if file.id not in kept:
-                self._app.intake.purge(file)
+                self._vault.registry.purge(file)
 
     def _wanted(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
         found = self._noted(trash, id_)
@@ -179,8 +177,8 @@ class Trash:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
-        self._app.database.presence.require()
-        folder = self._app.state / FOLDER
+        self._vault.database.presence.require()
+        folder = self._vault.state / FOLDER
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(folder, FOLDER_ITSELF)

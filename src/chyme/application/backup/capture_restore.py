@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.pipeline import output_updates
+from chyme.core.pipeline.document_state import title_from_json
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
-from chyme.core.store import digests, document_descriptions, documents, text_places
+from chyme.core.store import digests, documents, text_places
 from chyme.core.store.rescue.restore import unskip
 from chyme.core.store.rescue.salvage import OldDigest, OldFile, SalvagedData
+from chyme.core.store.search import file_terms
 from chyme.model import THUMBNAIL, Artifact, File, Output
+from chyme.understanding.description import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def find_intact_captures(
             continue
         artifacts = tuple(Artifact(filename, data) for filename, data in held.items())
         ordered = tuple(place for _, place in sorted(found.places.get((old_id, name), {}).items()))
-        prepared = prepare_output(file, Output(name, digest.content, artifacts, places=ordered))
+        prepared = prepare_output(Output(name, digest.content, artifacts, places=ordered))
         if prepared.content_hash == digest.content_hash:
             whole.append(Capture(digest, prepared))
     return whole
@@ -56,8 +59,8 @@ def restore_captures(db: Connection, rules: Rules, file: File, captures: Sequenc
             db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
             None, now,
         )  # fmt: skip
-        if name == "url-metadata" and documents.set_found_title(db, file.id, prepared.title):
-            document_descriptions.describe(db, file.id, now)
+        if name == "url-metadata" and documents.set_found_title(db, file.id, title_from_json(digest.content)):
+            describe(db, file.id, now, file_terms.rewrite)
         if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
             documents.set_thumbnail(db, file.id, name, prepared.pages)
     output_updates.update_document(db, rules, file, digests.of_file(db, file.id), now)

@@ -165,7 +165,10 @@ def _put_back(app: App, found: SalvagedData, done: RescueResult) -> None:
             captures = find_intact_captures(found, old_id, found.files[old_id], file, captured[old_id])
             done.saved["captures"] += _put_captures(app, file, captures, moment)
         for name, given in edits.get(old_id, {}).items():
-            done.saved["edits"] += _try(app, partial(put_edits_back, file=file, values={name: given}, now=moment))
+            done.saved["edits"] += _try(
+                app,
+                partial(put_edits_back, file=file, values={name: given}, now=moment, refresh_names=file_terms.rewrite),
+            )
         if old_id in heard:
             app.database.write(partial(file_terms.rewrite, file_id=file.id))
 

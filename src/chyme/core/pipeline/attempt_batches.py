@@ -12,11 +12,12 @@ from typing import Protocol
 
 from chyme.core.children.task import MAX_BATCH_TASKS, Task
 from chyme.core.files.vault_folder import Vault
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digester_inputs import inputs_of
 from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
-from chyme.core.pipeline.output_updates import Attempt
 from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 from chyme.core.pipeline.task_runners import TaskRunner
 from chyme.core.pipeline.transitions import FilePass
@@ -76,6 +77,7 @@ class BatchRunner:
     def __init__(
         self,
         database: Database,
+        rules: Rules,
         runner: BatchTaskRunner,
         vault: Vault,
         scratch: ScratchFolders,
@@ -84,6 +86,7 @@ class BatchRunner:
         clock: Callable[[], datetime],
     ) -> None:
         self._database = database
+        self._rules = rules
         self._runner = runner
         self._vault = vault
         self._scratch = scratch
@@ -133,7 +136,7 @@ class BatchRunner:
         own = file.size if file.kind is Kind.TEXT else 0
         if own > SMALL_TEXTS:
             return None
-        inputs = inputs_of(self._database.read(), attempt)
+        inputs = inputs_of(self._database.read(), self._rules, attempt)
         if own + sum(len(one.content or "") for one in inputs) > SMALL_TEXTS:
             return None
         try:

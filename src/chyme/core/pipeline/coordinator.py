@@ -20,6 +20,7 @@ from sqlite3 import Connection
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline import output_updates, transitions
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.attempt_batches import BatchRunner, BatchTaskRunner, Made, can_batch, can_batch_all, take_batch
 from chyme.core.pipeline.crash_recovery import recover
 from chyme.core.pipeline.digest_state import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
@@ -29,7 +30,6 @@ from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchan
 from chyme.core.pipeline.lease_owner import is_dead, this_process
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
-from chyme.core.pipeline.output_updates import Attempt
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
 from chyme.core.pipeline.progress.attempt_results import AttemptResult, log_attempt, summarize_attempt
@@ -40,12 +40,10 @@ from chyme.core.pipeline.task_runners import TaskRunner, ThreadRunner
 from chyme.core.pipeline.transitions import LEASE, Claim, FilePass
 from chyme.core.store import digests, file_requests, files, leases
 from chyme.core.store.models import fallbacks
-from chyme.core.store.search import dictionary, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
 from chyme.models.providers.call_ledger import CallLedger
-from chyme.search.embedders.migration import check_vectors
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +115,7 @@ class Coordinator:
         self._begun: dict[str, datetime] = {}  # run → when a child took it
         self.room = DiskSpace(scratch)
         self.at_work = ActiveAttempts(database, clock)
-        self._gathering = BatchRunner(database, runner, vault, self._scratch, self._leases, self.at_work, clock)
+        self._gathering = BatchRunner(database, rules, runner, vault, self._scratch, self._leases, self.at_work, clock)
 
     @property
     def paused(self) -> str | None:
@@ -278,7 +276,7 @@ class Coordinator:
         self.at_work.begin(file, digester.name)
         try:
             with open_unchanged(self._vault, file) as fd, self._scratch.lend(_key(attempt)) as scratch:
-                task = Task(digester.name, file, fd, inputs_of(self._database.read(), attempt), scratch)
+                task = Task(digester.name, file, fd, inputs_of(self._database.read(), self._rules, attempt), scratch)
                 allowance = self._allowance(digester.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
@@ -405,17 +403,16 @@ class Coordinator:
     def _judged(
         self, attempt: Attempt, outcome: Outcome, name: str, now: datetime, chance: float
     ) -> tuple[Verdict, PreparedOutput | None]:
-        outcome = check_vectors(self._database.read(), attempt, outcome)
+        for recorder in self._rules.recorders:
+            outcome = recorder.check_outcome(self._database.read(), attempt, outcome)
         verdict = judge(outcome, name, attempt.number, now, self._rules.policy, chance)
         if verdict.output is None:
             if verdict.status is Status.SKIPPED:
                 log.warning("%s: %s did not produce %s", attempt.file.path, attempt.digester.name, name)
             return verdict, None
-        forgotten: frozenset[str] = frozenset()
-        db = self._database.read()
-        if name == "search-keyword" and passages.has(db, attempt.file.id, name):
-            forgotten = frozenset(dictionary.find_unique_words(db, attempt.file.id, verdict.output.words))
-        return verdict, prepare_output(attempt.file, verdict.output, forgotten)
+        db, output = self._database.read(), verdict.output
+        extras = tuple(recorder.prepare(db, attempt.file, output) for recorder in self._rules.recorders)
+        return verdict, prepare_output(output, extras)
 
     def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.room.pause(reason, resumed)

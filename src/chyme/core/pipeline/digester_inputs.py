@@ -7,22 +7,22 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import BinaryIO
 
-from chyme.core.pipeline.output_updates import Attempt
+from chyme.core.pipeline.attempt import Attempt
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, text_places
-from chyme.core.store.search import embedders, vectors
 from chyme.digester import Digester, StaysHome
 from chyme.errors import UsageError
 from chyme.model import File, Status, Upstream
-from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash
 
 
-def inputs_of(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
-    """The outputs an attempt is given, as much of each as its digester looks at, and what it need not embed again."""
+def inputs_of(db: Connection, rules: Rules, attempt: Attempt) -> tuple[Upstream, ...]:
+    """The outputs an attempt is given, as much of each as its digester looks at, and what recorders add to them."""
     file, digester = attempt.file, attempt.digester
     most = digester.reads_at_most if attempt.inputs else {}
     read = (_output(db, file, name, most.get(name), digester.reads_artifacts) for name in attempt.inputs)
-    return (*read, *_embedded_before(db, attempt))
+    extra = (extra for recorder in rules.recorders for extra in recorder.extra_inputs(db, attempt))
+    return (*read, *extra)
 
 
 def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream:
@@ -32,23 +32,6 @@ def _output(db: Connection, file: File, name: str, most: int | None, pictures: b
     if most is not None:
         found = tuple(replace(place, end=min(place.end, most)) for place in found if place.start < most)
     return Upstream(name, content, found, artifacts)
-
-
-def _embedded_before(db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
-    """For a digester that embeds: which passages of the file it need not embed again, by the same recipe as today."""
-    model, before = attempt.digester.embedder, attempt.before.get(SEMANTIC)
-    if (
-        model is None
-        or before is None
-        or before.content_hash is None
-        or digests.embedder_of(db, attempt.file.id) != model
-    ):
-        return ()
-    embedder = embedders.by_model(db, model)
-    if embedder is None:
-        return ()
-    hashes = frozenset(map(passage_hash, vectors.texts_of(db, attempt.file.id, embedder.id)))
-    return (Upstream(EMBEDDED_BEFORE, ReusablePassages(embedder.dimension, hashes).as_json()),) if hashes else ()
 
 
 class StoredSource(StaysHome):

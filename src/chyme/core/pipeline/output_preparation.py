@@ -1,4 +1,4 @@
-"""Outputs made ready for the database, outside the writer thread: hashed, compressed, their title read."""
+"""Outputs made ready for the database, outside the writer thread: hashed and compressed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from chyme.core.pipeline.document_state import heading_title, page_count, title_from_json
+from chyme.core.pipeline.document_state import page_count
 from chyme.core.store import artifacts as sqlar
-from chyme.model import File, Kind, Output
+from chyme.model import Output
 
 PIECE = 1 << 20
 
@@ -20,8 +20,7 @@ class PreparedOutput:
     output: Output
     content_hash: str | None
     artifacts: tuple[sqlar.PackedArtifact, ...]
-    title: str | None
-    forgotten: frozenset[str] = frozenset()
+    extras: tuple[object, ...] = ()  # what each recorder prepared for it, in their order
     pages: int | None = None
 
     @property
@@ -31,19 +30,10 @@ class PreparedOutput:
         return text + vectors + sum(len(a.data) for a in self.artifacts)
 
 
-def prepare_output(file: File, output: Output, forgotten: frozenset[str] = frozenset()) -> PreparedOutput:
-    """Hash, compress and read the title."""
-    title = None
-    if output.name == "doc-to-markdown":
-        title = heading_title(output.content)
-    elif output.name == "url-metadata":
-        title = title_from_json(output.content)
-    elif output.name == "search-keyword" and file.mime == "text/markdown" and output.passages:
-        title = heading_title(output.passages[0].text)
-    elif output.name == "search-keyword" and file.kind is Kind.URL:
-        title = title_from_json(output.content)  # what somebody wrote beside the address
+def prepare_output(output: Output, extras: tuple[object, ...] = ()) -> PreparedOutput:
+    """Hash and compress."""
     packed = tuple(map(sqlar.pack, output.artifacts))
-    return PreparedOutput(output, content_hash(output), packed, title, forgotten, page_count(output))
+    return PreparedOutput(output, content_hash(output), packed, extras, page_count(output))
 
 
 def content_hash(output: Output) -> str | None:

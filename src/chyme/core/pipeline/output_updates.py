@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from sqlite3 import Connection
 
 from chyme.core.pipeline import plan
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Verdict
 from chyme.core.pipeline.document_state import KEPT_SUFFIX, compute_state
 from chyme.core.pipeline.output_preparation import PreparedOutput
+from chyme.core.pipeline.recorders import Completion
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import artifacts, digests, document_descriptions, documents, events, text_places
+from chyme.core.store import artifacts, digests, documents, events, text_places
 from chyme.core.store.models import calls, fallbacks, providers
-from chyme.core.store.search import embedders, passages, vectors
 from chyme.digester import Digester
 from chyme.errors import Category
-from chyme.model import THUMBNAIL, Digest, File, Kind, Lease, Output, Status
-from chyme.search.embedders import activation
-from chyme.search.embedders.passage_hashes import SEMANTIC, same_text
-from chyme.speech.people import voice_assignment
-from chyme.understanding.tags import assignment
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
-
-DESCRIBING = frozenset({*document_descriptions.CLASSIFIERS, TAGS})
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One digester at work on one file."""
-
-    lease: Lease
-    file: File
-    digester: Digester
-    outputs: tuple[str, ...]
-    run_id: str
-    number: int  # which attempt at these outputs it is, counted from 1
-    input_hash: str
-    inputs: tuple[str, ...]  # the outputs it reads that are there
-    seconds: float
-    started: datetime
-    before: dict[str, Digest]  # its rows before it began
+from chyme.model import THUMBNAIL, Digest, File, Status
 
 
 def settle(
@@ -72,14 +47,16 @@ def settle(
             db, file.id, name, verdict.status, verdict.settled, verdict.attempts, verdict.error,
             verdict.category, verdict.retry_at, duration, now, verdict.provider,
         )  # fmt: skip
-        voice_assignment.handle_skipped_digest(db, file, name, verdict)
+        for recorder in rules.recorders:
+            recorder.not_completed(db, file, name, verdict)
     events.record(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
     if verdict.settled:
         if attempt is not None and verdict.retry_at is None:
             calls.forget_responses(db, file.id, attempt.digester.name)
         requeue_readers(db, rules, file, name, old_hash != new_hash, now)
-        if attempt is not None and attempt.digester.embedder is not None:
-            activation.switch_when_complete(db, attempt.digester.embedder)
+        if attempt is not None:
+            for recorder in rules.recorders:
+                recorder.settled(db, attempt)
 
 
 def _made_by_its_model(attempt: Attempt, name: str) -> bool:
@@ -162,58 +139,23 @@ def _complete(
         sqlar_name = artifacts.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
     if again or output.places:
         text_places.replace(db, file.id, name, output.places)
-    if name == SEMANTIC:
-        _embed(db, file, output, attempt.digester.embedder, now)
-    elif again or output.passages or output.words:
-        passages.replace(db, file.id, name, output.passages, output.words, prepared.forgotten)
-    content = voice_assignment.store_voices(db, file, output, rules.same_voice, now)
-    if name == TAGS:
-        content = assignment.assign_tags(db, file, output, now)
-    elif name == TAG_EMBEDDINGS:
-        assignment.store_tag_vectors(db, output)
+    content = output.content
+    completions = [
+        (recorder, Completion(file, output, attempt, again, extra, now))
+        for recorder, extra in zip(rules.recorders, prepared.extras, strict=True)
+    ]
+    for recorder, completion in completions:
+        content = recorder.complete(db, completion, content)
     digests.complete(
         db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
         attempt.input_hash, duration, now, attempt.digester.embedder,
     )  # fmt: skip
-    _entitle(db, file, name, prepared.title, now)
-    if name in DESCRIBING:
-        document_descriptions.describe(db, file.id, now)
+    for recorder, completion in completions:
+        recorder.completed(db, completion)
     if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
         documents.set_thumbnail(db, file.id, name, prepared.pages)
     elif again:
         documents.clear_thumbnail(db, file.id, name)
-
-
-def _embed(db: Connection, file: File, output: Output, model: str | None, now: str) -> None:
-    """What the file means to its model from now on.
-
-    Of the same text other embedders' passages stay until this one's are the served, also where it has none.
-    """
-    told = output.embedded
-    if told is None:
-        _forget_meaning(db, file.id, output.content, model)
-        return
-    embedder = embedders.ensure(db, told.model, told.dimension, now)
-    same = same_text(digests.content(db, file.id, SEMANTIC), output.content)
-    vectors.replace(db, file.id, embedder.id, output.passages, told.vectors, told.dimension, keep_others=same)
-
-
-def _forget_meaning(db: Connection, file_id: int, content: str | None, model: str | None) -> None:
-    """Make room for what this model says now, and of another text for everybody's."""
-    if model is not None and same_text(digests.content(db, file_id, SEMANTIC), content):
-        vectors.remove_of_model(db, file_id, model)
-    else:
-        vectors.remove(db, file_id)
-
-
-def _entitle(db: Connection, file: File, name: str, title: str | None, now: str) -> None:
-    """The text itself gives the title until a classifier does."""
-    speaks = name in ("doc-to-markdown", "url-metadata") or (name == "search-keyword" and file.kind is Kind.TEXT)
-    if name == "search-keyword" and file.kind is Kind.URL and title is not None:
-        known = documents.of_file(db, file.id)
-        speaks = known is not None and known.found_title is None  # the page itself could not be read, or has no title
-    if speaks and documents.set_found_title(db, file.id, title):
-        document_descriptions.describe(db, file.id, now)
 
 
 def reuse(
@@ -237,28 +179,18 @@ def reuse(
         name = donor.digester
         sqlar_name = artifacts.copy(db, donor.file_path, file.path, name)
         text_places.copy(db, donor.file_id, file.id, name)
-        if name == SEMANTIC:
-            _forget_meaning(db, file.id, digests.content(db, donor.file_id, SEMANTIC), digester.embedder)
-            vectors.copy(db, donor.file_id, file.id)
-        else:
-            passages.copy(db, donor.file_id, file.id, name)
+        for recorder in rules.recorders:
+            recorder.copy(db, file, donor, digester)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
-        _copy_findings(db, file, donor, now)
+        for recorder in rules.recorders:
+            recorder.copied(db, file, donor, now)
+        theirs = documents.of_file(db, donor.file_id)
+        if theirs is not None and theirs.face == name:
+            documents.set_thumbnail(db, file.id, name, theirs.pages)
         events.record(db, now, "digest", file.id, file.path, name, "completed", "reused")
         before = rows[name].content_hash if name in rows else None
         requeue_readers(db, rules, file, name, before != donor.content_hash, now)
     return True
-
-
-def _copy_findings(db: Connection, file: File, donor: Digest, now: str) -> None:
-    theirs = documents.of_file(db, donor.file_id)
-    if theirs is None:
-        return
-    _entitle(db, file, donor.digester, theirs.found_title, now)
-    if donor.digester in DESCRIBING:
-        document_descriptions.describe(db, file.id, now)
-    if theirs.face == donor.digester:
-        documents.set_thumbnail(db, file.id, donor.digester, theirs.pages)
 
 
 def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.pipeline.plan import find_misordered, optional_readers_of, readers_of
+from chyme.core.pipeline.recorders import Recorder
 from chyme.core.store.digests import LANE_SPACING
 from chyme.digester import Digester
 from chyme.errors import UsageError
 from chyme.model import Digest, File, Status
-from chyme.speech.people.voice_matching import SAME_VOICE
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The registered digesters in order, the retry policy, and how alike two voices of one person sound."""
+    """The registered digesters in order, the retry policy, and what capabilities write beside each digest."""
 
     registry: tuple[Digester, ...]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    same_voice: float = SAME_VOICE  # cosine
+    recorders: tuple[Recorder, ...] = ()
     readers: dict[str, tuple[str, ...]] = field(init=False)
     optional_readers: dict[str, tuple[Digester, ...]] = field(init=False)  # who may have been made without an output
     outputs: tuple[str, ...] = field(init=False)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
 from chyme.core.pipeline.digester_inputs import StoredSource
 from chyme.core.pipeline.output_preparation import PreparedOutput
-from chyme.core.pipeline.output_updates import DESCRIBING, Attempt, keep_capture, reuse, settle, update_document
+from chyme.core.pipeline.output_updates import keep_capture, reuse, settle, update_document
 from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import (
     artifacts,
     digest_queue,
     digests,
-    document_descriptions,
     documents,
     events,
     file_requests,
@@ -26,12 +26,8 @@ from chyme.core.store import (
     leases,
     text_places,
 )
-from chyme.core.store.search import passages, vectors
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
-from chyme.search.embedders.passage_hashes import SEMANTIC
-from chyme.understanding.tags import assignment
-from chyme.understanding.tags.names import TAGS
 
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
@@ -96,15 +92,10 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
         if name in gone:
             artifacts.remove(db, file.path, name)
             text_places.remove(db, file.id, name)
-            passages.remove(db, file.id, name)
             documents.clear_thumbnail(db, file.id, name)
         events.record(db, now, "digest", file.id, file.path, name, "todo")
-    if SEMANTIC in gone:
-        vectors.remove(db, file.id)
-    if TAGS in gone:
-        assignment.remove_tags(db, file.id)
-    if DESCRIBING.intersection(gone):
-        document_descriptions.describe(db, file.id, now)
+    for recorder in rules.recorders:
+        recorder.reset(db, file, gone, now)
     return changed
 
 

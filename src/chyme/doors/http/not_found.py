@@ -12,5 +12,5 @@ class NotFound(UsageError):
 
 def require_file(app: App, path: str) -> None:
     """NotFound when there is no such file; one that was just put there is taken in first."""
-    if not app.has_file(path):
+    if not app.open_vault.has_file(path):
         raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

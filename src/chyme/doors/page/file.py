@@ -108,7 +108,7 @@ def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
     digests, apart = cards(app, told)
     proposal = None
     with contextlib.suppress(ChymeError):
-        proposal = next(iter(FileRenamer(app).proposals([path])), None)
+        proposal = next(iter(FileRenamer(app.open_vault).proposals([path])), None)
     return {
         **_facts(app, told),
         "shown": shown,

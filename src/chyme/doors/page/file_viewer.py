@@ -262,7 +262,7 @@ def _text(app: App, told: FileRecord, _rows: Mapping[str, FileRecord], place: Pl
     suffix = name[name.rfind(".") :] if "." in name else ""
     form = "markdown" if suffix in MARKDOWN else TABLES.get(suffix, "plain")
     text = _file_text(app, told["file"]["path"])
-    new = sum(link.path is None for link in links_of(app, told["file"]["path"])) if "://" in text else 0
+    new = sum(link.path is None for link in links_of(app.open_vault, told["file"]["path"])) if "://" in text else 0
     return {"text": text_part(text, form, place, place.source == "file") if text else None, "new_links": new}
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from sqlite3 import Connection
 
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Failed, Outcome, Produced
-from chyme.core.pipeline.output_updates import Attempt
 from chyme.core.store import outdated_digests
 from chyme.core.store.search import embedders, vectors
 from chyme.core.store.sqlite.database import Database

@@ -6,16 +6,17 @@ import json
 from collections.abc import Sequence
 from sqlite3 import Connection
 
+from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import events, files, people, voices
-from chyme.core.store.search import file_terms
 from chyme.speech.people.names import Person
 
 
 class Decision:
     """Part of one transaction: changes first, then `tell`, then `undo` to remember how to take them back."""
 
-    def __init__(self, db: Connection, now: str) -> None:
+    def __init__(self, db: Connection, now: str, refresh_names: RefreshNames) -> None:
         self._db = db
+        self._refresh_names = refresh_names
         self.now = now
         self._names: dict[int, str | None] = {}  # person → name before
         self._groups: dict[int, tuple[int, int]] = {}  # group → whose it was, whose it is
@@ -74,7 +75,7 @@ class Decision:
             file = files.by_id(self._db, file_id)
             if file is not None:
                 voices.refresh_digest(self._db, file_id)
-                file_terms.rewrite(self._db, file_id)
+                self._refresh_names(self._db, file_id)
                 events.record(self._db, self.now, "person", file_id, file.path, detail=what)
 
     def _name_of(self, person_id: int) -> str | None:

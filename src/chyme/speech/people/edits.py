@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
+from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import people, voices
 from chyme.core.store.people import PersonTotals
 from chyme.core.store.sqlite.database import Database
@@ -57,9 +58,10 @@ class People:
     who reads finds names, digests and index in line at any time, also while another process digests.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], refresh_names: RefreshNames) -> None:
         self._database = database
         self._clock = clock
+        self._refresh_names = refresh_names
 
     def list_people(self) -> list[PersonTotals]:
         """Everybody, named ones first, then by how long they speak."""
@@ -199,7 +201,7 @@ class People:
             if change is None:
                 raise UsageError("there is nothing to undo")
             people.forget_change(db, change.id)
-            decision = Decision(db, now)
+            decision = Decision(db, now, self._refresh_names)
             done = decision.revert(change.undo)
             if done:
                 decision.publish(f"undone: {change.what}")
@@ -217,7 +219,7 @@ class People:
         now = iso(self._clock())
 
         def write(db: Connection) -> DecisionResult:
-            decision = Decision(db, now)
+            decision = Decision(db, now, self._refresh_names)
             what, person_id = decide(db, decision)
             decision.publish(what)
             people.record_change(db, what, decision.undo_data(), now)

@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 
-from chyme.core.store import digests, document_descriptions, documents, edits, events, tags
+from chyme.core.pipeline.recorders import RefreshNames
+from chyme.core.store import digests, documents, edits, events, tags
 from chyme.model import TagVector
 from chyme.speech.people.voice_matching import pack_vector, unpack_vector
+from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
 from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value
 from chyme.understanding.tags.names import TAG_EMBEDDINGS
@@ -19,8 +21,9 @@ from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 class Decision:
     """Part of one transaction: changes first, then `tell`, then `undo` to remember how to take them back."""
 
-    def __init__(self, db: Connection, now: str) -> None:
+    def __init__(self, db: Connection, now: str, refresh_names: RefreshNames) -> None:
         self._db = db
+        self._refresh_names = refresh_names
         self.now = now
         self._rules: dict[str, tuple[Rule, Rule]] = {}  # tag → before, after
         self._files: dict[int, list[str]] = {}  # file → its tags before
@@ -125,7 +128,7 @@ class Decision:
         events.record(self._db, self.now, "vault", detail=what)
         for file_id in sorted(self._files):
             tags.refresh_digest(self._db, file_id)
-            document_descriptions.describe(self._db, file_id, self.now)
+            describe(self._db, file_id, self.now, self._refresh_names)
         for name in sorted(set(self._told_of())):
             unclear = tags.find_file_without_vector(self._db, name)
             if unclear is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
+from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import tags
 from chyme.core.store.sqlite.database import Database
 from chyme.core.store.tags import Holder, TagCount
@@ -71,9 +72,10 @@ class VaultTags:
     A tag is given as it is written, in capitals or not; its plural or another spelling will do as well.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], refresh_names: RefreshNames) -> None:
         self._database = database
         self._clock = clock
+        self._refresh_names = refresh_names
 
     def list_all(self) -> Listing:
         """Those on most files first. What persons took from every file that had it is left out."""
@@ -174,7 +176,7 @@ class VaultTags:
             if change is None:
                 raise UsageError("there is nothing to undo")
             tags.forget_change(db, change.id)
-            decision = Decision(db, now)
+            decision = Decision(db, now, self._refresh_names)
             done = decision.revert(change.undo)
             if done:
                 decision.publish(f"undone: {change.what}")
@@ -192,7 +194,7 @@ class VaultTags:
         now = iso(self._clock())
 
         def write(db: Connection) -> DecisionResult:
-            decision = Decision(db, now)
+            decision = Decision(db, now, self._refresh_names)
             what, name = decide(db, decision)
             decision.publish(what)
             tags.record_change(db, what, decision.undo_data(), now)

@@ -8,10 +8,10 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 
-from chyme.application.app import App
 from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path
 from chyme.errors import UsageError, VaultGone
 from chyme.vault.intake.link_names import safe_name
+from chyme.vault.open_vault import OpenVault
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MODE = 0o666  # less what the umask of whoever runs chyme takes away
@@ -19,7 +19,7 @@ DEEPEST = 1000  # bytes of a folder's path: no system opens a path of more than 
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
 
 
-def folder_parts(app: App, folder: str) -> list[str]:
+def folder_parts(vault: OpenVault, folder: str) -> list[str]:
     """The parts of a folder's path, as the disk spells them. Refuses what lies outside, and what chyme never reads."""
     raw = decode_path(folder)
     parts = [part for part in raw.split("/") if part not in ("", ".")]
@@ -31,16 +31,16 @@ def folder_parts(app: App, folder: str) -> list[str]:
         raise UsageError(f"{folder[:50]!r}: is no text, so no folder is called so; choose another") from None
     if len(os.fsencode(raw)) > DEEPEST or longest > 255:
         raise UsageError(f"{folder[:50]!r} …: is too long for a folder; choose another")
-    if parts and app.scanner.ignores("/".join(parts)):
+    if parts and vault.scanner.ignores("/".join(parts)):
         raise UsageError(f"{folder}: chyme passes over this folder, as it is hidden or in .chymeignore; choose another")
     return parts
 
 
 @contextlib.contextmanager
-def open_folder(app: App, parts: Sequence[str]) -> Iterator[int]:
+def open_folder(vault: OpenVault, parts: Sequence[str]) -> Iterator[int]:
     """The folder, made where it is missing. Links are not followed, not even by one that appears just now."""
-    app.database.presence.require()
-    handle = os.open(app.vault.root, FOLDER_ITSELF)
+    vault.database.presence.require()
+    handle = os.open(vault.folder.root, FOLDER_ITSELF)
     try:
         for part in parts:
             below = _below(handle, part)
@@ -48,20 +48,20 @@ def open_folder(app: App, parts: Sequence[str]) -> Iterator[int]:
             handle = below
         yield handle
         os.fsync(handle)
-        _require_at_its_path(app, handle, "/".join(parts))
+        _require_at_its_path(vault, handle, "/".join(parts))
     finally:
         os.close(handle)
 
 
-def _require_at_its_path(app: App, handle: int, folder: str) -> None:
+def _require_at_its_path(vault: OpenVault, handle: int, folder: str) -> None:
     """Raise VaultGone unless the folder we hold open is the one at its path: what is in another is not in the vault."""
-    app.database.presence.require()
+    vault.database.presence.require()
     try:
-        there = os.stat(app.vault.disk_path(folder), follow_symlinks=False)
+        there = os.stat(vault.folder.disk_path(folder), follow_symlinks=False)
     except OSError:
         there = None
     if there is None or not os.path.samestat(there, os.fstat(handle)):
-        raise VaultGone(f"{folder or app.vault.root}: was moved away while it was written to; try it again")
+        raise VaultGone(f"{folder or vault.folder.root}: was moved away while it was written to; try it again")
 
 
 def _below(handle: int, part: str) -> int:

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from chyme.application.app import App
 from chyme.core.files.vault_folder import encode_path
 from chyme.errors import UsageError, VaultError
 from chyme.understanding.slug_format import numbered_name
 from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
 from chyme.vault.intake.upload_names import note_name
+from chyme.vault.open_vault import OpenVault
 
 ENDING = ".md"
 MOST_NUMBERS = 10_000
 
 
-def add_note(app: App, text: str, title: str = "", folder: str = "") -> str:
+def add_note(vault: OpenVault, text: str, title: str = "", folder: str = "") -> str:
     """The path of the new file. A title that does not head the text already is put above it."""
     if not text.strip() and not title.strip():
         raise UsageError("the note is empty; write something")
     heading = " ".join(title.split())
     body = text if not heading or _begins(text, heading) else f"# {heading}\n\n{text}".rstrip() + "\n"
     wanted = note_name(title, text) + ENDING
-    parts = folder_parts(app, folder)
+    parts = folder_parts(vault, folder)
     try:
-        with open_folder(app, parts) as handle:
+        with open_folder(vault, parts) as handle:
             for number in range(1, MOST_NUMBERS):
                 name = numbered_name(wanted, number, ENDING)
                 raw = "/".join([*parts, name])
-                if app.scanner.ignores(raw):
+                if vault.scanner.ignores(raw):
                     raise UsageError(
                         f"{raw}: chyme passes over such files (.chymeignore); choose another title or folder"
                     )
                 if not is_taken(handle, name) and write_new(handle, name, body.encode("utf-8", "replace")):
-                    app.schedule_check([raw])
+                    vault.schedule_check([raw])
                     return encode_path(raw)[0]
     except OSError as error:
-        where = "/".join(parts) or app.vault.root.name
+        where = "/".join(parts) or vault.folder.root.name
         raise VaultError(f"{where}: no note can be written there ({error.strerror})") from error
     raise UsageError(f"{wanted}: too many notes are called so; choose another title")
 

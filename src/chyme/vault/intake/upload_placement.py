@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from chyme.application.app import App
 from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
 from chyme.understanding.slug_format import numbered_name
 from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_into_place, open_folder
+from chyme.vault.open_vault import OpenVault
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 MOST_NUMBERS = 10_000
@@ -50,12 +50,12 @@ class UploadResult:
     by_disk: bool = False  # whether the problem is ours, not that of what was sent
 
 
-def place_uploads(app: App, aside: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
+def place_uploads(vault: OpenVault, aside: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
     """Each file, in order, as far as it could be named; what the folder held before is not touched."""
     source = os.open(aside, FOLDER_ITSELF)
     try:
         for folder, some in groupby(files, lambda one: one.folder):
-            yield from _in_folder(app, source, folder, list(some))
+            yield from _in_folder(vault, source, folder, list(some))
     finally:
         os.close(source)
 
@@ -67,9 +67,9 @@ def explain_write_error(error: OSError) -> str:
     return f"no file can be written there ({error.strerror}); see who may write in the vault's folder"
 
 
-def _in_folder(app: App, source: int, folder: Sequence[str], files: Sequence[StagedFile]) -> list[UploadResult]:
+def _in_folder(vault: OpenVault, source: int, folder: Sequence[str], files: Sequence[StagedFile]) -> list[UploadResult]:
     try:
-        with open_folder(app, folder) as handle:
+        with open_folder(vault, folder) as handle:
             return [_attempt(one, lambda one=one: _named(source, handle, folder, one)) for one in files]  # type: ignore[misc]
     except (UsageError, OSError) as error:
         return [_refused(one, error) for one in files]

@@ -15,12 +15,12 @@ from typing import BinaryIO
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from chyme.application.app import App
 from chyme.core.files.vault_folder import decode_path
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.intake.new_files import DEEPEST, MODE, NEW, folder_parts
 from chyme.vault.intake.upload_names import decode_name, safe_file_name, safe_folder_name, split_path
 from chyme.vault.intake.upload_placement import FULL, MB, StagedFile, UploadResult, explain_write_error, place_uploads
+from chyme.vault.open_vault import OpenVault
 
 __all__ = ["UploadReceiver", "UploadResult", "UploadTooLarge"]
 
@@ -39,10 +39,10 @@ class UploadReceiver:
     Nothing of it is in the vault before `finish`: a request that breaks off leaves nothing behind.
     """
 
-    def __init__(self, app: App, folder: str, boundary: bytes, length: int | None) -> None:
-        self._app = app
-        self._folder = folder_parts(app, folder)
-        self._limits = app.settings
+    def __init__(self, vault: OpenVault, folder: str, boundary: bytes, length: int | None) -> None:
+        self._vault = vault
+        self._folder = folder_parts(vault, folder)
+        self._limits = vault.upload_limits
         self._refuse_much(length or 0)
         self._parser = self._parsing(boundary)
         self._headers: dict[bytes, bytes] = {}
@@ -54,9 +54,9 @@ class UploadReceiver:
         self._size = 0
         self._whole = False
         self._stack = ExitStack()
-        app.database.presence.require()  # else we would make a new folder where the vault's own one was
-        with _disk_errors(app):
-            self._aside: Path = self._stack.enter_context(app.incoming.temporary_folder())
+        vault.database.presence.require()  # else we would make a new folder where the vault's own one was
+        with _disk_errors(vault):
+            self._aside: Path = self._stack.enter_context(vault.staging.temporary_folder())
         try:
             self._refuse_full(length or 0)
         except DiskFull:
@@ -88,7 +88,7 @@ class UploadReceiver:
         self._size += len(data)
         self._refuse_much(self._size)
         try:
-            with _disk_errors(self._app):
+            with _disk_errors(self._vault):
                 self._refuse_full(0)
                 self._parser.write(data)
         except FormParserError as error:
@@ -100,14 +100,15 @@ class UploadReceiver:
             raise UsageError("the body ends in the middle; send it again")
         if not self._results:
             raise UsageError("there is no file in the body; send each in a part with a filename")
-        with _disk_errors(self._app):
-            named = place_uploads(self._app, self._aside, [one for one in self._results if isinstance(one, StagedFile)])
+        with _disk_errors(self._vault):
+            staged = [result for result in self._results if isinstance(result, StagedFile)]
+            named = place_uploads(self._vault, self._aside, staged)
             told = [next(named) if isinstance(one, StagedFile) else one for one in self._results]
             named.close()
         if all(one.path is None for one in told):
             worst = next((one for one in told if one.by_disk), told[0])
             raise (VaultError if worst.by_disk else UsageError)(worst.problem or "nothing could be taken")
-        self._app.schedule_check([decode_path(one.path) for one in told if one.path and one.created])
+        self._vault.schedule_check([decode_path(one.path) for one in told if one.path and one.created])
         return told
 
     def close(self) -> None:
@@ -131,10 +132,8 @@ class UploadReceiver:
         name = decode_name(options.get(b"filename", b""))
         if not name:
             return
-        if len(self._results) >= self._limits.upload_files:
-            raise UploadTooLarge(
-                f"more than {self._limits.upload_files:,} files; send fewer at once, or raise upload_files"
-            )
+        if len(self._results) >= self._limits.files:
+            raise UploadTooLarge(f"more than {self._limits.files:,} files; send fewer at once, or raise upload_files")
         shown = name[:255]
         try:
             folder, wanted = self._wanted(decode_name(options.get(b"name", b"")), name)
@@ -150,7 +149,7 @@ class UploadReceiver:
         parts = split_path(field, name)
         folder = [*self._folder, *map(safe_folder_name, parts[:-1])]
         wanted = safe_file_name(parts[-1])
-        if any(map(self._app.scanner.ignores, ("/".join(parts), "/".join([*folder, wanted])))):
+        if any(map(self._vault.scanner.ignores, ("/".join(parts), "/".join([*folder, wanted])))):
             raise UsageError(f"{name[:100]}: chyme passes over such files, as they are hidden or in .chymeignore")
         if len(os.fsencode("/".join(folder))) > DEEPEST:
             raise UsageError(f"{name[:100]} …: its folders have too long names; choose shorter ones")
@@ -175,25 +174,25 @@ class UploadReceiver:
         self._whole = True
 
     def _refuse_much(self, size: int) -> None:
-        most = self._limits.upload_bytes
+        most = self._limits.bytes
         if size > most:
             raise UploadTooLarge(f"more than {most / MB:,.0f} MB; send fewer files at once, or raise upload_bytes")
 
     def _refuse_full(self, coming: int) -> None:
         """Before the disk is full: the database lives from what is left."""
         found = os.statvfs(self._aside)
-        if found.f_bavail * found.f_frsize - coming < self._limits.upload_free_mb * MB:
+        if found.f_bavail * found.f_frsize - coming < self._limits.free_mb * MB:
             raise DiskFull(
-                f"{self._app.vault.root.name}: there is too little room on the disk for this upload; "
+                f"{self._vault.folder.root.name}: there is too little room on the disk for this upload; "
                 "make room, or lower upload_free_mb"
             )
 
 
 @contextlib.contextmanager
-def _disk_errors(app: App) -> Iterator[None]:
+def _disk_errors(vault: OpenVault) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        app.database.presence.require()
+        vault.database.presence.require()
         kind = DiskFull if error.errno in FULL else VaultError
-        raise kind(f"{app.vault.root.name}: {explain_write_error(error)}") from error
+        raise kind(f"{vault.folder.root.name}: {explain_write_error(error)}") from error

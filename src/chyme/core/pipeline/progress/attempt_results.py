@@ -6,8 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Verdict
-from chyme.core.pipeline.output_updates import Attempt
 from chyme.model import Status
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ def add(urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None
     named = vault is not None or bool(os.environ.get("CHYME_VAULT"))
     with open_vault(vault, create=named) as app:
         inside = app.vault.relative(folder) if folder else ""
-        links = add_links(app, list(_typed(urls)), name, inside)
+        links = add_links(app.open_vault, list(_typed(urls)), name, inside)
     if as_json:
         print_json({"links": [{"url": link.url, "path": link.path, "created": link.created} for link in links]})
         return

@@ -39,7 +39,7 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         among = None
         if wanted:
             report = _scanned(app, wanted, console)
-            among = frozenset(file.id for file in app.files_below(wanted))
+            among = frozenset(file.id for file in app.open_vault.files_below(wanted))
             work = app.start(follow=False, among=among)
         else:
             work = app.start(follow=False)  # what is found first is digested while the scan goes on

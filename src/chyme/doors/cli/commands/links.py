@@ -22,7 +22,7 @@ def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path
     with open_vault(vault) as app:
         inside = app.vault.relative(path)
         if keep or urls:
-            kept = keep_links(app, inside, list(urls) or None, app.vault.relative(folder) if folder else "")
+            kept = keep_links(app.open_vault, inside, list(urls) or None, app.vault.relative(folder) if folder else "")
             if as_json:
                 print_json({"links": [asdict(one) for one in kept]})
                 return
@@ -31,7 +31,7 @@ def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path
             if any(one.created for one in kept):
                 click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
             return
-        found = links_of(app, inside)
+        found = links_of(app.open_vault, inside)
     if as_json:
         print_json({"links": [asdict(one) for one in found]})
         return

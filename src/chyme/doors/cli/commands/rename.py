@@ -28,7 +28,7 @@ def rename(
         raise click.UsageError("say --accept or --undo, not both")
     with open_vault(vault) as app:
         inside = [app.vault.relative(path) for path in paths]
-        renaming = FileRenamer(app)
+        renaming = FileRenamer(app.open_vault)
         if accept or undo:
             _tell_done(ctx, as_json, renaming.accept(inside) if accept else renaming.undo(inside))
         else:

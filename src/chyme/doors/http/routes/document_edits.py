@@ -95,13 +95,13 @@ def add_routes(api: FastAPI, app: App) -> None:
     def rename(path: str) -> NewName:
         """Give a file the name that was proposed for it; everything known about it goes along."""
         require_file(app, path)
-        return _renamed(path, FileRenamer(app).accept([path]), "there is no other name to propose")
+        return _renamed(path, FileRenamer(app.open_vault).accept([path]), "there is no other name to propose")
 
     @api.post("/api/files/{path:path}/rename-back")
     def rename_back(path: str) -> NewName:
         """Give a file the name back that it had before."""
         require_file(app, path)
-        return _renamed(path, FileRenamer(app).undo([path]), "it has its name still")
+        return _renamed(path, FileRenamer(app.open_vault).undo([path]), "it has its name still")
 
     @api.get("/api/ai")
     def standing() -> dict[str, Any]:

@@ -43,12 +43,12 @@ def add_routes(api: FastAPI, app: App) -> None:
     def links(path: str) -> TextLinks:
         """The links in a text."""
         require_file(app, path)
-        return TextLinks(links=[KeptLink(**asdict(one)) for one in links_of(app, path)])
+        return TextLinks(links=[KeptLink(**asdict(one)) for one in links_of(app.open_vault, path)])
 
     @api.post("/api/links/{path:path}")
     def keep(path: str, wanted: Keep | None = None) -> AddedLinks:
         """Keep links of a text as link files, each once."""
         require_file(app, path)
         wanted = wanted or Keep()
-        kept = keep_links(app, path, wanted.urls, wanted.folder)
+        kept = keep_links(app.open_vault, path, wanted.urls, wanted.folder)
         return AddedLinks(links=[AddedLink(**asdict(one)) for one in kept])

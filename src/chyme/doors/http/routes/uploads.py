@@ -117,7 +117,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Put files into a folder of the vault, streamed; never in place of another."""
         boundary, length = _boundary(request), _length(request)
         try:
-            receiving = await in_thread(lambda: UploadReceiver(app, folder, boundary, length))
+            receiving = await in_thread(lambda: UploadReceiver(app.open_vault, folder, boundary, length))
             try:
                 async for piece in _pieces(request):
                     await in_thread(lambda piece=piece: receiving.feed(piece))  # type: ignore[misc]
@@ -145,7 +145,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         if (links.url is None) == (links.urls is None):
             raise UsageError("say either url for one link, or urls for several")
         typed = [links.url] if links.url is not None else links.urls or []
-        added = add_links(app, typed, links.name, links.folder)
+        added = add_links(app.open_vault, typed, links.name, links.folder)
         response.status_code = 201 if any(link.created for link in added) else 200
         told = [_link(link) for link in added]
         return told[0] if links.url is not None else AddedLinks(links=told)
@@ -153,7 +153,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.post("/api/notes", status_code=201)
     def note(new: NewNote) -> AddedNote:
         """Write a note into the vault, as a Markdown file."""
-        return AddedNote(path=add_note(app, new.text, new.title or "", new.folder))
+        return AddedNote(path=add_note(app.open_vault, new.text, new.title or "", new.folder))
 
 
 def _boundary(request: Request) -> bytes:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import CLASSIFIERS
+from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import digests, documents, edits, events, files, tags
-from chyme.core.store.search import file_terms
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.edit_rules import Description, apply_edits
 from chyme.understanding.tags.lookup import current_names
 
-__all__ = ["CLASSIFIERS", "compute_description", "describe", "find_misdescribed"]
 
-
-def describe(db: Connection, file_id: int, now: str) -> bool:
+def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames) -> bool:
     """Bring document, index and whoever watches in line; in the transaction of what changed. Whether anything did."""
     file = files.by_id(db, file_id)
     if file is None:
@@ -22,7 +20,7 @@ def describe(db: Connection, file_id: int, now: str) -> bool:
     told = _told(db, file_id)
     if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
         return False
-    file_terms.write(db, file, told.title, told.tags, told.summary)
+    refresh_names(db, file_id)
     documents.complete_titled(db, file_id)
     events.record(db, now, "document", file_id, file.path, detail="described")
     return True
