@@ -24,7 +24,6 @@ from bench.retrieval import ndcg
 from bench.vaults import CORPUS
 from chyme.core.clock import now
 from chyme.core.store import files
-from chyme.core.store.search import embedders, passages, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
 from chyme.search.engines.meilisearch import Meilisearch
@@ -38,6 +37,7 @@ from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import embedders, passages, vectors
 from chyme.text.passages import cut_passages
 from chyme.text.unspaced_scripts import segment
 

@@ -14,8 +14,8 @@ from bench.notes import Notes
 from bench.serving import Served, served
 from chyme.application.app import open_app
 from chyme.core.store import files
-from chyme.core.store.search import passages
 from chyme.model import File, Passage, Place
+from chyme.search.tables import passages
 from chyme.text.unspaced_scripts import segment
 
 FILES = 100_000

@@ -20,14 +20,14 @@ from bench.figures import Figure, Sizes, Tell, percentile, remark, warn
 from bench.vaults import CORPUS
 from chyme.core.clock import now
 from chyme.core.store import files
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import all_of, has_kind
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
 from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import all_of, has_kind
 from chyme.search.vectors import nearest_neighbours
 from chyme.search.vectors.binary_codes import pack_signs
 from chyme.search.vectors.cache import VectorCache
@@ -47,7 +47,7 @@ ALONE = """
 import os, pathlib, random, sys
 from bench.processes import private_bytes
 from chyme.search.vectors.cache import VectorCache
-from chyme.core.store.search import embedders
+from chyme.search.tables import embedders
 from chyme.core.store.sqlite.database import connect
 folder = pathlib.Path(sys.argv[1])
 db = connect(folder / "vault.db")

@@ -12,12 +12,12 @@ from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.notes import Notes
 from chyme.core.clock import now
 from chyme.core.store import files
-from chyme.core.store.search import passages
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
 from chyme.search.query.spelling import words_of
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import passages
 from chyme.text.unspaced_scripts import segment
 
 PER_FILE = 5

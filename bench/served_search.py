@@ -18,9 +18,9 @@ from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.notes import Notes
 from bench.serving import Served, served
 from chyme.core.store import files
-from chyme.core.store.search import embedders, passages, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Passage, Place
+from chyme.search.tables import embedders, passages, vectors
 from chyme.text.unspaced_scripts import segment
 
 FILES = 1000

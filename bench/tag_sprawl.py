@@ -18,13 +18,14 @@ from bench.figures import Figure, Sizes, Tell, percentile, remark
 from bench.tag_subjects import Written, documents
 from chyme.core.clock import now
 from chyme.core.store import documents as rows
-from chyme.core.store import files, tags
+from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector, Upstream, iso
 from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
 from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.classify_document import ClassifyDocument
+from chyme.understanding.tables import tags
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.tags import Tags
 from chyme.understanding.tags.vectors import embed_tags

@@ -11,11 +11,11 @@ from described_vault import classify, complete, file_at, put
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
 from chyme.core.pipeline.transitions import apply_wish
-from chyme.core.store import edits, tags
 from chyme.errors import UsageError
 from chyme.model import File, Wish, iso
 from chyme.understanding.edit_rules import Description, EditRequest
 from chyme.understanding.edits import as_json
+from chyme.understanding.tables import edits, tags
 
 
 @pytest.fixture

@@ -60,8 +60,8 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
 
 
 def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -> None:
-    from chyme.core.store.search import passages
     from chyme.model import Passage
+    from chyme.search.tables import passages
     from chyme.text.passages import cut_passages
 
     said = " ".join(f"Sentence number {number} stands here." for number in range(400))

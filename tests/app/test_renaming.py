@@ -18,12 +18,12 @@ from waiting import AMPLE, wait_until
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
 from chyme.core.store import digests, documents, file_requests
-from chyme.core.store.search import file_terms
 from chyme.errors import UsageError
 from chyme.model import Wish, iso
+from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import EditRequest
-from chyme.vault.rename_proposals import PERSON, TEXT, FileRenamer, Proposal, RenameResult
+from chyme.understanding.rename_proposals import PERSON, TEXT, FileRenamer, Proposal, RenameResult
 
 MILLER = "2026-04-03-rental-contract-miller.txt"
 
@@ -321,7 +321,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from chyme.application.app import open_app
-from chyme.vault.rename_proposals import FileRenamer
+from chyme.understanding.rename_proposals import FileRenamer
 
 def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -9,7 +9,7 @@ import pytest
 from described_vault import listed, named
 
 from chyme.application.app import App, open_app
-from chyme.vault.rename_proposals import FileRenamer, RenameResult
+from chyme.understanding.rename_proposals import FileRenamer, RenameResult
 
 LEASE, LETTER = "2026-04-03-lease.txt", "2026-05-01-letter.txt"
 

@@ -12,10 +12,10 @@ from chyme.application.recorders import recorders_of
 from chyme.core.clock import now
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
-from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.people import people
 from chyme.model import Kind, Output, Seen, Stamp, Voice
+from chyme.search.tables import file_terms
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_assignment import store_voices
 from chyme.vault.file_registry import FileRegistry

@@ -11,12 +11,12 @@ from chyme.application.recorders import recorders_of
 from chyme.core.clock import now
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
-from chyme.core.store import tags as store
-from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.tags import tags
 from chyme.model import Kind, Output, Seen, Stamp
+from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
+from chyme.understanding.tables import tags as store
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAGS

@@ -10,13 +10,13 @@ from contract_vault import ContractVault
 from engine_servers import Server, absent, both_running
 from engines_told import engines_of, pusher_of
 
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
 from chyme.search.ranking.matches import Match
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.passage_search import SqliteSemanticIndex
 

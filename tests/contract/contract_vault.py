@@ -9,9 +9,6 @@ from itertools import accumulate
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.core.store.search import embedders, passages, vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place
 from chyme.search.index import Index, KeywordMatches
@@ -19,6 +16,9 @@ from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
+from chyme.search.tables import embedders, passages, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 from chyme.text.unspaced_scripts import segment
 
 Vector = tuple[float, ...]

@@ -12,12 +12,12 @@ from contract_vault import ContractVault
 from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 
-from chyme.core.store.search import engine_outbox
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import engine_outbox
 
 pytestmark = pytest.mark.slow
 

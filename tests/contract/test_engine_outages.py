@@ -9,8 +9,6 @@ from contract_vault import ContractVault
 from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 
-from chyme.core.store.search import embedders, engine_outbox
-from chyme.core.store.search.embedders import Embedder
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
@@ -18,6 +16,8 @@ from chyme.search.engines.qdrant import Point, Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import embedders, engine_outbox
+from chyme.search.tables.embedders import Embedder
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 from contract_vault import ContractVault, Vector
 
-from chyme.core.store.search import embedders, passages, vectors
 from chyme.model import Kind
 from chyme.search.index import Index
 from chyme.search.query_embedding.protocol import QueryVector
 from chyme.search.search import Search
+from chyme.search.tables import embedders, passages, vectors
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,6 @@ import pytest
 from contract_vault import ContractVault
 from engines_told import pusher_of
 
-from chyme.core.store.search import engine_outbox
 from chyme.errors import UsageError
 from chyme.search.engines import http_client
 from chyme.search.engines.consistency_check import check
@@ -22,6 +21,7 @@ from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import engine_outbox
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.passage_search import SqliteSemanticIndex
 

@@ -10,12 +10,12 @@ from contract_vault import ContractVault
 from engine_servers import Server
 from engines_told import engines_of
 
-from chyme.core.store.search.keyword_queries import all_of
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.pusher import Pusher
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables.keyword_queries import all_of
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,13 @@ from engine_servers import KEY, Server
 from engines_told import engines_of, pusher_of
 from waiting import wait_until
 
-from chyme.core.store.search import engine_outbox
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.pusher import PusherBusy
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.vault_engines import VaultEngines
+from chyme.search.tables import engine_outbox
 
 pytestmark = pytest.mark.slow
 

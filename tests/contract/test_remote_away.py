@@ -10,7 +10,6 @@ from typing import ClassVar
 import pytest
 from contract_vault import ContractVault
 
-from chyme.core.store.search import engine_outbox
 from chyme.errors import UsageError
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.meilisearch import Meilisearch
@@ -18,6 +17,7 @@ from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import REST_SECONDS, RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import engine_outbox
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.passage_search import SqliteSemanticIndex
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from coordinating import Bench, Told
 
 from chyme.core.store import outdated_digests
-from chyme.core.store.search import embedders, vectors
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError
 from chyme.model import Embedded, Output, Passage, Place, iso
 from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
+from chyme.search.tables import embedders, vectors
 
 Made = list[Output] | DigestError
 

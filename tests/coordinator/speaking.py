@@ -9,14 +9,14 @@ from typing import Any
 
 from coordinating import Bench, Told
 
+from chyme.application import consistency_checks
 from chyme.application.document_queries import Documents
-from chyme.core.store import consistency_checks
-from chyme.core.store.search import file_terms
 from chyme.digester import Source
 from chyme.model import Artifact, Output, Segment, Transcript, Voice
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.speaker_embedding import SpeakerEmbedding

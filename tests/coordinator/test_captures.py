@@ -8,15 +8,8 @@ from dataclasses import replace
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.core.store import (
-    artifacts,
-    consistency_checks,
-    digest_queue,
-    digests,
-    documents,
-    outdated_digests,
-    text_places,
-)
+from chyme.application import consistency_checks
+from chyme.core.store import artifacts, digest_queue, digests, documents, outdated_digests, text_places
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
 

@@ -9,11 +9,12 @@ from datetime import timedelta
 import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
+from chyme.application import consistency_checks
 from chyme.core.pipeline.coordinator import PassResult
 from chyme.core.pipeline.lease_owner import this_process
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
 from chyme.core.pipeline.transitions import Claim
-from chyme.core.store import artifacts, consistency_checks, digest_queue, digests, events, file_requests
+from chyme.core.store import artifacts, digest_queue, digests, events, file_requests
 from chyme.core.store import leases as locks
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile

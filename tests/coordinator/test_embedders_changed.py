@@ -10,13 +10,13 @@ from embedding_server import embeds
 from meaning_told import Meaning, meant, serving
 from model_server import ModelServer
 
-from chyme.core.store.search import embedders
 from chyme.digester import Digester
 from chyme.model import Wish, iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.search.embedders import migration
 from chyme.search.embedders.passage_hashes import SEMANTIC
 from chyme.search.search_semantic import SearchSemantic
+from chyme.search.tables import embedders
 
 Open = Callable[..., Bench]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from coordinating import Bench, Made, Told, fails
 
+from chyme.application import consistency_checks
 from chyme.application.document_queries import Documents
-from chyme.core.store import artifacts, consistency_checks, documents
+from chyme.core.store import artifacts, documents
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, Output, Wish
 

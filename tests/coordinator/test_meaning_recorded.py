@@ -17,12 +17,12 @@ from model_server import ModelServer
 from model_server import fails as failing
 from waiting import AMPLE
 
+from chyme.application import consistency_checks
 from chyme.core.pipeline.coordinator import Coordinator, PassResult
 from chyme.core.pipeline.output_preparation import prepare_output
 from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, FileScheduler
 from chyme.core.pipeline.transitions import LEASE, Claim
-from chyme.core.store import consistency_checks, documents
-from chyme.core.store.search import embedders, vectors
+from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
 from chyme.model import Embedded, File, Lane, Output, Passage, Place, Wish
@@ -30,6 +30,7 @@ from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.search.embedders.activation import switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
 from chyme.search.search_semantic import SearchSemantic
+from chyme.search.tables import embedders, vectors
 
 Open = Callable[..., Bench]
 

@@ -10,13 +10,14 @@ import pytest
 from coordinating import Bench
 from speaking import Listening, recording
 
-from chyme.core.store import events, people
-from chyme.core.store.search import file_terms
+from chyme.core.store import events
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Wish
+from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.speech.people.names import SPEAKERS
+from chyme.speech.people.tables import people
 
 Open = Callable[..., Bench]
 ADA, COLD, BOB, CAROL = ("ada", 30.0), ("ada with a cold", 20.0), ("bob", 25.0), ("carol", 9.5)

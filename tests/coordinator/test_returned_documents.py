@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told
 
+from chyme.application import consistency_checks
 from chyme.core.pipeline.reprocessing.document import reprocess
-from chyme.core.store import consistency_checks, documents
+from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.model import Output, Wish, iso
 

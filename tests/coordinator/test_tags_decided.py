@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 from coordinating import Bench, Told
 
-from chyme.core.store import consistency_checks, documents, edits, events, tags
-from chyme.core.store.search import file_terms
+from chyme.application import consistency_checks
+from chyme.core.store import documents, events
 from chyme.digester import Source
 from chyme.errors import UsageError
 from chyme.model import Output, TagVector, Wish
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import file_terms
 from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.description import describe
+from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalise_tag
 from chyme.understanding.tags.vault_tags import VaultTags

@@ -16,11 +16,12 @@ from coordinating import Clock
 
 from chyme.application.recorders import recorders_of
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import edits, files, tags
+from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.speech.people.voice_matching import normalise
+from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS

@@ -11,12 +11,14 @@ import pytest
 from coordinating import Bench, Clock, fails
 from speaking import Listening, listen, recording
 
+from chyme.application import consistency_checks
 from chyme.application.recorders import recorders_of
-from chyme.core.store import consistency_checks, digests, people, voices
+from chyme.core.store import digests
 from chyme.core.store.sqlite.database import connect
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
 from chyme.model import Output, Wish
 from chyme.speech.people.names import SPEAKERS
+from chyme.speech.people.tables import people, voices
 
 Open = Callable[..., Bench]
 ADA, COLD, SISTER, SOMEBODY, BOB, CAROL = (

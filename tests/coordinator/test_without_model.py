@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told
 
+from chyme.application import consistency_checks
 from chyme.core.pipeline.transitions import Claim
-from chyme.core.store import consistency_checks, digest_queue, digests, documents, outdated_digests
+from chyme.core.store import digest_queue, digests, documents, outdated_digests
 from chyme.core.store.models import calls as ai_calls
 from chyme.core.store.models import fallbacks, providers
 from chyme.digester import Source

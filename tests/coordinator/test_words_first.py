@@ -10,12 +10,12 @@ import pytest
 from coordinating import Bench, Told
 
 from chyme.core.store import digests, outdated_digests
-from chyme.core.store.search import embedders, vectors
 from chyme.digester import Digester, Source
 from chyme.errors import ChildCrashed
 from chyme.model import File, Kind, Lane, Output, Wish
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import SearchSemantic
+from chyme.search.tables import embedders, vectors
 
 Open = Callable[..., Bench]
 SUMMARY = "url-crawl-summary"

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chyme.core.store.models.providers import Provider
 from chyme.errors import Category
 from chyme.model import iso
 from chyme.models.providers.availability import (
     Allowance,
-    Provider,
     RestPeriods,
     after_answer,
     after_failure,

@@ -17,11 +17,11 @@ import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
 from chyme.core.store import files
-from chyme.core.store.search import embedders, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Passage, Place
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
+from chyme.search.tables import embedders, vectors
 
 pytestmark = pytest.mark.slow
 

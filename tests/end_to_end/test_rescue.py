@@ -25,11 +25,13 @@ from chyme.application.app import open_app
 from chyme.application.backup.capture_restore import Capture, restore_captures
 from chyme.application.backup.rescue import PREFIX
 from chyme.core.pipeline.output_preparation import prepare_output
-from chyme.core.store import artifacts, digests, people, tags, vault_properties, voices
+from chyme.core.store import artifacts, digests, vault_properties
 from chyme.core.store.models import calls
 from chyme.core.store.rescue.salvage import OldDigest
 from chyme.doors.cli.main import main
 from chyme.model import Artifact, Output, Place, Question, Voice, iso
+from chyme.speech.people.tables import people, voices
+from chyme.understanding.tables import tags
 
 PAGE = "# A page that is gone\n\n" + "What stood there about walnuts. " * 1000
 COPY = b"<html>" + bytes(range(256)) * 100

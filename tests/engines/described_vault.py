@@ -10,11 +10,12 @@ from sqlite3 import Connection
 from chyme.application.app import App
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import encode_path
-from chyme.core.store import digests, files, tags
-from chyme.core.store.search import file_terms
+from chyme.core.store import digests, files
 from chyme.model import File, iso
+from chyme.search.tables import file_terms
 from chyme.understanding.classification.result import Classification, as_json
 from chyme.understanding.description import describe
+from chyme.understanding.tables import tags
 from chyme.vault.watch.file_inspection import inspect_file
 
 

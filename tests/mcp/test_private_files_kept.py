@@ -13,13 +13,13 @@ from described_vault import classify, put
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
-from chyme.core.store import people
-from chyme.core.store.search import passages
 from chyme.doors.mcp import answers, text_answers
 from chyme.doors.mcp.schemas import Hits, Listing
 from chyme.model import Passage, Place
 from chyme.search.file_list import SORTS, FileList
 from chyme.search.query.spelling import words_of
+from chyme.search.tables import passages
+from chyme.speech.people.tables import people
 
 NOW = "2026-03-04T12:00:00.000000Z"
 PRIVATE = 30

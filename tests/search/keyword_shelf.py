@@ -10,7 +10,6 @@ from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
-from chyme.core.store.search import dictionary, passages
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.search.name_terms import name_terms
@@ -18,6 +17,7 @@ from chyme.search.results import SearchResult
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import dictionary, passages
 
 
 def open_database(path: Path) -> sqlite3.Connection:

@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from keyword_shelf import Shelf, digest
 
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.model import Kind, Upstream
 from chyme.models.embedding.minilm import Embedder as RealEmbedder
 from chyme.search.query.spelling import tokens_of
@@ -20,6 +17,9 @@ from chyme.search.ranking.matches import Match
 from chyme.search.results import SearchResult
 from chyme.search.search import Mode, Search
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 
 MODEL = "all-minilm-l6-v2 made up"
 DIRECTIONS = (

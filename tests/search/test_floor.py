@@ -9,10 +9,10 @@ from random import Random
 import pytest
 from keyword_shelf import Shelf
 
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
 from chyme.model import Passage, Place
 from chyme.search.ranking.similarity_threshold import SimilarityThresholds
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
 
 WIDTH = 32
 

@@ -10,8 +10,7 @@ import pytest
 from keyword_shelf import Shelf, open_database
 from meaning_shelf import DIMENSION, Knows, MeaningShelf, meaning
 
-from chyme.core.store import people, text_places, voices
-from chyme.core.store.search import vectors
+from chyme.core.store import text_places
 from chyme.errors import UsageError
 from chyme.model import Kind, Passage, Place, Upstream, Voice
 from chyme.search.query.parser import Term
@@ -19,6 +18,8 @@ from chyme.search.results import as_json
 from chyme.search.search import Search
 from chyme.search.snippets import cut_key_snippet, find_key_sentence
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import vectors
+from chyme.speech.people.tables import people, voices
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from keyword_shelf import Shelf
 
-from chyme.core.store import tags
 from chyme.model import Kind
+from chyme.understanding.tables import tags
 
 
 @pytest.fixture

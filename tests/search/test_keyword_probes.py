@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from keyword_shelf import Shelf
 
-from chyme.core.store.search import passages
 from chyme.model import Kind, Place, Upstream
+from chyme.search.tables import passages
 
 LIBRARY = {
     "notes/tokyo.txt": "東京タワーは東京都港区にある電波塔です。観光客が多い。",

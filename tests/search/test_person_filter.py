@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from keyword_shelf import Shelf
 
-from chyme.core.store import people, voices
 from chyme.model import Kind, Upstream, Voice
 from chyme.search.results import as_json
+from chyme.speech.people.tables import people, voices
 
 SAID = """{"text": "", "segments": [
     {"start": 0, "end": 4, "text": "the harbour opens at noon", "speaker": "speaker-1"},

@@ -16,9 +16,9 @@ import pytest
 from vector_vault import EVERYTHING, SMALL, VectorVault, ids
 
 from chyme.core.store import vault_properties
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.sqlite.database import connect
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.embedder_vectors import SizeLimits
 from chyme.search.vectors.id_ranges import Span, select_covering, select_merge
@@ -331,7 +331,7 @@ from sqlite3 import Connection
 from chyme.search.vectors.embedder_vectors import SizeLimits, EmbedderVectors
 from chyme.search.vectors.segment import Label
 from chyme.search.vectors.segment_folder import SegmentFolder
-from chyme.core.store.search import embedders
+from chyme.search.tables import embedders
 from chyme.core.store.sqlite.database import connect
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from sqlite3 import Connection
 
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
 from chyme.model import Passage, Place
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
 
 NOW = "2026-03-04T12:00:00.000000Z"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_digest, add_file, embed, embedder, plan_of
 
-from chyme.core.store.consistency_checks import find_problems
-from chyme.core.store.search import embedders, vectors
+from chyme.application.consistency_checks import find_problems
 from chyme.core.store.sqlite.database import Database, connect
+from chyme.search.tables import embedders, vectors
 
 NOBODY_SERVES = "embedders of which not exactly one serves"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_document, add_file, plan_of
 
-from chyme.core.store import people, voices
-from chyme.core.store.search import facets, keyword_queries
-from chyme.core.store.search.facets import Facets
 from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
+from chyme.search.tables import facets, keyword_queries
+from chyme.search.tables.facets import Facets
+from chyme.speech.people.tables import people, voices
 
 EVERYTHING = keyword_queries.all_of([])
 NOTHING = Facets((), (), (), (), (), ())

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from chyme.core.store import consistency_checks, documents, files
+from chyme.application import consistency_checks
+from chyme.core.store import documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso

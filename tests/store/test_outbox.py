@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from embedded_files import NOW, add_file, embed, embedder, passage, plan_of
 
+from chyme.application.consistency_checks import find_problems
 from chyme.core.store import files
-from chyme.core.store.consistency_checks import find_problems
-from chyme.core.store.search import embedders, engine_outbox, passages, vectors
-from chyme.core.store.search.engine_outbox import ChangedFile
 from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Stamp
+from chyme.search.tables import embedders, engine_outbox, passages, vectors
+from chyme.search.tables.engine_outbox import ChangedFile
 
 KEYWORD = "search-keyword"
 

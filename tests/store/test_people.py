@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chyme.core.store import people, voices
 from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
 from chyme.speech.people.names import SPEAKERS
+from chyme.speech.people.tables import people, voices
 
 NOW = "2026-03-04T12:00:00.000000Z"
 

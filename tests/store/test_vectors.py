@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from embedded_files import add_digest, add_document, add_file, embed, embedder, floats, passage, plan_of
 
+from chyme.application.consistency_checks import find_problems
 from chyme.core.store import files
-from chyme.core.store.consistency_checks import find_problems
-from chyme.core.store.search import keyword_queries, vectors
 from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, migrations
 from chyme.model import Passage, Place
+from chyme.search.tables import keyword_queries, vectors
 
 EVERYWHERE = keyword_queries.all_of([])
 

@@ -12,17 +12,19 @@ from typing import Any
 
 from waiting import wait_until
 
+from chyme.application import consistency_checks
 from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.coordinator import Allowance, Coordinator
 from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import consistency_checks, digest_queue, digests, files
+from chyme.core.store import digest_queue, digests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester, Source
 from chyme.errors import DigestError
 from chyme.model import Artifact, File, Limits, Output
+from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
@@ -97,7 +99,7 @@ class Folder:
         scratch.mkdir(exist_ok=True)
         self.coordinator = Coordinator(
             self.database, self.rules, InThread(self.keeper, search), self.vault, scratch, lambda: self.now,
-            lambda _: Allowance(1 << 30),
+            lambda _: Allowance(1 << 30), CallLedger(self.database, lambda: self.now, {}),
         )  # fmt: skip
         self.watcher: Watcher | None = None
 

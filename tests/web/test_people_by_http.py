@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
-from chyme.core.store.search import file_terms
 from chyme.model import Output, Segment, Transcript, Voice, Word
+from chyme.search.tables import file_terms
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_assignment import store_voices
 from chyme.speech.transcripts import json_format

@@ -15,9 +15,9 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
-from chyme.core.store import edits
 from chyme.doors.cli.commands.ai import ai
 from chyme.doors.cli.main import Chyme
+from chyme.understanding.tables import edits
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
 

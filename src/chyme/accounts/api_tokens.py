@@ -10,10 +10,10 @@ from sqlite3 import Connection
 
 from chyme.accounts.passwords import TOKEN_PREFIX, fingerprint, new_secret
 from chyme.accounts.permissions import Right
+from chyme.accounts.tables import tokens, users
+from chyme.accounts.tables.server_database import ServerDatabase
+from chyme.accounts.tables.tokens import Token
 from chyme.accounts.users import LONGEST_NAME, fold_name
-from chyme.core.store.accounts import tokens, users
-from chyme.core.store.accounts.server_database import ServerDatabase
-from chyme.core.store.accounts.tokens import Token
 from chyme.errors import UsageError
 from chyme.model import iso
 

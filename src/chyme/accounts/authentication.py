@@ -13,11 +13,11 @@ from chyme.accounts.api_tokens import ApiTokens
 from chyme.accounts.login_throttle import LoginThrottle
 from chyme.accounts.passwords import fingerprint
 from chyme.accounts.permissions import Right, Rights, Visitor
+from chyme.accounts.tables import sessions, tokens, users
+from chyme.accounts.tables.server_database import ServerDatabase
+from chyme.accounts.tables.sessions import Session
+from chyme.accounts.tables.tokens import Token
 from chyme.accounts.users import Accounts, rights_of
-from chyme.core.store.accounts import sessions, tokens, users
-from chyme.core.store.accounts.server_database import ServerDatabase
-from chyme.core.store.accounts.sessions import Session
-from chyme.core.store.accounts.tokens import Token
 from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)

@@ -11,10 +11,10 @@ from sqlite3 import Connection
 
 from chyme.accounts import passwords
 from chyme.accounts.permissions import Right, Rights
-from chyme.core.store.accounts import sessions, users
-from chyme.core.store.accounts.server_database import ServerDatabase
-from chyme.core.store.accounts.sessions import Session
-from chyme.core.store.accounts.users import Grant, User
+from chyme.accounts.tables import sessions, users
+from chyme.accounts.tables.server_database import ServerDatabase
+from chyme.accounts.tables.sessions import Session
+from chyme.accounts.tables.users import Grant, User
 from chyme.errors import UsageError
 from chyme.model import iso
 

@@ -41,7 +41,6 @@ from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, 
 from chyme.core.pipeline.transitions import apply_wish
 from chyme.core.store import file_requests, files, vault_properties
 from chyme.core.store.failed_digests import Failure
-from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
@@ -49,6 +48,7 @@ from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.model import Digest, File, Wish, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
+from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.vault_tags import VaultTags

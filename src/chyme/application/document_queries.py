@@ -8,26 +8,18 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
+from chyme.application import consistency_checks
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state, steps_of
 from chyme.core.store import artifacts as sqlar
-from chyme.core.store import (
-    consistency_checks,
-    digest_queue,
-    digests,
-    documents,
-    edits,
-    events,
-    files,
-    text_places,
-    vault_properties,
-    voices,
-)
+from chyme.core.store import digest_queue, digests, documents, events, files, text_places, vault_properties
 from chyme.core.store import outdated_digests as outdated
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged, UsageError
 from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
+from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import from_json
 from chyme.understanding.description import find_misdescribed
+from chyme.understanding.tables import edits
 
 
 class Documents:

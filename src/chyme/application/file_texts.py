@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store import digests, documents, files, voices
-from chyme.core.store.search import passages
+from chyme.core.store import digests, documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Box, File, Passage, Place, Status, Transcript
+from chyme.search.tables import passages
+from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 CUT_BY = "search-keyword"  # its passages are all that was ever read of a file, in order

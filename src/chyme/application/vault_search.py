@@ -10,7 +10,6 @@ from typing import Any
 from chyme.application.digester_config import ENGINES, embedding_config
 from chyme.application.query_embedding import create_query_embedder
 from chyme.application.settings import Settings
-from chyme.core.store.search import embedders, engine_outbox, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError, VaultError
 from chyme.model import iso
@@ -27,6 +26,7 @@ from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import embedders, engine_outbox, passages
 from chyme.search.vectors.cache import FOLDER, VectorCache
 from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.vault.private_files import PrivateFiles

@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state
-from chyme.core.store import people
-from chyme.core.store.search import facets, listing
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
+from chyme.search.tables import facets, listing
+from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import parse_person_number
+from chyme.speech.people.tables import people
 from chyme.text.first_lines import first_lines
 
 SORTS = tuple(listing.COLUMNS)

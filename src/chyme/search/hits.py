@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from sqlite3 import Connection
 
-from chyme.core.store import voices
-from chyme.core.store.search import dictionary, keyword_queries, passages, vectors
-from chyme.core.store.search.keyword_queries import FoundFile
 from chyme.model import Passage
 from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
@@ -17,7 +14,10 @@ from chyme.search.ranking.fusion import FusedFile, NearFile
 from chyme.search.ranking.matches import PASSAGES_SHOWN
 from chyme.search.results import Hit, Piece
 from chyme.search.snippets import Snippet, cut_key_snippet, cut_snippet, find, find_key_sentence
+from chyme.search.tables import dictionary, keyword_queries, passages, vectors
+from chyme.search.tables.keyword_queries import FoundFile
 from chyme.speech.people.names import Person
+from chyme.speech.people.tables import voices
 from chyme.text.searchable_text import is_thin
 
 _LOOK_AHEAD = 3  # passages behind a thin one, of which one may say more

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.query.parser import Query
 from chyme.search.ranking.matches import Match, RankedFile
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,13 @@ from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Outcome
 from chyme.core.pipeline.recorders import Completion, Recorder
 from chyme.core.store import digests
-from chyme.core.store.search import dictionary, embedders, file_terms, passages, vectors
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import Digest, File, Output, Upstream
 from chyme.search.embedders import activation
 from chyme.search.embedders.migration import check_vectors
-from chyme.search.embedders.passage_hashes import (
-    EMBEDDED_BEFORE,
-    SEMANTIC,
-    ReusablePassages,
-    passage_hash,
-    same_text,
-)
+from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash, same_text
+from chyme.search.tables import dictionary, embedders, embedding_backlog, file_terms, passages, vectors
 
 KEYWORD = "search-keyword"
 
@@ -103,6 +98,15 @@ class IndexRecorder(Recorder):
         passages.remove(db, file.id)
         passages.remove_names(db, file.id)
         dictionary.forget(db, prepared if isinstance(prepared, list) else [])
+
+    def sweep(self, database: Database) -> None:
+        unused = dictionary.find_unused_words(database.read())
+        database.write(lambda db: dictionary.forget(db, unused))
+        while database.write(passages.sweep):
+            pass
+
+    def passage_counts(self, db: Connection, file_ids: Collection[int]) -> dict[int, int]:
+        return embedding_backlog.lengths(db, file_ids)
 
 
 def _store_vectors(db: Connection, file: File, output: Output, model: str | None, now: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.index import Index
 from chyme.search.ranking.fusion import DEPTH
 from chyme.search.ranking.matches import Match
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 
 _PASSAGES = 3 * DEPTH
 _MOST = 16 * _PASSAGES  # a book of thousands of passages that are all near must not hide all other files

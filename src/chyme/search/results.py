@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from chyme.core.store.search.facets import Facets
 from chyme.model import Kind, Place
 from chyme.search.snippets import Snippet, to_plain
+from chyme.search.tables.facets import Facets
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,6 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Literal, get_args
 
-from chyme.core.store.search import embedders, facets, keyword_queries, passages, semantic_availability, vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.facets import Facets
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.errors import UsageError
 from chyme.search.hits import hits_of
 from chyme.search.index import Index, KeywordMatches
@@ -37,6 +33,10 @@ from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import SearchResult
 from chyme.search.similar_files import similar_files
 from chyme.search.snippets import find
+from chyme.search.tables import embedders, facets, keyword_queries, passages, semantic_availability, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.facets import Facets
+from chyme.search.tables.keyword_queries import Condition
 from chyme.text.stemmer import fold
 
 Mode = Literal["both", "words", "meaning"]

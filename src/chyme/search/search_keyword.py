@@ -36,7 +36,7 @@ _PASSAGES_FROM = (
 class SearchKeyword(Digester):
     """Every file has this: one without text is found by its name.
 
-    Name, title, tags and summary are indexed where they are set (core/store/search/file_terms.py), so that it waits for
+    Name, title, tags and summary are indexed where they are set (search/tables/file_terms.py), so that it waits for
     none of them.
     """
 

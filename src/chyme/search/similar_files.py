@@ -8,8 +8,6 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
 from chyme.core.store import digests, files
-from chyme.core.store.search import embedders, keyword_queries, vectors
-from chyme.core.store.search.embedders import Embedder
 from chyme.errors import UsageError
 from chyme.model import File, Passage
 from chyme.search.embedders.passage_hashes import SEMANTIC, embedded_passages
@@ -21,6 +19,8 @@ from chyme.search.ranking.fusion import FusedFile, near_files
 from chyme.search.ranking.matches import Match
 from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import Hit, SearchResult
+from chyme.search.tables import embedders, keyword_queries, vectors
+from chyme.search.tables.embedders import Embedder
 
 if TYPE_CHECKING:
     import numpy

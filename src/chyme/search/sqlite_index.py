@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 from typing import Protocol
 
-from chyme.core.store.search import dictionary, keyword_queries
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition, Scope
 from chyme.search.index import KeywordMatches
 from chyme.search.query.conditions import is_selective
 from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
 from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, scoring_expressions
 from chyme.search.ranking.matches import Match, rank
+from chyme.search.tables import dictionary, keyword_queries
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition, Scope
 
 _QUICK_LOOK, _THOROUGH_LOOK = 400, 5000
 _ONLY_NEWEST = "these words stand almost everywhere; only the newest passages were compared"

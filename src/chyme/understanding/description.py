@@ -6,9 +6,10 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import digests, documents, edits, events, files, tags
+from chyme.core.store import digests, documents, events, files
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.edit_rules import Description, apply_edits
+from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.lookup import current_names
 
 

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import documents, edits, files, tags
+from chyme.core.store import documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import File, iso
@@ -32,6 +32,7 @@ from chyme.understanding.edit_rules import (
     tag_value,
     with_tags,
 )
+from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.lookup import current_names
 from chyme.understanding.tags.names import comparison_key, parse_typed_tag
 

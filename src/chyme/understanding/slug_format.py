@@ -46,11 +46,6 @@ def slug_of(title: str | None, date: str | None, extension: str) -> str | None:
     return unicodedata.normalize("NFC", stem) + ending
 
 
-def numbered_name(name: str, number: int, extension: str) -> str:
-    """name.pdf, then name 2.pdf."""
-    return name if number == 1 else f"{name.removesuffix(extension)} {number}{extension}"
-
-
 def _words(title: str) -> list[str]:
     """The words and numbers of a title, in order."""
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", title[:_LOOKED_AT]).lower())

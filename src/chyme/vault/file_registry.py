@@ -10,16 +10,7 @@ from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED, Move, displ
 from chyme.core.pipeline import output_updates, transitions
 from chyme.core.pipeline.document_state import captured_address, title_from_json
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import (
-    artifacts,
-    digest_queue,
-    digests,
-    documents,
-    events,
-    files,
-    leases,
-    text_places,
-)
+from chyme.core.store import artifacts, digest_queue, digests, documents, events, files, leases, text_places
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Seen, iso
 
@@ -197,6 +188,11 @@ class FileRegistry:
             return True
 
         return self._database.write(purge_one)
+
+    def sweep(self) -> None:
+        """Free what purged files left behind, after the last of them."""
+        for recorder in self._rules.recorders:
+            recorder.sweep(self._database)
 
     def add_missing_digests(self) -> int:
         """Give files the rows of digesters that were added since. Returns how many files."""

@@ -12,8 +12,8 @@ from chyme.core.files.moves import Move
 from chyme.core.files.vault_folder import decode_path, encode_path, stamp_of
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
+from chyme.files.numbered_names import numbered_name
 from chyme.model import File, Seen
-from chyme.understanding.slug_format import numbered_name
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_rename import rename_in
 

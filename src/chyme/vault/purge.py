@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chyme.core.store import files, vault_properties
-from chyme.core.store.search import dictionary, passages
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.vault.file_registry import FileRegistry
@@ -34,10 +33,7 @@ def purge_vanished(
         if progress is not None:
             progress(number + 1, len(found))
     if count:
-        leftover = dictionary.find_unused_words(database.read())
-        database.write(lambda db: dictionary.forget(db, leftover))
-        while database.write(passages.sweep):
-            pass
+        intake.sweep()
         database.checkpoint()
     if confirmed:
         database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))

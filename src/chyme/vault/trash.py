@@ -17,8 +17,8 @@ from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_pat
 from chyme.core.store import files
 from chyme.errors import UsageError, VaultError
 from chyme.files.machine_names import without_extension
+from chyme.files.numbered_names import numbered_name
 from chyme.model import File, iso
-from chyme.understanding.slug_format import numbered_name
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_move import move
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from chyme.application.backup.salvaged_rows import unskip
 from chyme.core.pipeline import output_updates
 from chyme.core.pipeline.document_state import title_from_json
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, documents, text_places
-from chyme.core.store.rescue.restore import unskip
 from chyme.core.store.rescue.salvage import OldDigest, OldFile, SalvagedData
-from chyme.core.store.search import file_terms
 from chyme.model import THUMBNAIL, Artifact, File, Output
+from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from chyme import __version__
+from chyme.accounts.tables.server_database import FILE_NAME as SERVER
 from chyme.application.app import App
 from chyme.application.backup.archive import ArchiveWriter
 from chyme.application.backup.temporary_folder import temporary_folder
@@ -19,7 +20,6 @@ from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.core.clock import now
 from chyme.core.files.permissions import FILE_MODE
 from chyme.core.files.vault_folder import STATE
-from chyme.core.store.accounts.server_database import FILE_NAME as SERVER
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.errors import DiskFull, UsageError, VaultError

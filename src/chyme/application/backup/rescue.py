@@ -18,6 +18,7 @@ from sqlite3 import Connection
 
 from chyme import digesters
 from chyme.application.app import App, open_app
+from chyme.application.backup import salvaged_rows
 from chyme.application.backup.capture_restore import Capture, find_intact_captures
 from chyme.application.backup.capture_restore import restore_captures as put_captures_back
 from chyme.application.backup.temporary_folder import temporary_folder
@@ -26,14 +27,13 @@ from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import STATE, Vault, decode_path
 from chyme.core.store import files
-from chyme.core.store.rescue import restore
 from chyme.core.store.rescue.salvage import OldFile, SalvagedData, salvage
-from chyme.core.store.search import file_terms
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.damage import diagnose
 from chyme.core.store.sqlite.database import FILE_NAME, SCHEMA
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
+from chyme.search.tables import file_terms
 from chyme.search.vectors.cache import FOLDER as VECTORS
 from chyme.understanding.edits import restore_edits as put_edits_back
 
@@ -145,11 +145,11 @@ def _put_back(app: App, found: SalvagedData, done: RescueResult) -> None:
 
     def put_rows(db: Connection) -> None:
         if found.identity is not None:
-            restore.put_identity(db, found.identity)
-        done.saved["tag_rules"] = restore.put_rules(db, found.tag_rules)
-        done.saved["people"], done.saved["voices"] = restore.put_people(db, found, new_ids)
-        done.saved["renames"] = restore.put_renames(db, found.renames, new_ids)
-        done.saved["ai_calls"] = restore.put_calls(db, found.ai_calls, new_ids)
+            salvaged_rows.put_identity(db, found.identity)
+        done.saved["tag_rules"] = salvaged_rows.put_rules(db, found.tag_rules)
+        done.saved["people"], done.saved["voices"] = salvaged_rows.put_people(db, found, new_ids)
+        done.saved["renames"] = salvaged_rows.put_renames(db, found.renames, new_ids)
+        done.saved["ai_calls"] = salvaged_rows.put_calls(db, found.ai_calls, new_ids)
 
     app.database.write(put_rows)
     edits = defaultdict[int, dict[str, object]](dict)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from chyme.accounts.tables.server_database import FILE_NAME as SERVER
+from chyme.accounts.tables.server_database import SCHEMA as SERVER_SCHEMA
 from chyme.application.backup.archive import Manifest, Part, copy_part, is_safe_name, manifest_of, parts_of
 from chyme.application.backup.creation import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART
 from chyme.application.backup.portable_settings import merge_settings
@@ -24,8 +26,6 @@ from chyme.application.settings import read_settings
 from chyme.core.clock import now
 from chyme.core.files.permissions import FOLDER_MODE, make_private_folder, make_private_state, tighten_state
 from chyme.core.files.vault_folder import STATE, is_state
-from chyme.core.store.accounts.server_database import FILE_NAME as SERVER
-from chyme.core.store.accounts.server_database import SCHEMA as SERVER_SCHEMA
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.core.store.sqlite.database import migrations, refuse_network_file_system

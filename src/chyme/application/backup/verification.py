@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from chyme.accounts.tables.server_database import FILE_NAME as SERVER
 from chyme.application.backup.archive import copy_part, manifest_of, parts_of
 from chyme.application.backup.creation import SERVER_PART, STATE_PART
-from chyme.core.store.accounts.server_database import FILE_NAME as SERVER
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.errors import UsageError

@@ -19,12 +19,12 @@ from chyme.application.export.spreadsheet_cells import escape_formula
 from chyme.application.file_texts import join_texts, texts_of
 from chyme.core.clock import now
 from chyme.core.files.permissions import make_private_folder, tighten_file, write_private
-from chyme.core.store import edits
 from chyme.core.store import export_rows as rows
 from chyme.core.store.export_rows import ExportRow
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.speech.people.edits import as_json as person_json
+from chyme.understanding.tables import edits
 from chyme.understanding.tags.vault_tags import as_json as tag_json
 
 MARK = "export.json"  # by this an earlier export is known

@@ -29,6 +29,7 @@ from chyme.core.pipeline.disk_space import DiskSpace
 from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
 from chyme.core.pipeline.lease_owner import is_dead, this_process
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
+from chyme.core.pipeline.model_calls import ModelCalls
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
@@ -43,7 +44,6 @@ from chyme.core.store.models import fallbacks
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
 from chyme.model import Lane, Lease, Limits, Status, Wish, iso
-from chyme.models.providers.call_ledger import CallLedger
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Coordinator:
         scratch: Path,
         clock: Callable[[], datetime],
         allowance: Callable[[str], Allowance],
-        ledger: CallLedger | None = None,
+        ledger: ModelCalls,
         watch: Callable[[AttemptResult], None] = lambda _one: None,
     ) -> None:
         self._database = database
@@ -106,7 +106,7 @@ class Coordinator:
         self._vault = vault
         self._clock = clock
         self._allowance = allowance
-        self._ledger = ledger or CallLedger(database, clock, {})
+        self._ledger = ledger
         self._watch = watch
         self._owner = this_process()
         self._scratch = ScratchFolders(scratch, self._owner)
@@ -156,6 +156,13 @@ class Coordinator:
         if siblings and fallbacks.requeue_siblings(db, file_id, siblings, now):
             rows = digests.of_file(db, file_id)
         output_updates.update_document(db, self._rules, file, rows, now)
+
+    def passage_counts(self, file_ids: Sequence[int]) -> dict[int, int]:
+        """How long the texts of these files are, in passages; 0 where that is not known yet."""
+        counts = dict.fromkeys(file_ids, 0)
+        for recorder in self._rules.recorders:
+            counts.update(recorder.passage_counts(self._database.read(), file_ids))
+        return counts
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""

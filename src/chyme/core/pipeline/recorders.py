@@ -13,6 +13,7 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Outcome, Verdict
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import Digest, File, Output, Upstream
 
@@ -86,9 +87,16 @@ class Recorder:
     def refresh_names(self, db: Connection, file_id: int) -> None:
         """What a file is called by people has changed: title, tags, summary, or the people heard in it."""
 
+    def passage_counts(self, db: Connection, file_ids: Collection[int]) -> Mapping[int, int]:
+        """How long the texts of these files are, in passages, where it is known. `db` only reads."""
+        return {}
+
     def prepare_purge(self, db: Connection, file: File) -> object:
         """Work for `purge` that needs no transaction. `db` only reads."""
         return None
 
     def purge(self, db: Connection, file: File, prepared: object) -> None:
         """Delete every trace of a file, before its own row is deleted."""
+
+    def sweep(self, database: Database) -> None:
+        """Free what purged files left behind. Called outside a transaction, after the last of them."""

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from chyme.core.pipeline.coordinator import Coordinator, PassResult
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, file_requests
-from chyme.core.store.search import embedding_backlog
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DiskFull, VaultGone
 from chyme.model import Lane, iso
@@ -189,7 +188,7 @@ class FileScheduler:
         if not chosen or (crowded and len(chosen) < BUNDLE and moment - (self._gathering_since or 0) < GATHER_SECONDS):
             return []
         self._gathering_since = None
-        return _bundled(chosen, embedding_backlog.lengths(self._database.read(), chosen), free)
+        return _bundled(chosen, self._coordinator.passage_counts(chosen), free)
 
     def _choose(self, free: int, passed_over: set[int], crowded: bool, lane: Lane) -> list[int]:
         """The next files. One that was there when chyme died, more than once, runs when all else is done and with
@@ -222,7 +221,7 @@ class FileScheduler:
         else:
             found = digest_queue.list_due_among(db, now, self._among, most, busy, lane)
         if lane is Lane.MEANING:  # files come in the same order as in the ordinary lane, which has done with the first
-            ready = embedding_backlog.ready(db, [due.file_id for due in found])
+            ready = digest_queue.without_ordinary_work(db, [due.file_id for due in found])
             found = [due for due in found if due.file_id in ready][:limit]
         return found
 

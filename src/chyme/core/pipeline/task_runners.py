@@ -10,10 +10,10 @@ from typing import Protocol
 
 from chyme.core.children.task import Task, WatchedTask
 from chyme.core.pipeline.digest_state import PRIVATE
+from chyme.core.pipeline.model_calls import AttemptCalls
 from chyme.digester import PREPARING, WITHOUT, Digester
 from chyme.errors import Category, ChildCrashed, ChymeError, DigestError, FileChanged, LimitReached, UpstreamMissing
 from chyme.model import Limits, Output, Without
-from chyme.models.providers.call_ledger import AttemptCalls
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class ThreadRunner:
             if not self._digester.falls_back or self._provider is None or not _its_model(error):
                 raise
             reason = f"made without its model: {error}"
-            retry_after, tried = self._calls.ledger.retry_terms(self._provider, error, self._calls.outage)
+            retry_after, tried = self._calls.retry_terms(self._provider, error)
             return here(Without(self._provider, reason, error.category, retry_after, tried))
 
     def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:

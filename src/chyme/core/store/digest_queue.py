@@ -247,3 +247,16 @@ def count_under_way(db: Connection, lane: Lane, most: int) -> int:
         {"most": most, **_weights(lane)},
     ).fetchone()
     return int(row[0])
+
+
+def without_ordinary_work(db: Connection, file_ids: Collection[int]) -> set[int]:
+    """Those of these files with which the ordinary lane has nothing to do any more."""
+    rows = db.execute(
+        """
+        SELECT wanted.value FROM json_each(:files) AS wanted
+         WHERE NOT EXISTS (SELECT 1 FROM digests INDEXED BY digests_of_file
+                            WHERE file_id = wanted.value AND status = 'todo' AND weight < :lane)
+        """,
+        {"files": json.dumps(list(file_ids)), "lane": LANE_SPACING},
+    )
+    return {file_id for (file_id,) in rows}

@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 
 from chyme.application.app import App
-from chyme.core.store.search.facets import Facets
 from chyme.doors.page.view_parameters import ViewParameters
+from chyme.search.tables.facets import Facets
 
 FEW = 10_000  # files that are counted while somebody waits
 REMEMBERED = 64

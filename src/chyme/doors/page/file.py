@@ -22,7 +22,7 @@ from chyme.doors.page.place_parameters import parse_place
 from chyme.doors.page.rendering import page
 from chyme.errors import ChymeError
 from chyme.understanding.edit_rules import FIELDS
-from chyme.vault.rename_proposals import FileRenamer
+from chyme.understanding.rename_proposals import FileRenamer
 
 ALIKE = 6
 COPIES = 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from chyme.core.store.models.providers import Provider
 from chyme.errors import Category
 from chyme.model import iso
 
@@ -13,23 +14,6 @@ SHORTEST_REST = 1.0
 PROBE = 120.0  # seconds for which one question may find out whether a provider is back; then another may
 SUSPICIOUS = 3  # failures in a row, of more than one file, after which it is not the question's fault
 LONGEST_WAIT = 10.0  # seconds a call may wait for its turn; what would wait longer comes again
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """How one provider stands, for all processes that call it."""
-
-    name: str
-    paused_at: str | None = None
-    failures: int = 0  # in a row
-    trips: int = 0  # how often in a row it was left alone
-    open: bool = False  # left alone, but for one question at a time
-    until: str | None = None  # before this moment nobody calls
-    since: str | None = None  # when the first of the failures happened
-    file_id: int | None = None  # whose question failed last
-    category: str | None = None
-    reason: str | None = None
-    next_at: str | None = None  # when the next call may be made
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from sqlite3 import Connection
 from chyme.core.store import digest_queue, vault_properties
 from chyme.core.store.models import calls, fallbacks, providers
 from chyme.core.store.models.calls import CallTotals, Spending
+from chyme.core.store.models.providers import Provider
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
 from chyme.model import CallEnd, File, Kind, Lane, Question, Reply, Stamp, Ticket, iso
 from chyme.models.providers.availability import (
     LONGEST_WAIT,
     Allowance,
-    Provider,
     RestPeriods,
     after_answer,
     after_failure,
@@ -361,6 +361,9 @@ class AttemptCalls:
 
     def require_available(self, provider: str) -> None:
         self.ledger.require_available(provider, self.file, self.digester)
+
+    def retry_terms(self, provider: str, error: DigestError) -> tuple[float | None, bool]:
+        return self.ledger.retry_terms(provider, error, self.outage)
 
     def answered(self, provider: str) -> None:
         self.ledger.answered(provider)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from chyme.core.store import vault_properties
-from chyme.core.store.search import embedders, embedding_backlog
+from chyme.search.tables import embedders, embedding_backlog
 
 _WANTED = "embedder"
 

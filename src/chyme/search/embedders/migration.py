@@ -9,12 +9,12 @@ from sqlite3 import Connection
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Failed, Outcome, Produced
 from chyme.core.store import outdated_digests
-from chyme.core.store.search import embedders, vectors
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category
 from chyme.model import Output
 from chyme.search.embedders.activation import is_wanted, set_wanted_model, switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC
+from chyme.search.tables import embedders, vectors
 
 BATCH = 500
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from sqlite3 import Connection
 
-from chyme.core.store.search import embedders, engine_entries, engine_outbox
 from chyme.core.store.sqlite.database import Database
 from chyme.search.engines.vault_engines import VaultEngines
+from chyme.search.tables import embedders, engine_entries, engine_outbox
 
 _EXAMPLES = 3
 _Entry = tuple[int, int]  # its id, and its file's

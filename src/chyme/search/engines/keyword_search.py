@@ -8,9 +8,6 @@ from itertools import combinations
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.core.store.search import dictionary, engine_result_checks, keyword_queries
-from chyme.core.store.search.fts_totals import totals
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines import bm25
 from chyme.search.engines.meilisearch import Meilisearch, SearchRequest
 from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
@@ -18,6 +15,9 @@ from chyme.search.engines.word_encoding import EnginePhrase, engine_phrases
 from chyme.search.index import KeywordMatches
 from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
 from chyme.search.ranking.matches import NAME_WEIGHTS, Match, rank
+from chyme.search.tables import dictionary, engine_result_checks, keyword_queries
+from chyme.search.tables.fts_totals import totals
+from chyme.search.tables.keyword_queries import Condition
 
 _LOOKS = (300, 1000, 5000)  # candidates taken, growing while too few of them meet the conditions
 _COUNTED = 5000  # passages looked at for a total

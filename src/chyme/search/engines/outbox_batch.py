@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store.search import embedders, engine_entries, engine_outbox
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.engine_outbox import ChangedFile
+from chyme.search.tables import embedders, engine_entries, engine_outbox
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.engine_outbox import ChangedFile
 
 _FILES_AT_ONCE, _ENTRIES_AT_ONCE = 200, 4000  # files, and passages with vectors, taken from the database together
 

@@ -14,8 +14,6 @@ from typing import BinaryIO, NoReturn, Protocol
 
 from chyme.core.files.regular_files import open_lock
 from chyme.core.store import vault_properties
-from chyme.core.store.search import embedders, engine_entries, engine_outbox
-from chyme.core.store.search.embedders import Embedder
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
 from chyme.model import iso
@@ -25,6 +23,8 @@ from chyme.search.engines.qdrant import Point
 from chyme.search.engines.sync_marker import SyncMarker
 from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
 from chyme.search.engines.word_encoding import engine_words
+from chyme.search.tables import embedders, engine_entries, engine_outbox
+from chyme.search.tables.embedders import Embedder
 
 _DOCUMENTS_AT_ONCE, _NUMBERS_AT_ONCE = 2000, 400_000  # in one request
 _SHORTEST_REST, _LONGEST_REST = 1.0, 60.0

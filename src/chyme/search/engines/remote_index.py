@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from sqlite3 import Connection
 
-from chyme.core.store.search import engine_outbox, engine_result_checks, keyword_queries, vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.search.engines.http_client import ServerFailed
 from chyme.search.engines.keyword_search import find_by_words
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
 from chyme.search.ranking.matches import Match
+from chyme.search.tables import engine_outbox, engine_result_checks, keyword_queries, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 
 REST_SECONDS = 10.0
 _MOST_BEHIND = 1000  # files the engines may lack; these are looked up in the vault's own index

@@ -10,10 +10,10 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from chyme.core.store import vault_properties
-from chyme.core.store.search import engine_outbox
 from chyme.core.store.sqlite.database import Database
 from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.qdrant import Qdrant
+from chyme.search.tables import engine_outbox
 
 _MARK = "engines_vault"
 

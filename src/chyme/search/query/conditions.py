@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from sqlite3 import Connection
 
-from chyme.core.store import people, tags
-from chyme.core.store.search import engine_result_checks, keyword_queries
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.errors import UsageError
 from chyme.model import Kind
 from chyme.search.query.parser import Filter, Query, Term, date_range, expression
+from chyme.search.tables import engine_result_checks, keyword_queries
+from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import find_by_name, no_match_message, parse_person_number
+from chyme.speech.people.tables import people
+from chyme.understanding.tables import tags
 from chyme.understanding.tags.lookup import resolve_tag
 from chyme.understanding.tags.names import comparison_key, parse_typed_tag
 

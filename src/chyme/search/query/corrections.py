@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from sqlite3 import Connection
 
-from chyme.core.store.search import dictionary, keyword_queries
 from chyme.search.query.parser import Term, expression, plain_word
 from chyme.search.query.spelling import is_certain_correction, is_correctable, lookups, nearest
+from chyme.search.tables import dictionary, keyword_queries
 from chyme.text.general_words import is_common_word
 from chyme.text.stemmer import fold
 from chyme.text.stop_words import STOP_WORDS

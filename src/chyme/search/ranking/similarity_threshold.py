@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
-from chyme.core.store.search import vectors
-from chyme.core.store.search.embedders import Embedder
+from chyme.search.tables import vectors
+from chyme.search.tables.embedders import Embedder
 
 if TYPE_CHECKING:
     import numpy

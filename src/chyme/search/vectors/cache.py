@@ -12,9 +12,9 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from chyme.core.store import vault_properties
-from chyme.core.store.search import embedders, vectors
-from chyme.core.store.search.embedders import Embedder
 from chyme.errors import UsageError
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
 from chyme.search.vectors import nearest_neighbours
 from chyme.search.vectors.embedder_vectors import EmbedderVectors, SizeLimits
 from chyme.search.vectors.segment import Label, WriteInterrupted

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
-from chyme.core.store.search import vector_ids, vectors
-from chyme.core.store.search.embedders import Embedder
+from chyme.search.tables import vector_ids, vectors
+from chyme.search.tables.embedders import Embedder
 from chyme.search.vectors.id_ranges import Span, select_merge
 from chyme.search.vectors.memory_buffer import MemoryBuffer
 from chyme.search.vectors.segment import Piece, Segment

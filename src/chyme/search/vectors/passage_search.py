@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 
-from chyme.core.store.search import vectors
-from chyme.core.store.search.embedders import Embedder
-from chyme.core.store.search.keyword_queries import Condition, all_of
 from chyme.search.ranking.matches import Match
+from chyme.search.tables import vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition, all_of
 from chyme.search.vectors.cache import VectorCache
 
 _ANY = all_of(()).sql

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.core.store.search import vectors
-from chyme.core.store.search.embedders import Embedder
+from chyme.search.tables import vectors
+from chyme.search.tables.embedders import Embedder
 from chyme.search.vectors.segment import Segment
 
 _PROBES, _PROBED = 5, 8  # places held against the database, and rows at each

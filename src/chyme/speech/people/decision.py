@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import events, files, people, voices
+from chyme.core.store import events, files
 from chyme.speech.people.names import Person
+from chyme.speech.people.tables import people, voices
 
 
 class Decision:

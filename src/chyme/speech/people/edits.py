@@ -8,14 +8,14 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import people, voices
-from chyme.core.store.people import PersonTotals
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.speech.people.decision import Decision
 from chyme.speech.people.lookup import find_person, find_voice
 from chyme.speech.people.names import NEW, Person, clean_name, display_name
+from chyme.speech.people.tables import people, voices
+from chyme.speech.people.tables.people import PersonTotals
 
 WITH_WORDS = 20  # voices that are shown with what they say: a transcript must be read for each
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.core.store import people, voices
 from chyme.errors import UsageError
 from chyme.speech.people.names import Person, find_by_name, no_match_message, parse_person_number
+from chyme.speech.people.tables import people, voices
 
 LONGEST_NUMBER = 18
 

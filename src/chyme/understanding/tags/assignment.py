@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 from sqlite3 import Connection
 
-from chyme.core.store import tags
 from chyme.model import File, Output, TagVector
 from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.classification.result import MOST_TAGS
+from chyme.understanding.tables import tags
 from chyme.understanding.tags.digest import apply_rules, as_json, from_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, comparison_key
 from chyme.understanding.tags.similarity import TagBits, find_same_meaning, nearest, sign_bits

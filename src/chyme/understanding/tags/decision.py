@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import digests, documents, edits, events, tags
+from chyme.core.store import digests, documents, events
 from chyme.model import TagVector
 from chyme.speech.people.voice_matching import pack_vector, unpack_vector
 from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
 from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value
+from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.names import TAG_EMBEDDINGS
 from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 

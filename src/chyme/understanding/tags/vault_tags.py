@@ -8,11 +8,11 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import tags
 from chyme.core.store.sqlite.database import Database
-from chyme.core.store.tags import Holder, TagCount
 from chyme.errors import UsageError
 from chyme.model import iso
+from chyme.understanding.tables import tags
+from chyme.understanding.tables.tags import Holder, TagCount
 from chyme.understanding.tags.decision import Decision
 from chyme.understanding.tags.digest import Rules
 from chyme.understanding.tags.lookup import current_names, match_spelling

@@ -11,7 +11,6 @@ from itertools import count
 
 from chyme.core.files.vault_folder import decode_path, encode_path
 from chyme.core.store import files
-from chyme.core.store import link_files as link_file_rows
 from chyme.errors import UsageError, VaultError
 from chyme.files.link_files import LINK_BYTES, LINK_EXTENSIONS, link_in, make_shortcut
 from chyme.model import File, Kind
@@ -19,6 +18,7 @@ from chyme.vault.intake.link_names import file_name, link_name, safe_name
 from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
 from chyme.vault.intake.url_normalisation import address_of
 from chyme.vault.open_vault import OpenVault
+from chyme.vault.tables import link_files as link_file_rows
 
 REMEMBERED = 1000  # links written last
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
 from chyme.errors import UsageError
 from chyme.files.machine_names import without_extension
-from chyme.understanding.slug_format import numbered_name
+from chyme.files.numbered_names import numbered_name
 from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_into_place, open_folder
 from chyme.vault.open_vault import OpenVault
 

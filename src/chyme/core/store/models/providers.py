@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from sqlite3 import Connection
 
-from chyme.models.providers.availability import Provider
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """How one provider stands, for all processes that call it."""
+
+    name: str
+    paused_at: str | None = None
+    failures: int = 0  # in a row
+    trips: int = 0  # how often in a row it was left alone
+    open: bool = False  # left alone, but for one question at a time
+    until: str | None = None  # before this moment nobody calls
+    since: str | None = None  # when the first of the failures happened
+    file_id: int | None = None  # whose question failed last
+    category: str | None = None
+    reason: str | None = None
+    next_at: str | None = None  # when the next call may be made
 
 
 def get(db: Connection, name: str) -> Provider:

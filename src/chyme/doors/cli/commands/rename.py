@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
-from chyme.vault.rename_proposals import FileRenamer, Proposal, RenameResult
+from chyme.understanding.rename_proposals import FileRenamer, Proposal, RenameResult
 
 
 @click.command()

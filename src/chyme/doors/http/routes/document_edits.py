@@ -14,7 +14,7 @@ from chyme.doors.http.not_found import require_file
 from chyme.errors import UsageError
 from chyme.understanding.edit_rules import DATE, TAGS, TITLE, EditRequest
 from chyme.understanding.edits import NothingToChange
-from chyme.vault.rename_proposals import FileRenamer, RenameResult
+from chyme.understanding.rename_proposals import FileRenamer, RenameResult
 
 Tags = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)]
 

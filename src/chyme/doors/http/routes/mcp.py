@@ -33,9 +33,7 @@ class _Mcp:
     def _server(self) -> Any:
         import mcp.server.streamable_http_manager  # noqa: F401  # here, because this runs beside the loop
 
-        from chyme.doors.mcp.server import (
-            create_server,  # half a second and 20 MB that a server without assistants saves
-        )
+        from chyme.doors.mcp.server import create_server
 
         return create_server(self._app)._lowlevel_server  # what the SDK's own HTTP application is made of
 

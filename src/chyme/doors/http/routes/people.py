@@ -10,9 +10,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.core.store.people import PersonTotals
 from chyme.doors.http.not_found import NotFound, require_file
 from chyme.speech.people.edits import DecisionResult, as_json
+from chyme.speech.people.tables.people import PersonTotals
 from chyme.speech.transcripts.subtitles import vtt
 
 Number = Annotated[int, Path(ge=1, le=2**53)]

@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from sqlite3 import Connection
 
-from chyme.core.store.search import dictionary
 from chyme.model import Passage, Place
+from chyme.search.tables import dictionary
 
 _COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text, segmented'
 

@@ -10,13 +10,14 @@ from sqlite3 import Connection
 from chyme.core.clock import now
 from chyme.core.files.moves import Move
 from chyme.core.pipeline.document_state import CLASSIFIERS
-from chyme.core.store import digests, documents, edits, file_requests, files, renames
+from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
 from chyme.model import File, Wish, iso
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
+from chyme.understanding.tables import edits, renames
 from chyme.vault.file_renaming import FreeNames, RenameError, name_on_disk, path_beside, rename_on_disk, sync_folders
 from chyme.vault.open_vault import OpenVault
 

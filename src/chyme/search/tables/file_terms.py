@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from sqlite3 import Connection
 
-from chyme.core.store import documents, files, voices
-from chyme.core.store.search import passages
+from chyme.core.store import documents, files
 from chyme.model import File
 from chyme.search.name_terms import NameTerms, name_terms
+from chyme.search.tables import passages
+from chyme.speech.people.tables import voices
 
 
 def write(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:

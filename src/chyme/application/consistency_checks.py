@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from chyme.core.store import artifacts
-from chyme.core.store.search import file_terms, passages
+from chyme.search.tables import file_terms, passages
 
 DAMAGE = "database: "  # how a line begins that SQLite itself found
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.core.store.search.keyword_queries import Condition
 from chyme.model import Passage, Place
+from chyme.search.tables.keyword_queries import Condition
 
 NUMBER_BYTES = 4  # float32
 

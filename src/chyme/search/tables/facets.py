@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from sqlite3 import Connection
 
-from chyme.core.store.search.keyword_queries import Condition
+from chyme.search.tables.keyword_queries import Condition
 
 MOST = 20  # values of one facet
 _ROWS = 1_000  # read at a time: what is kept grows with the values there are, not with the files

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store import people
 from chyme.model import Voice
 from chyme.speech.people.names import SPEAKERS, Person, Speaker, skipped_in, speakers_json
+from chyme.speech.people.tables import people
 from chyme.speech.people.voice_matching import KnownVoice, VoiceGroup, compute_centroid, pack_vector, unpack_vector
 
 SAMPLES = 50  # the longest voices of a group make its centre: more cost time on every new file and change little

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.core.store.search.keyword_queries import Condition
+from chyme.search.tables.keyword_queries import Condition
 
 
 def files_that_meet(db: Connection, where: Condition, limit: int) -> list[int]:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Collection
 from sqlite3 import Connection
 
-from chyme.core.store.digests import LANE_SPACING
-
 
 def is_due(db: Connection) -> bool:
     """Whether any file on disk is to be embedded, now or when a failure is tried again.
@@ -41,19 +39,6 @@ def is_left_out(db: Connection, embedder_id: int) -> bool:
         (embedder_id,),
     ).fetchone()
     return bool(row[0])
-
-
-def ready(db: Connection, file_ids: Collection[int]) -> set[int]:
-    """Those of these files with which the ordinary lane has nothing to do any more."""
-    rows = db.execute(
-        """
-        SELECT wanted.value FROM json_each(:files) AS wanted
-         WHERE NOT EXISTS (SELECT 1 FROM digests INDEXED BY digests_of_file
-                            WHERE file_id = wanted.value AND status = 'todo' AND weight < :lane)
-        """,
-        {"files": json.dumps(list(file_ids)), "lane": LANE_SPACING},
-    )
-    return {file_id for (file_id,) in rows}
 
 
 def lengths(db: Connection, file_ids: Collection[int]) -> dict[int, int]:

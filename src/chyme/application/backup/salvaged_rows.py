@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from sqlite3 import Connection, IntegrityError
 
-from chyme.core.store import tags, vault_properties
+from chyme.core.store import vault_properties
 from chyme.core.store.rescue.page_reader import Row, Value
 from chyme.core.store.rescue.salvage import SalvagedData
 from chyme.speech.people.names import fold_name
+from chyme.understanding.tables import tags
 
 LARGEST_ID = 1 << 53  # SQLite gives no more numbers behind its largest
 

@@ -1,1 +1,0 @@
-"""The server's own database: users, sessions, tokens."""

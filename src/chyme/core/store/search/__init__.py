@@ -1,1 +1,0 @@
-"""Tables of search: passages, vectors, dictionary, facets."""

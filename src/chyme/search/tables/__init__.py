@@ -1,0 +1,1 @@
+"""The index in SQLite: passages, vectors, names, dictionary, outbox."""

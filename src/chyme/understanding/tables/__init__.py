@@ -1,0 +1,1 @@
+"""Tags, edits and renames in SQLite."""
