@@ -306,12 +306,21 @@ class Lease:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants done with a file."""
+class Mode(StrEnum):
+    """Which digests are made again."""
 
-    reset: bool = False
-    only: tuple[str, ...] | None = None  # output names; None means all
+    RESET = "reset"  # all, as if they had never been made
+    RETRY = "retry"  # those that failed, or were made without their model
+    OUTDATED = "outdated"  # those that an older recipe made
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Which digests of a file are to be made again."""
+
+    mode: Mode = Mode.RETRY
+    only: tuple[str, ...] | None = None  # names of outputs or digesters; None means all
+    priority: int = 0  # before everything else: a person waits for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from described_vault import classify, complete, file_at, put
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
-from chyme.core.pipeline.transitions import apply_wish
+from chyme.core.pipeline.again import make_again
 from chyme.errors import UsageError
-from chyme.model import File, Wish, iso
+from chyme.model import Again, File, Mode, iso
 from chyme.understanding.edit_rules import Description, EditRequest
 from chyme.understanding.edits import as_json
 from chyme.understanding.tables import edits, tags
@@ -71,7 +71,7 @@ def test_it_stays_when_the_machine_says_something_else(app: App, letter: File) -
 
 def test_it_stays_through_a_reset(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
-    app.database.write(lambda db: apply_wish(db, app.rules, letter.id, Wish(True), iso(now())))
+    app.database.write(lambda db: make_again(db, app.rules, letter.id, Again(Mode.RESET), iso(now())))
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
     classify(app, letter, "A letter again", None, "dog")
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))

@@ -19,7 +19,7 @@ from chyme.application.app import App, open_app
 from chyme.core.clock import now
 from chyme.core.store import digests, documents, file_requests
 from chyme.errors import UsageError
-from chyme.model import Wish, iso
+from chyme.model import Again, Mode, iso
 from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import EditRequest
@@ -217,7 +217,7 @@ def test_a_proposal_that_was_given_up_meanwhile_is_asked_for_again(app: App) -> 
     FileRenamer(app.open_vault).accept()
     complete(app, file_at(app, MILLER), "slug", None)  # made again: the name is a good one
     FileRenamer(app.open_vault).undo()
-    assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Wish(True, ("slug",))]
+    assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Again(Mode.RESET, ("slug",))]
 
 
 def test_a_file_that_changed_keeps_its_name_until_it_was_digested(app: App) -> None:
@@ -327,7 +327,7 @@ def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)
 
 with open_app(Path(sys.argv[1])) as app:
-    renaming = FileRenamer(app, take_in=die)
+    renaming = FileRenamer(app.open_vault, take_in=die)
     renaming.accept() if sys.argv[2] == "accept" else renaming.undo()
 """
 

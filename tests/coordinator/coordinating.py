@@ -14,11 +14,11 @@ from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.coordinator import Allowance, Coordinator, PassResult
 from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import digests, documents, files
+from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Source
 from chyme.errors import DigestError
-from chyme.model import File, Lane, Limits, Output, Wish
+from chyme.model import Again, File, Lane, Limits, Output, iso
 from chyme.models.providers.availability import Allowance as Spending
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.vault.file_registry import FileRegistry
@@ -183,8 +183,11 @@ class Bench:
         assert found is not None
         return found
 
-    def process(self, file_id: int, wish: Wish | None = None) -> PassResult:
-        return self.coordinator.process_file(file_id, wish)
+    def process(self, file_id: int, again: Again | None = None) -> PassResult:
+        """Carry a file through its digesters, after having some of them made again."""
+        if again is not None:
+            self.database.write(lambda db: file_requests.add(db, file_id, again, iso(self.clock())))
+        return self.coordinator.process_file(file_id)
 
     def digest(self, file_id: int, name: str) -> tuple[str, str | None, int]:
         row = digests.of_file(self.db, file_id)[name]

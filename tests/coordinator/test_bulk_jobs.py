@@ -49,7 +49,7 @@ class Jobs:
     def work_in(self, lane: Lane) -> None:
         """Carry what is due in one lane, and leave all others to themselves."""
         while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
-            claims = self.bench.coordinator.claim([(one.file_id, None) for one in due], frozenset({lane}))
+            claims = self.bench.coordinator.claim([one.file_id for one in due], frozenset({lane}))
             self.bench.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
 
     def states(self, name: str) -> list[str]:

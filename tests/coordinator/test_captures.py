@@ -11,7 +11,7 @@ from coordinating import Bench, Clock, Told, fails
 from chyme.application import consistency_checks
 from chyme.core.store import artifacts, digest_queue, digests, documents, outdated_digests, text_places
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
-from chyme.model import THUMBNAIL, Artifact, Output, Place, Wish, iso
+from chyme.model import THUMBNAIL, Again, Artifact, Mode, Output, Place, iso
 
 Open = Callable[..., Bench]
 PAGE = Output(
@@ -46,7 +46,7 @@ def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: Dige
     before, read = everything(vault, link), text.calls
     crawl.make = fails(error)
 
-    vault.process(link, Wish(reset=True, only=("crawl",)))
+    vault.process(link, Again(Mode.RESET, ("crawl",)))
 
     assert everything(vault, link) == before
     row = digests.of_file(vault.db, link)["page"]
@@ -65,11 +65,11 @@ def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_ba
     vault, link, crawl, _ = captured(bench)
     good = crawl.make
     crawl.make = fails(UnreadableFile("a.url: gone, 404"))
-    vault.process(link, Wish(reset=True, only=("crawl",)))
+    vault.process(link, Again(Mode.RESET, ("crawl",)))
     assert outdated_digests.count(vault.db, vault.rules.recipes()) == 2
 
     crawl.make = good
-    vault.process(link, Wish(reset=True, only=("crawl",)))
+    vault.process(link, Again(Mode.RESET, ("crawl",)))
 
     assert outdated_digests.count(vault.db, vault.rules.recipes()) == 0
     assert digests.of_file(vault.db, link)["page"].error is None
@@ -81,7 +81,7 @@ def test_while_it_is_tried_again_the_capture_is_there_and_the_status_says_that_i
     vault, link, crawl, _ = captured(bench)
     crawl.make = fails(NetworkFailed("a.url: nobody answers"))
 
-    vault.process(link, Wish(reset=True, only=("crawl",)))
+    vault.process(link, Again(Mode.RESET, ("crawl",)))
     assert vault.digest(link, "page") == ("failed", "network", 1)
     assert vault.content(link, "page") == "what it said"
     for _ in range(2):
@@ -160,7 +160,7 @@ def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None
 def test_a_page_that_was_being_fetched_again_is_fetched_for_the_new_remark(bench: Open, clock: Clock) -> None:
     vault, link, crawl = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
     crawl.make = fails(NetworkFailed("a.md: nobody answers"))
-    vault.process(link, Wish(reset=True, only=("url-crawl",)))
+    vault.process(link, Again(Mode.RESET, ("url-crawl",)))
     assert vault.digest(link, "url-crawl-content")[0] == "failed"
 
     vault.drop("a.md", "https://example.org/mill\n\nfor the winter\n")
@@ -206,7 +206,7 @@ def test_a_picture_stays_with_the_page_it_was_taken_of_when_the_page_cannot_be_h
     crawl.make = fails(UnreadableFile("a.url: a login instead of the page"))
     shot.make = lambda _source: [Output("shot", "of the login")]
 
-    vault.process(link, Wish(reset=True))
+    vault.process(link, Again(Mode.RESET))
 
     assert (vault.content(link, "page"), vault.content(link, "shot")) == ("what it said", "of the page")
     assert "a login instead" in (digests.of_file(vault.db, link)["shot"].error or "")
@@ -217,7 +217,7 @@ def test_what_was_kept_for_want_of_an_engine_is_tried_again_when_one_may_be_ther
     vault, link, crawl, _ = captured(bench)
     good = crawl.make
     crawl.make = fails(EngineUnavailable("a.url: no browser"))
-    vault.process(link, Wish(reset=True, only=("crawl",)))
+    vault.process(link, Again(Mode.RESET, ("crawl",)))
     crawl.make = good
 
     assert vault.database.write(lambda db: digest_queue.wake_unavailable(db, "page", "r", "now")) == 1

@@ -18,7 +18,7 @@ from chyme.core.store import artifacts, digest_queue, digests, events, file_requ
 from chyme.core.store import leases as locks
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
-from chyme.model import Artifact, Output, Wish, iso
+from chyme.model import Again, Artifact, Mode, Output, iso
 
 Open = Callable[..., Bench]
 
@@ -145,7 +145,7 @@ def test_a_changed_output_makes_its_readers_run_again_and_an_equal_one_does_not(
     vault = bench(text, tags)
     note = vault.drop("note.txt")
     calls = []
-    for wish in (None, Wish(True, ("text",)), Wish(True, ("text",)), Wish(True, ("text",))):
+    for wish in (None, Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",))):
         vault.process(note, wish)
         vault.process(note)
         calls.append(tags.calls)
@@ -162,7 +162,7 @@ def test_a_terminal_failure_is_a_change_for_those_who_had_the_content(bench: Ope
     note = vault.drop("note.txt")
     vault.process(note)
     text.make = fails(UnreadableFile("broken now"))
-    vault.process(note, Wish(True, ("text",)))
+    vault.process(note, Again(Mode.RESET, ("text",)))
     vault.process(note)
 
     assert tags.calls == 2
@@ -181,7 +181,7 @@ def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> Non
     vault = bench(text, Told("tags", make, reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
-    vault.process(note, Wish(True, ("text",)))
+    vault.process(note, Again(Mode.RESET, ("text",)))
 
     assert served == [None, "tags of one"]
     assert vault.content(note, "tags") == "tags of two"
@@ -196,7 +196,7 @@ def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: O
     note = vault.drop("note.txt")
     vault.process(note)
     crawl.make = fails(NetworkFailed("down"))
-    vault.process(note, Wish(True, ("meta",)))
+    vault.process(note, Again(Mode.RESET, ("meta",)))
 
     assert vault.digest(note, "page") == ("failed", "network", 1)
     assert vault.content(note, "page") is None
@@ -211,7 +211,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
 
     def ask_while_busy(source: Source) -> list[Output]:
         if not inside:
-            inside.append(vault.process(note, Wish(True)))
+            inside.append(vault.process(note, Again(Mode.RESET)))
         return [Output("text", f"call {text.calls}")]
 
     text.make = ask_while_busy
@@ -304,7 +304,7 @@ def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
     assert (text.calls, tags.calls) == (1, 2)
     assert vault.content(second, "text") == "t"
     assert artifacts.of_digest(vault.db, "sub/two.txt", "text") == {"a.txt": b"art" * 100}
-    vault.process(second, Wish(True))
+    vault.process(second, Again(Mode.RESET))
     assert text.calls == 2
 
 
@@ -369,7 +369,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
 def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
     vault = bench(Told("text"))
     note = vault.drop("note.txt")
-    claim = vault.coordinator.claim([(note, None)])[0]
+    claim = vault.coordinator.claim([note])[0]
     assert isinstance(claim, Claim) and claim.attempt is not None
     leases = LeaseRenewer(vault.database, clock)
 

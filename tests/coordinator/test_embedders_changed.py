@@ -11,7 +11,7 @@ from meaning_told import Meaning, meant, serving
 from model_server import ModelServer
 
 from chyme.digester import Digester
-from chyme.model import Wish, iso
+from chyme.model import Again, Mode, iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.search.embedders import migration
 from chyme.search.embedders.passage_hashes import SEMANTIC
@@ -214,7 +214,7 @@ def test_what_is_read_by_a_process_with_an_older_choice_switches_nothing_and_is_
     vault.close()
 
     vault = bench(Meaning("one", 2))  # it began before
-    vault.process(note, Wish(reset=True))
+    vault.process(note, Again(Mode.RESET))
     assert (vault.digest(note, SEMANTIC)[0], serving(vault)) == ("completed", "other")
     tidy(vault, "other")
     assert vault.digest(note, SEMANTIC)[0] == "todo"

@@ -10,7 +10,7 @@ from chyme.application import consistency_checks
 from chyme.application.document_queries import Documents
 from chyme.core.store import artifacts, documents
 from chyme.errors import UnreadableFile
-from chyme.model import Artifact, Output, Wish
+from chyme.model import Again, Artifact, Mode, Output
 
 Open = Callable[..., Bench]
 JPEG = b"\xff\xd8\xff picture"
@@ -56,7 +56,7 @@ def test_a_reset_takes_it_away_until_it_is_made_again(bench: Open) -> None:
     letter = vault.drop("letter.txt")
     vault.process(letter)
     made.make = fails(UnreadableFile("letter.txt: is broken"))
-    vault.process(letter, Wish(reset=True))
+    vault.process(letter, Again(Mode.RESET))
 
     assert face(vault, letter) == (None, None)
     assert vault.database.write(consistency_checks.find_problems) == []
@@ -109,5 +109,5 @@ def test_a_picture_nobody_can_draw_is_still_a_document_with_its_name_and_a_retry
     assert (told["title"], told["state"], told["processing_status"]) == ("dot.png", "failed", "failed")
     assert told["reason"] == "dot.png: is broken"
     made.make = lambda _: [Output("image-preview", "{}")]
-    vault.process(picture, Wish())
+    vault.process(picture, Again())
     assert vault.state(picture) == "completed"

@@ -25,7 +25,7 @@ from chyme.core.pipeline.transitions import LEASE, Claim
 from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
-from chyme.model import Embedded, File, Lane, Output, Passage, Place, Wish
+from chyme.model import Again, Embedded, File, Lane, Mode, Output, Passage, Place
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.search.embedders.activation import switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
@@ -55,7 +55,7 @@ def test_made_again_the_passages_are_the_new_ones(bench: Open) -> None:
     vault = bench(upstream, Meaning(reads=("text",)))
     note = vault.drop("note.txt", "one\ntwo")
     vault.process(note)
-    vault.process(note, Wish(reset=True))
+    vault.process(note, Again(Mode.RESET))
     assert meant(vault, note) == ["one", "two"]
 
 
@@ -89,7 +89,7 @@ def test_a_reset_takes_the_vectors_of_all_embedders(bench: Open, clock: Clock) -
     note = vault.drop("note.txt", "one")
     vault.process(note)
     meaning.fails["note.txt"] = EngineUnavailable("gone")
-    vault.process(note, Wish(reset=True))
+    vault.process(note, Again(Mode.RESET))
 
     assert meant(vault, note) == []
 
@@ -232,7 +232,7 @@ def test_other_embedders_words_about_an_older_text_are_not_kept(bench: Open) -> 
     larger.fails["note.txt"] = NetworkFailed("away")
     vault = open_with(larger)
     make_again(vault, other)  # so that nothing is switched
-    vault.process(note, Wish(reset=True, only=("text",)))
+    vault.process(note, Again(Mode.RESET, ("text",)))
     vault.process(note)
     assert vault.digest(note, SEMANTIC)[0] == "failed"
     assert meant(vault, note) == ["old text"]
@@ -289,7 +289,7 @@ def test_what_is_written_at_once_counts_the_vectors() -> None:
 
 
 def carry(coordinator: Coordinator, file_ids: Sequence[int]) -> None:
-    claims = coordinator.claim([(file_id, None) for file_id in file_ids], frozenset(Lane))
+    claims = coordinator.claim(list(file_ids), frozenset(Lane))
     coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
 
@@ -358,7 +358,7 @@ def test_files_of_a_bundle_that_could_not_begin_are_given_back(bench: Open) -> N
     meaning = Broken()
     vault = bench(meaning)
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(3)]
-    claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
+    claims = vault.coordinator.claim(list(notes), frozenset(Lane))
     meaning.broken = True
     with pytest.raises(sqlite3.OperationalError):
         vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
@@ -420,7 +420,7 @@ def shelf(bench: Open) -> Bench:
 
 def read(vault: Bench, *file_ids: int) -> None:
     """Do what the ordinary lane does."""
-    claims = vault.coordinator.claim([(file_id, None) for file_id in file_ids])
+    claims = vault.coordinator.claim(list(file_ids))
     vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
 
@@ -519,7 +519,7 @@ def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went
         return made
 
     meaning.digest_many = go_meanwhile  # type: ignore[method-assign]
-    claims = vault.coordinator.claim([(note, None) for note in notes], frozenset(Lane))
+    claims = vault.coordinator.claim(list(notes), frozenset(Lane))
     handled = vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
     back.join()

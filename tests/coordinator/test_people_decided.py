@@ -13,7 +13,7 @@ from speaking import Listening, recording
 from chyme.core.store import events
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
-from chyme.model import Wish
+from chyme.model import Again, Mode
 from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.speech.people.names import SPEAKERS
@@ -196,7 +196,7 @@ def test_a_decision_outlives_the_digest_it_was_made_on(vault: Listening) -> None
     vault.people.move("2", "new")
     vault.people.name("2", "Cold Ada")
     for file_id in (one, two):
-        vault.bench.process(file_id, Wish(reset=True))
+        vault.bench.process(file_id, Again(Mode.RESET))
     vault.drop("two.wav", COLD, note="other tags")
 
     assert (vault.persons(one), vault.persons(two)) == ([1], [2])

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
+from chyme.core.pipeline.again import request_again
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.outdated_digests import find_outdated, requeue_outdated
+from chyme.core.pipeline.reprocessing.outdated_digests import find_outdated
 from chyme.core.store import file_requests, outdated_digests
 from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError
-from chyme.model import Output, iso
+from chyme.model import Again, Mode, Output, iso
 
 TITLED = '{"title": "told", "tags": []}'
 UNTITLED = '{"title": null, "tags": []}'
@@ -137,7 +138,8 @@ def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench],
     assert find_outdated(vault.database, vault.rules, ["two"], nothing, lambda _path: False)[0].file_ids == (notes[1],)
     assert find_outdated(vault.database, vault.rules, nothing, ["second"], lambda _path: False) == []
 
-    assert requeue_outdated(vault.database, vault.rules, found, iso(clock.now)) == 2
+    chosen = [(outdated.file_ids, Again(Mode.OUTDATED, (outdated.digester,))) for outdated in found]
+    assert sum(request_again(vault.database, vault.rules, *one, iso(clock.now)) for one in chosen) == 2
     assert vault.content(notes[0], "first"), "what is there stays until it is replaced"
     assert vault.state(notes[0]) == "processing"
     for note in notes:

@@ -11,7 +11,7 @@ from chyme.application import consistency_checks
 from chyme.core.pipeline.reprocessing.document import reprocess
 from chyme.core.store import documents
 from chyme.digester import Source
-from chyme.model import Output, Wish, iso
+from chyme.model import Again, Mode, Output, iso
 
 TITLED = [Output("classify-document", '{"title": "told", "tags": []}')]
 
@@ -34,7 +34,7 @@ def test_a_document_that_went_while_it_was_digested_does_not_stand_still(
         return TITLED
 
     classify.make = go
-    vault.coordinator.process_file(note, Wish(True, ("classify-document",)), wait=True)
+    vault.process(note, Again(Mode.RESET, ("classify-document",)))
     assert vault.file_of(note).vanished_at is not None
     away.rename(vault.root / "note.txt")
     vault.scanner.scan()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.core.pipeline.reprocessing.bulk import retry_failures
+from chyme.core.pipeline.reprocessing.failures import retry_failures
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.failed_digests import iterate_failures
 from chyme.core.store.models import providers
 from chyme.digester import Source
 from chyme.errors import NetworkFailed, RateLimited, UnreadableFile
-from chyme.model import CallEnd, Output, Question, Reply, Ticket, Wish, iso
+from chyme.model import Again, CallEnd, Mode, Output, Question, Reply, Ticket, iso
 from chyme.models.providers.availability import Allowance
 
 Open = Callable[..., Bench]
@@ -165,7 +165,7 @@ def test_resetting_one_output_makes_all_of_them_once(bench: Open) -> None:
     link = vault.drop("a.url")
     vault.process(link)
 
-    vault.process(link, Wish(reset=True, only=("facts",)))
+    vault.process(link, Again(Mode.RESET, ("facts",)))
 
     assert crawl.calls == 2
     assert states(vault, link) == {("completed", 1, None)}

@@ -14,7 +14,7 @@ from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import file_requests
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
-from chyme.model import File, Lane, Output, Wish, iso
+from chyme.model import Again, File, Lane, Mode, Output, iso
 
 Open = Callable[..., Bench]
 Supervise = Callable[..., FileScheduler]
@@ -174,7 +174,7 @@ def test_what_a_person_wants_made_again_is_not_copied_even_when_it_takes_minutes
     supervisor = supervise(vault)
     wait_until(lambda: all(vault.digest(one, "speech")[0] == "completed" for one in (first, second)))
     before = speech.calls
-    vault.database.write(lambda db: file_requests.add(db, second, Wish(True), iso(vault.clock())))
+    vault.database.write(lambda db: file_requests.add(db, second, Again(Mode.RESET), iso(vault.clock())))
     supervisor.wake()
 
     wait_until(lambda: speech.calls == before + 1)

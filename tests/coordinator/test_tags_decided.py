@@ -15,7 +15,7 @@ from chyme.application import consistency_checks
 from chyme.core.store import documents, events
 from chyme.digester import Source
 from chyme.errors import UsageError
-from chyme.model import Output, TagVector, Wish
+from chyme.model import Again, Mode, Output, TagVector
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
@@ -248,7 +248,7 @@ def test_an_unbanned_tag_comes_back_when_files_are_digested_again(vault: Tagging
         vault.tags.show("page")
     assert vault.tags.unban("Pages").what == "unbanned “page”"
     assert vault.shown(one) == ["rent"]
-    vault.bench.process(one, Wish(reset=True))
+    vault.bench.process(one, Again(Mode.RESET))
 
     assert vault.shown(one) == ["page", "rent"]
     with pytest.raises(UsageError, match="“rent” is not banned"):

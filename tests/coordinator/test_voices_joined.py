@@ -16,7 +16,7 @@ from chyme.application.recorders import recorders_of
 from chyme.core.store import digests
 from chyme.core.store.sqlite.database import connect
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
-from chyme.model import Output, Wish
+from chyme.model import Again, Mode, Output
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.tables import people, voices
 
@@ -98,13 +98,13 @@ def test_a_reset_alone_removes_no_voice_and_digesting_again_keeps_ids_and_decisi
     before = vault.told(one), vault.told(two)
     for file_id in (one, two):
         vault.ear.make = fails(ChildCrashed("dead"))
-        vault.bench.process(file_id, Wish(reset=True))
+        vault.bench.process(file_id, Again(Mode.RESET))
         assert vault.bench.content(file_id, SPEAKERS) is None
     assert len(people.list_people(vault.bench.db)) == 3
     assert vault.found("ada") == ["one.wav"]
     vault.ear.make = listen
     for file_id in (one, two):
-        vault.bench.process(file_id, Wish(reset=True))
+        vault.bench.process(file_id, Again(Mode.RESET))
 
     assert (vault.told(one), vault.told(two)) == before
     assert vault.problems() == []
@@ -132,7 +132,7 @@ def test_another_model_leaves_the_people_of_a_file_who_they_were(vault: Listenin
     vault.people.move(vault.voice(two), "new")
     vault.ear.make = partial(listen, model="another ear")
     for file_id in (one, two):
-        vault.bench.process(file_id, Wish(reset=True))
+        vault.bench.process(file_id, Again(Mode.RESET))
 
     assert (vault.persons(one), vault.persons(two)) == ([1], [2])
     assert vault.persons(vault.drop("three.wav", ADA)) in ([1], [2])
@@ -143,7 +143,7 @@ def test_when_nothing_is_spoken_any_more_the_voices_go(vault: Listening) -> None
     one = vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada Lovelace")
     vault.ear.make = lambda _: [Output("speech-recognition", None)]
-    vault.bench.process(one, Wish(True, ("speech-recognition",)))
+    vault.bench.process(one, Again(Mode.RESET, ("speech-recognition",)))
     vault.bench.process(one)
 
     assert vault.bench.digest(one, SPEAKERS)[:2] == ("completed", None)
@@ -165,7 +165,7 @@ def test_when_everybody_speaks_too_little_the_voices_go(vault: Listening) -> Non
 def test_when_the_voices_were_not_listened_to_those_known_stay(vault: Listening) -> None:
     one = vault.drop("one.wav", ADA)
     vault.ear.make = lambda source: [replace(listen(source)[0], artifacts=())]
-    vault.bench.process(one, Wish(reset=True))
+    vault.bench.process(one, Again(Mode.RESET))
 
     assert vault.bench.digest(one, SPEAKERS)[:2] == ("failed", "unavailable")
     assert [p.voices for p in vault.people.list_people()] == [1]
@@ -176,11 +176,11 @@ def test_when_nobody_could_listen_the_voices_stay(vault: Listening, error: Excep
     one = vault.drop("one.wav", ADA)
     vault.people.name("1", "Ada")
     vault.ear.make = fails(error)  # type: ignore[arg-type]
-    vault.bench.process(one, Wish(reset=True))
+    vault.bench.process(one, Again(Mode.RESET))
     assert vault.bench.digest(one, SPEAKERS)[:2] == ("failed", "validation")
     assert vault.documents.show("one.wav")["people"] == {}
     vault.ear.make = listen
-    vault.bench.process(one, Wish(reset=True))
+    vault.bench.process(one, Again(Mode.RESET))
 
     assert vault.documents.show("one.wav")["people"] == {"speaker-1": {"person_id": 1, "name": "Ada"}}
 

@@ -543,7 +543,7 @@ def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Cl
         note = vault.drop("note.txt")
         vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5)] == [note]
-        claims = vault.coordinator.claim([(note, None)], frozenset({Lane.ORDINARY}))
+        claims = vault.coordinator.claim([note], frozenset({Lane.ORDINARY}))
         vault.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
         assert digest_queue.list_due(vault.db, iso(clock.now), 5) == []
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]

@@ -12,7 +12,7 @@ from coordinating import Bench, Told
 from chyme.core.store import digests, outdated_digests
 from chyme.digester import Digester, Source
 from chyme.errors import ChildCrashed
-from chyme.model import File, Kind, Lane, Output, Wish
+from chyme.model import Again, File, Kind, Lane, Mode, Output
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import SearchSemantic
 from chyme.search.tables import embedders, vectors
@@ -95,7 +95,7 @@ def sources(vault: Bench, file_id: int, table: str) -> dict[int, str]:
     return dict(found.fetchall())
 
 
-def begin(vault: Bench, file_id: int, wish: Wish | None = None) -> threading.Thread:
+def begin(vault: Bench, file_id: int, wish: Again | None = None) -> threading.Thread:
     thread = threading.Thread(target=vault.process, args=(file_id, wish), daemon=True)
     thread.start()
     return thread
@@ -164,7 +164,7 @@ def test_a_reset_file_gets_its_summary_back_even_if_the_model_says_the_same(benc
     parts.let.clear()
     parts.begun.clear()
 
-    under_way = begin(vault, page, Wish(reset=True))
+    under_way = begin(vault, page, Again(Mode.RESET))
     assert parts.begun.wait(60)
     assert SUMMARY not in sources(vault, page, "passages").values()
     parts.let.set()

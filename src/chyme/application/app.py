@@ -9,6 +9,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,22 +31,22 @@ from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
 from chyme.core.files.permissions import tighten_state
 from chyme.core.files.vault_folder import STATE, Vault, decode_path
+from chyme.core.pipeline.again import request_again
 from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.failure_groups import Failures, OutputDigester
 from chyme.core.pipeline.plan import with_dependents
 from chyme.core.pipeline.progress.pending_digests import PendingDigest
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.bulk import retry_failures
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated, requeue_outdated
-from chyme.core.pipeline.transitions import apply_wish
-from chyme.core.store import file_requests, files, vault_properties
+from chyme.core.pipeline.reprocessing.failures import retry_failures
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated
+from chyme.core.store import files, vault_properties
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.errors import ChymeError, UsageError, VaultError
-from chyme.model import Digest, File, Wish, iso
+from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
 from chyme.search.tables import file_terms
@@ -59,7 +60,7 @@ from chyme.vault.trash import Trash
 from chyme.vault.watch.pending_files import ScanReport
 
 SETTLE_SECONDS = 2.0
-OTHERS_SECONDS = 60.0  # to wait for what others are at work on, once our own part is done
+PATIENCE_SECONDS = 60.0  # for a file of which nothing is being made
 LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
 LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
 # What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
@@ -89,6 +90,14 @@ def _explained(database: Database, error: Exception) -> BaseException:
     if told is error and isinstance(error, DAMAGE_ERRORS):
         return database.quick_check(LOOK_LONG_SECONDS) or error
     return told
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """What a request to make digests again is about."""
+
+    files: int
+    digests: int  # that were put back into the queue; a reset is carried out by whoever takes the file next
 
 
 class App:
@@ -237,19 +246,13 @@ class App:
             report += self.scanner.recheck_unfinished()
         return report
 
-    def reset(self, paths: Sequence[str], names: Sequence[str]) -> int:
-        """Have digests made again. Files that are busy get the wish noted. Returns how many files."""
-        return self._wish(paths, Wish(True, self.rules.resolve_names(names) or None))
-
-    def retry(self, paths: Sequence[str], names: Sequence[str]) -> int:
-        """Give failed digests their attempts back. Returns how many digests."""
-        wish = Wish(False, self.rules.resolve_names(names) or None)
-        count = 0
-        for file in self.open_vault.files_below(paths):
-            count += self.database.write(
-                lambda db, id_=file.id: apply_wish(db, self.rules, id_, wish, iso(now()))  # type: ignore[misc]
-            )
-        return count
+    def request_again(self, mode: Mode, paths: Sequence[str], names: Sequence[str] = ()) -> Requested:
+        """Have digests of these files (none: all) made again: those of these digesters, or (none) all."""
+        again = Again(mode, self.rules.resolve_names(names) or None)
+        found = self.open_vault.files_below(paths)
+        count = request_again(self.database, self.rules, [file.id for file in found], again, iso(now()))
+        self._wake_up()
+        return Requested(len(found), count)
 
     def _makers(self) -> dict[str, OutputDigester]:
         return {
@@ -268,7 +271,10 @@ class App:
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
         """Have what is out of date made again. Returns how many digests."""
-        count = requeue_outdated(self.database, self.rules, chosen, iso(now()))
+        count = 0
+        for outdated in chosen:
+            again = Again(Mode.OUTDATED, (outdated.digester,))
+            count += request_again(self.database, self.rules, outdated.file_ids, again, iso(now()))
         self._wake_up()
         return count
 
@@ -279,14 +285,6 @@ class App:
     def _wake_up(self) -> None:
         if self._work is not None:
             self._work.supervisor.wake()
-
-    def _wish(self, paths: Sequence[str], wish: Wish) -> int:
-        found = self.open_vault.files_below(paths)
-        for file in found:
-            self.database.write(
-                lambda db, id_=file.id: file_requests.add(db, id_, wish, iso(now()))  # type: ignore[misc]
-            )
-        return len(found)
 
     def list_purgeable(self, everything: bool) -> list[File]:
         """Vanished files whose time has come, or all of them."""
@@ -311,22 +309,15 @@ class App:
         return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
 
     def digest_again(self, path: str, names: Sequence[str]) -> list[PendingDigest]:
-        """Reset and process a file now, with what depends on these digesters. Returns what is not settled then.
+        """Reset a file, with what depends on these digesters, and wait for its end. Returns what is not settled then.
 
         What waits for a host, a model or a retry time is not waited for.
         """
-        wish = Wish(True, self.rules.resolve_names(names) or None)
         with self.database.snapshot() as db:
-            file = self.documents.find(db, path)
-        self.work.coordinator.process_file(file.id, wish, wait=True)
-        self.work.supervisor.wake()
+            file = self.open_vault.find(db, path)
+        self.request_again(Mode.RESET, [path], names)
         promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
-        return self.work.coordinator.await_settled(file.id, promised, OTHERS_SECONDS)
-
-    def queue_digestion(self, path: str, names: Sequence[str]) -> None:
-        """The same, in the background."""
-        self._wish([path], Wish(True, self.rules.resolve_names(names) or None))
-        self.work.supervisor.wake()
+        return self.work.coordinator.await_settled(file.id, promised, PATIENCE_SECONDS)
 
     def current_work(self) -> dict[str, Any]:
         """What is being done right now, when this process digests."""

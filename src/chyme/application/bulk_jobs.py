@@ -13,16 +13,17 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Literal, get_args
 
+from chyme import model
+from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.bulk import requeue_outputs
-from chyme.core.store import events, files
+from chyme.core.store import digests, events, files
 from chyme.core.store import jobs as bulk
 from chyme.core.store.jobs import Job
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.errors import UsageError
-from chyme.model import Lane, iso
+from chyme.model import Again, Lane, iso
 from chyme.search.search import Search
 
 __all__ = ["BulkJobThread", "BulkJobs", "Job", "Mode", "NoSuchJob", "Plan", "Selection"]
@@ -244,7 +245,7 @@ class BulkJobs:
             return 0
         begun = bulk.still_waiting(db, job.id, some, now)
         for file_id in begun:
-            requeue_outputs(db, self._rules, file_id, job.mode, job.digesters, now)
+            make_again(db, self._rules, file_id, Again(model.Mode(job.mode), job.digesters, digests.AGAIN), now)
         bulk.mark_asked(db, job.id, begun)
         return len(begun)
 

@@ -13,7 +13,7 @@ from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
-from chyme.model import File, Wish, iso
+from chyme.model import Again, File, Mode, iso
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
@@ -194,7 +194,7 @@ class FileRenamer:
         def wish(db: Connection) -> None:
             for file_id in file_ids:
                 if Slug.name in digests.of_file(db, file_id) and digests.content(db, file_id, Slug.name) is None:
-                    file_requests.add(db, file_id, Wish(True, (Slug.name,)), at)
+                    file_requests.add(db, file_id, Again(Mode.RESET, (Slug.name,)), at)
 
         if file_ids:
             self._vault.database.write(wish)

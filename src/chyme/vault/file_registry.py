@@ -8,6 +8,7 @@ from sqlite3 import Connection
 
 from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED, Move, displaced_path, trashed_path
 from chyme.core.pipeline import output_updates, transitions
+from chyme.core.pipeline.again import reset
 from chyme.core.pipeline.document_state import captured_address, title_from_json
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts, digest_queue, digests, documents, events, files, leases, text_places
@@ -85,9 +86,7 @@ class FileRegistry:
         file = _file(known.id, seen, known.generation + 1)
         captured = self._rules.captured_whole(digests.of_file(db, file.id))
         digest_queue.hold(db, file.id, False)
-        transitions.reset(
-            db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now
-        )
+        reset(db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now)
         documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, FACTS)))
         for recorder in self._rules.recorders:
             recorder.content_replaced(db, file, now)

@@ -43,7 +43,7 @@ from chyme.core.store import digests, file_requests, files, leases
 from chyme.core.store.models import fallbacks
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
-from chyme.model import Lane, Lease, Limits, Status, Wish, iso
+from chyme.model import Lane, Lease, Limits, Status, iso
 
 log = logging.getLogger(__name__)
 
@@ -171,28 +171,20 @@ class Coordinator:
         mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
         return all(row.settled for row in mine) if mine else not rows
 
-    def process_file(self, file_id: int, wish: Wish | None = None, wait: bool = False) -> PassResult:
-        """Carry a file through its pending digesters. A wish for a busy file is noted, and waited for on request."""
-        taken = self.claim([(file_id, wish)], frozenset(Lane))[0]
-        if taken is None:
-            return PassResult.BUSY
-        if isinstance(taken, int):
-            return self._await(file_id, taken) if wait else PassResult.BUSY
-        return self.run_claims([taken])[file_id]
+    def process_file(self, file_id: int) -> PassResult:
+        """Carry a file through its pending digesters, unless another worker has it."""
+        claim = self.claim([file_id], frozenset(Lane))[0]
+        return PassResult.BUSY if claim is None else self.run_claims([claim])[file_id]
 
-    def claim(
-        self, wanted: Sequence[tuple[int, Wish | None]], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})
-    ) -> list[Claim | int | None]:
-        """Take files and begin with each, in one transaction. A taken file gives None, or the id of the noted wish.
+    def claim(self, file_ids: Sequence[int], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})) -> list[Claim | None]:
+        """Take files and start with each, in one transaction. None for a file that another worker has.
 
-        What belongs to another of the `lanes` is not begun.
+        What belongs to another of the `lanes` is not started.
         """
         now = self._clock()
 
-        def claim_all(db: Connection) -> list[Claim | int | None]:
-            return [
-                transitions.claim(db, self._rules, file_id, self._owner, wish, now, lanes) for file_id, wish in wanted
-            ]
+        def claim_all(db: Connection) -> list[Claim | None]:
+            return [transitions.claim(db, self._rules, file_id, self._owner, now, lanes) for file_id in file_ids]
 
         taken = self._database.write(claim_all)
         if None in taken and self._free_the_dead(now):
@@ -254,26 +246,21 @@ class Coordinator:
                 else:
                     end(lease, so_far)
 
-    def _await(self, file_id: int, request_id: int) -> PassResult:
-        """Wait until whoever holds the file has fulfilled the wish, or let us do it."""
-        while not self._stop.is_set():
-            db = self._database.read()
-            noted = any(id_ == request_id for id_, _ in file_requests.of_file(db, file_id))
-            if not noted and leases.owner_of(db, file_id) is None:
-                return PassResult.DONE
-            if noted and file_id in file_requests.waiting_files(db, iso(self._clock())):
-                self.process_file(file_id)
-            time.sleep(0.05)
-        return PassResult.BUSY
+    def await_settled(self, file_id: int, outputs: frozenset[str], patience: float) -> list[PendingDigest]:
+        """Wait until no request for the file is left and none of these outputs is queued or running.
 
-    def await_settled(self, file_id: int, outputs: frozenset[str], seconds: float) -> list[PendingDigest]:
-        """Wait until none of these outputs is queued or under way, no longer than so. Returns what is not settled."""
-        deadline = time.monotonic() + seconds
+        Gives up when nothing of the file has been running for `patience` seconds. Returns what is not settled.
+        """
+        deadline = time.monotonic() + patience
         while True:
-            rows = digests.of_file(self._database.read(), file_id)
+            db = self._database.read()
+            rows = digests.of_file(db, file_id)
             chosen = [row for name, row in rows.items() if name in outputs]
-            if not any(is_active(row) for row in chosen) or time.monotonic() > deadline or self._stop.is_set():
+            waiting = bool(file_requests.of_file(db, file_id)) or any(map(is_active, chosen))
+            if not waiting or time.monotonic() > deadline or self._stop.is_set():
                 return list_pending(chosen)
+            if any(row.status is Status.IN_PROGRESS for row in rows.values()):
+                deadline = time.monotonic() + patience
             time.sleep(0.05)
 
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:

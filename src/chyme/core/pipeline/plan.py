@@ -44,13 +44,12 @@ def next_step(
     file: File,
     rows: Mapping[str, Digest],
     now: str,
-    wanted: frozenset[str] | None = None,
     max_attempts: int = 3,
     lanes: Collection[Lane] = frozenset(Lane),
 ) -> Step | None:
     """The first thing to do for this file, or None when all is settled or waiting.
 
-    `wanted`: only these outputs. What belongs to another of the `lanes` is passed over. A model is asked only when
+    What belongs to another of the `lanes` is passed over. A model is asked only when
     nothing else is left to do: while it is waited for, nothing else of the file is begun. One attempt makes all
     unsettled outputs of a digester: when one of them is due, the others do not wait for a retry time of their own.
     """
@@ -59,10 +58,9 @@ def next_step(
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()):
             continue
-        chosen = [name for name in digester.outputs if wanted is None or name in wanted]
-        if not any(is_pending(known.get(name), now, max_attempts) for name in chosen):
+        if not any(is_pending(known.get(name), now, max_attempts) for name in digester.outputs):
             continue
-        pending = tuple(name for name in chosen if name not in known or not known[name].settled)
+        pending = tuple(name for name in digester.outputs if name not in known or not known[name].settled)
         if not digester.can_digest(file):
             return Skip(digester, pending)
         upstream = first_unsettled(registry, digester, file, rows)

@@ -146,7 +146,7 @@ class FileScheduler:
                 return
             with self._guard:
                 self._in_flight.update(dict.fromkeys(chosen, lane))
-            taken = self._coordinator.claim([(file_id, None) for file_id in chosen], _LANES_OF_PASS[lane])
+            taken = self._coordinator.claim(chosen, _LANES_OF_PASS[lane])
         except BaseException:
             with self._guard:
                 for file_id in chosen:
@@ -156,7 +156,7 @@ class FileScheduler:
             raise
         begun: dict[int, Claim] = {}
         for file_id, claim in zip(chosen, taken, strict=True):
-            if isinstance(claim, Claim) and claim.attempt is not None:
+            if claim is not None and claim.attempt is not None:
                 begun[file_id] = claim
             else:
                 self._done(file_id, PassResult.DONE)

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
+from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
 from chyme.core.pipeline.digester_inputs import StoredSource
 from chyme.core.pipeline.output_preparation import PreparedOutput
 from chyme.core.pipeline.output_updates import keep_capture, reuse, settle, update_document
-from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs, with_dependents, with_siblings
+from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import (
-    artifacts,
     digest_queue,
     digests,
-    documents,
     events,
     file_requests,
     files,
     leases,
-    text_places,
 )
 from chyme.digester import Digester
-from chyme.model import Digest, File, Lane, Lease, Status, Wish, iso
+from chyme.model import Digest, File, Lane, Lease, Status, iso
 
 LEASE = timedelta(seconds=30)
 TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
@@ -39,7 +37,6 @@ class FilePass:
 
     began: datetime
     asked: bool = False  # by a person, who wants it made, not copied
-    wanted: frozenset[str] | None = None
     lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may begin
 
 
@@ -53,50 +50,15 @@ class Claim:
 
 
 def claim(
-    db: Connection, rules: Rules, file_id: int, owner: str, wish: Wish | None, now: datetime, lanes: frozenset[Lane]
-) -> Claim | int | None:
-    """Take the file and begin with it; when it is taken, the wish is noted (its id) or nothing happens (None)."""
+    db: Connection, rules: Rules, file_id: int, owner: str, now: datetime, lanes: frozenset[Lane]
+) -> Claim | None:
+    """Take the file and start its first pending digester; None when another worker has it."""
     lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
-        return None if wish is None else file_requests.add(db, file_id, wish, iso(now))
+        return None
     turn = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
-    if wish is not None:
-        apply_wish(db, rules, file_id, wish, iso(now))
-        wanted = with_dependents(rules.registry, wish.only) if wish.only else None
-        turn = FilePass(now, asked=True, wanted=wanted, lanes=lanes)
     attempt, turn = advance(db, rules, lease, turn, now)
     return Claim(lease, attempt, turn)
-
-
-def apply_wish(db: Connection, rules: Rules, file_id: int, wish: Wish, now: str) -> int:
-    """What a person asked for: reset the chosen digests, or give failed ones their attempts back. Returns how many."""
-    file = files.by_id(db, file_id)
-    if file is None:
-        return 0
-    chosen = with_siblings(rules.registry, wish.only) if wish.only else frozenset(rules.outputs)
-    if wish.reset:
-        changed = len(reset(db, rules, file, chosen, digests.PERSON, now))
-    else:
-        changed = digests.retry_failed(db, [file_id], chosen, now)
-    if changed:
-        update_document(db, rules, file, digests.of_file(db, file_id), now)
-    return changed
-
-
-def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Back to todo, with all that was made gone; captures stay, with all that was made of them, until replaced."""
-    kept = rules.kept_by_reset(digests.of_file(db, file.id))
-    changed = digests.reset(db, file.id, outputs, priority, now, kept)
-    gone = [name for name in changed if name not in kept]
-    for name in changed:
-        if name in gone:
-            artifacts.remove(db, file.path, name)
-            text_places.remove(db, file.id, name)
-            documents.clear_thumbnail(db, file.id, name)
-        events.record(db, now, "digest", file.id, file.path, name, "todo")
-    for recorder in rules.recorders:
-        recorder.reset(db, file, gone, now)
-    return changed
 
 
 def advance(
@@ -117,12 +79,12 @@ def advance(
         if file is None or file.vanished_at is not None:
             leases.release(db, lease)
             return None, turn
-        for request_id, wish in file_requests.of_file(db, file.id):
-            apply_wish(db, rules, file.id, wish, iso(now))
+        for request_id, again in file_requests.of_file(db, file.id):
+            make_again(db, rules, file.id, again, iso(now))
             file_requests.remove(db, request_id)
             turn = FilePass(now, asked=True, lanes=turn.lanes)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), turn.wanted, rules.policy.max_attempts, turn.lanes)
+        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, turn.lanes)
         if isinstance(step, Start) and now - turn.began > TURN:
             digest_queue.push_back(db, file.id)
             step = None

@@ -42,18 +42,13 @@ def failed_outputs(db: Connection) -> set[tuple[int, str]]:
     return set(db.execute(f"SELECT file_id, digester FROM digests INDEXED BY digests_failed WHERE {_FAILED}"))
 
 
-def retry(db: Connection, failures: Sequence[Failure], priority: int, now: str) -> list[int]:
-    """Give these their attempts back, as far as they are still as they were. Returns the files, one for each digest."""
-    changed = []
-    for one in failures:
-        count = db.execute(
-            """
-            UPDATE digests
-               SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
-                   provider = NULL, retry_at = NULL, priority = ?, updated_at = ?
-             WHERE id = ? AND status = 'failed' AND updated_at = ?
-            """,
-            (priority, now, one.id, one.updated_at),
-        ).rowcount
-        changed += [one.file_id] * count
-    return changed
+def find_unchanged(db: Connection, failures: Sequence[Failure]) -> list[Failure]:
+    """Those that still are as they were."""
+    return [
+        failure
+        for failure in failures
+        if db.execute(
+            "SELECT 1 FROM digests WHERE id = ? AND status = 'failed' AND updated_at = ?",
+            (failure.id, failure.updated_at),
+        ).fetchone()
+    ]

@@ -1,26 +1,26 @@
-"""Wishes for files that were busy when they were made."""
+"""Requests to make digests of a file again, until the next worker that has the file carries them out."""
 
 from __future__ import annotations
 
 import json
 from sqlite3 import Connection
 
-from chyme.model import Wish
+from chyme.model import Again, Mode
 
 
-def add(db: Connection, file_id: int, wish: Wish, now: str) -> int:
+def add(db: Connection, file_id: int, again: Again, now: str) -> int:
     cursor = db.execute(
         "INSERT INTO requests (file_id, reset, digesters, created_at) VALUES (?, ?, ?, ?)",
-        (file_id, int(wish.reset), None if wish.only is None else json.dumps(wish.only), now),
+        (file_id, int(again.mode is Mode.RESET), None if again.only is None else json.dumps(again.only), now),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
 
-def of_file(db: Connection, file_id: int) -> list[tuple[int, Wish]]:
+def of_file(db: Connection, file_id: int) -> list[tuple[int, Again]]:
     rows = db.execute("SELECT id, reset, digesters FROM requests WHERE file_id = ? ORDER BY id", (file_id,))
     return [
-        (id_, Wish(bool(reset), None if digesters is None else tuple(json.loads(digesters))))
+        (id_, Again(Mode.RESET if reset else Mode.RETRY, None if digesters is None else tuple(json.loads(digesters))))
         for id_, reset, digesters in rows
     ]
 
@@ -30,7 +30,7 @@ def remove(db: Connection, request_id: int) -> None:
 
 
 def waiting_files(db: Connection, now: str, limit: int = 100) -> list[int]:
-    """Files with a wish that nobody who holds them will fulfil any more; vanished ones keep theirs for later."""
+    """Files with a request that no worker has at hand; vanished files keep theirs for later."""
     rows = db.execute(
         """
         SELECT DISTINCT file_id FROM requests JOIN files f ON f.id = requests.file_id AND f.vanished_at IS NULL

@@ -12,7 +12,7 @@ from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, events, file_requests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, UsageError
-from chyme.model import Digest, File, Kind, Status, Wish
+from chyme.model import Again, Digest, File, Kind, Mode, Status
 
 NEEDS_CLASSIFICATION = "needs-classification"
 
@@ -43,13 +43,13 @@ def reprocess(
         if _unsupported(file, rows):
             return Reprocessing(None, skipped=True)
         state = document.state if document else "processing"
-        kind, wish = _job(rules, file, state)
+        kind, again = _job(rules, file, state)
         job_id = f"{kind}_{vault}_{path}"
-        waiting = any(one == wish for _, one in file_requests.of_file(db, file.id))
+        waiting = any(stored == again for _, stored in file_requests.of_file(db, file.id))
         # A document under way is neither completed nor waits for its classification, so no reset comes upon another.
-        needed = wish.reset or any(row.status is Status.FAILED for row in rows.values())
+        needed = again.mode is Mode.RESET or any(row.status is Status.FAILED for row in rows.values())
         if needed and not waiting:
-            file_requests.add(db, file.id, wish, now)
+            file_requests.add(db, file.id, again, now)
             events.record(db, now, "document", file.id, path, detail=f"asked for: {job_id}")
         elif not needed:
             update_document(db, rules, file, rows, now)  # nothing is left to make: its state may have stood still
@@ -60,7 +60,7 @@ def reprocess(
     return done
 
 
-def _job(rules: Rules, file: File, state: str) -> tuple[str, Wish]:
+def _job(rules: Rules, file: File, state: str) -> tuple[str, Again]:
     """What the job is called, and what it is: a new classification, another try at what failed, or everything anew."""
     if state == NEEDS_CLASSIFICATION:
         classifiers = tuple(
@@ -69,8 +69,8 @@ def _job(rules: Rules, file: File, state: str) -> tuple[str, Wish]:
             if name in CLASSIFIERS and (name == "classify-image") == (file.kind is Kind.IMAGE)
         )
         if classifiers:
-            return ("classify-img" if file.kind is Kind.IMAGE else "classify-doc"), Wish(True, classifiers)
-    return "process-doc", Wish(state == "completed")
+            return ("classify-img" if file.kind is Kind.IMAGE else "classify-doc"), Again(Mode.RESET, classifiers)
+    return "process-doc", Again(Mode.RESET if state == "completed" else Mode.RETRY)
 
 
 def _unsupported(file: File, rows: dict[str, Digest]) -> bool:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from sqlite3 import Connection
 
-from chyme.core.pipeline import output_updates
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import digests, files, outdated_digests
+from chyme.core.store import files, outdated_digests
 from chyme.core.store.sqlite.database import Database
-
-BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +44,3 @@ def find_outdated(
             calls = sum(not private(file.path) for file in asking)
             found.append(OutdatedDigester(digester.name, tuple(ids), calls, len(ids) * took / 1000))
     return found
-
-
-def requeue_outdated(database: Database, rules: Rules, chosen: Sequence[OutdatedDigester], now: str) -> int:
-    """Have it made again. What is there stays served until replaced. Returns how many digests."""
-    outputs = {digester.name: digester.outputs for digester in rules.registry}
-    wanted: dict[int, list[str]] = {}
-    for one in chosen:
-        for file_id in one.file_ids:
-            wanted.setdefault(file_id, []).extend(outputs[one.digester])
-    ids = sorted(wanted)
-    count = 0
-    for start in range(0, len(ids), BATCH):
-
-        def redo_some(db: Connection, some: Sequence[int] = tuple(ids[start : start + BATCH])) -> int:
-            done = 0
-            for file_id in some:
-                file = files.by_id(db, file_id)
-                if file is not None:
-                    done += outdated_digests.requeue(db, file_id, wanted[file_id], now)
-                    output_updates.update_document(db, rules, file, digests.of_file(db, file_id), now)
-            return done
-
-        count += database.write(redo_some)
-    return count

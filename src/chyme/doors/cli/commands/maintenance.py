@@ -13,6 +13,7 @@ from rich.progress import track
 from chyme.application.doctor import doctor as examine
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
+from chyme.model import Mode
 
 _DIGESTER = click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
 
@@ -27,7 +28,7 @@ def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: 
     with open_vault(vault) as app:
         if not paths and not yes:
             click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
-        count = app.reset([app.vault.relative(path) for path in paths], digesters)
+        count = app.request_again(Mode.RESET, [app.vault.relative(path) for path in paths], digesters).files
     _told(as_json, "file", count, "will be digested again by 'chyme digest' or a running 'chyme serve'")
 
 
@@ -38,7 +39,7 @@ def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: 
 def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
     """Give failed digests their attempts back."""
     with open_vault(vault) as app:
-        count = app.retry([app.vault.relative(path) for path in paths], digesters)
+        count = app.request_again(Mode.RETRY, [app.vault.relative(path) for path in paths], digesters).digests
     _told(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
 
 

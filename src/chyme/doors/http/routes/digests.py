@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from chyme.application.app import App
 from chyme.doors.http.not_found import require_file
 from chyme.errors import VaultGone
+from chyme.model import Mode
 
 WAITERS = 8  # of all vaults together: they take threads that answer everybody else
 _waiters = threading.BoundedSemaphore(WAITERS)
@@ -66,7 +67,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """
         require_file(app, path)
         if not wait or not _waiters.acquire(blocking=False):
-            app.queue_digestion(path, digester or ())
+            app.request_again(Mode.RESET, [path], digester or ())
             return JSONResponse(Queued(path=path).model_dump(), 202)
         try:
             unsettled = app.digest_again(path, digester or ())
