@@ -213,7 +213,7 @@ with open_app(Path(sys.argv[1])) as app:
         os.link("nothing", "link", src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except PermissionError:
         for page in ({PAGE!r}, {PAGE!r} + "?2"):
-            print([(added.path, added.created) for added in add_links(app, [page])])
+            print([(added.path, added.created) for added in add_links(app.open_vault, [page])])
 """
 
 
