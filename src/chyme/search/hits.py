@@ -36,7 +36,7 @@ def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term]) -
     """The files as hits, in order, with their best passages; files that are gone are left out."""
     highlighted = _highlight_terms(db, terms)
     known = keyword_queries.files(db, [file.file_id for file in files])
-    texts = passages.by_id(db, [id_ for file in files if file.worded for id_ in file.worded.passages])
+    texts = passages.by_id(db, [id_ for file in files if file.keyword_match for id_ in file.keyword_match.passages])
     semantic = _find_semantic_passages(db, files)
     speakers = voices.speakers_by_file(db, known)
     hits = []
@@ -87,7 +87,9 @@ def _merge_passages(
     A passage with the words comes first, preferably one from the text itself: a hit opens there, not in a summary.
     """
     keyword_passages = [
-        _FoundPassage(texts[id_], False) for id_ in (file.worded.passages if file.worded else ()) if id_ in texts
+        _FoundPassage(texts[id_], False)
+        for id_ in (file.keyword_match.passages if file.keyword_match else ())
+        if id_ in texts
     ]
     semantic_passages = [
         _FoundPassage(passage, True) for passage in (_select_semantic(file.near, semantic) if file.near else ())
@@ -123,8 +125,8 @@ def _hit(
 ) -> Hit:
     pieces = tuple(_piece(db, file.file_id, passage, terms, speakers) for passage in merged)
     reasons = (
-        ("words", file.worded is not None and file.worded.by_words),
-        ("name", file.worded is not None and file.worded.by_name),
+        ("words", file.keyword_match is not None and file.keyword_match.by_words),
+        ("name", file.keyword_match is not None and file.keyword_match.by_name),
         ("meaning", file.near is not None),
     )
     return Hit(

@@ -212,7 +212,7 @@ class Search:
         embedder = embedders.get_serving(db)
         if self._query_embedder is None or embedder is None:
             return None, _fallback_notes(_unavailable_note(db) if self._query_embedder else None, mode)
-        embedded = self._query_embedder.embed(query.said, embedder.model)
+        embedded = self._query_embedder.embed(query.question, embedder.model)
         if embedded.vector is None or len(embedded.vector) != embedder.dimension:
             return None, _fallback_notes(embedded.why_not, mode)
         return _Meaning(embedded.vector, embedder, self._thresholds.threshold(db, embedder, embedded.vector)), ()

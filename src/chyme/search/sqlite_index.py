@@ -46,9 +46,8 @@ class SqliteIndex:
         terms = _expand_prefixes(db, query.terms, self._max_scored)
         match_expression = expression(terms)
         scope = _choose_scope(db, terms, self._max_scored)
-        pairs = (
-            expression(neighbours(query.terms)) if scope == Scope(match_expression) else ""
-        )  # only if few are scored
+        # Adjacent words count only if few passages are scored.
+        pairs = expression(neighbours(query.terms)) if scope == Scope(match_expression) else ""
         limit = _QUICK_LIMIT if last <= _QUICK_LIMIT // 4 else _THOROUGH_LIMIT
         filter_first = is_selective(query)
         if not filter_first:
