@@ -217,7 +217,7 @@ def _find_visible(
         if len(found) < size:
             break
         file_id, key = found[-1]
-        order = replace(order, behind=(key, file_id))
+        order = replace(order, after=(key, file_id))
         checked, size = checked + size, min(2 * size, _MAX_BATCH)
     return shown[:wanted]
 
