@@ -31,7 +31,7 @@ MAX_FILES_CHECKED = 100_000  # files read for one page where some are hidden: tw
 _MAX_BATCH = 5_000
 RECOUNT_FACTOR = 20  # facets are counted again after this many times the time it took, while things change
 _QUICK_COUNT_SECONDS = 0.02  # counting that takes less time may be repeated at once
-_INVALID_CURSOR = "this cursor is none of ours, or belongs to another order; begin again without one"
+_INVALID_CURSOR = "this cursor is invalid or belongs to another sort order; start again without one"
 _YEAR = re.compile(r"[0-9]{4}")
 _INT64_END = 1 << 63
 

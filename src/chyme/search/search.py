@@ -43,7 +43,7 @@ Mode = Literal["both", "words", "meaning"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 _FACET_FILES = 2000  # files whose facets are counted if the question has words
 _MAX_COUNTED = 500  # up to so many files with words, those found by meaning are looked up among them
-_WORD_FOR_WORD = "what stands in quotes is searched word for word, not by meaning"
+_WORD_FOR_WORD = "text in quotes is searched word for word, not by meaning"
 _NO_MEANING = "nothing can be found by meaning yet"
 _BEING_READ = "no file has been read for its meaning yet; that is under way"
 _BY_WORDS = "searched by words"
@@ -97,7 +97,7 @@ class Search:
         `typing`: the last word may be unfinished. `as_typed`: no word is corrected.
         """
         if mode not in MODES:
-            raise UsageError(f"there is no way to search called {mode}; known are {', '.join(MODES)}")
+            raise UsageError(f"there is no search mode {mode}; known are {', '.join(MODES)}")
         started = time.perf_counter()
         db = self._read()
         query = parse(text, typing=typing)

@@ -55,7 +55,7 @@ def similar_files(db: Connection, index: Index, floors: SimilarityThresholds, pa
 def _not_a_file_message(db: Connection, path: str) -> str:
     folder = path.rstrip("/")
     if folder and next(files.folders(db, folder), None) is not None:
-        return f"{path}: is a folder; files are alike, so name one in it"
+        return f"{path}: is a folder; name a file in it"
     return f"{path}: there is no such file in the vault"
 
 

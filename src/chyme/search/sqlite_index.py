@@ -16,7 +16,7 @@ from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, sco
 from chyme.search.ranking.matches import Match, rank
 
 _QUICK_LIMIT, _THOROUGH_LIMIT = 400, 5000
-_ONLY_NEWEST = "these words stand almost everywhere; only the newest passages were compared"
+_ONLY_NEWEST = "these words are almost everywhere; only the newest passages were compared"
 _MAX_COUNTED = 5000  # passages read for a total; if there are more, it is "at least"
 _SHORTEST_PREFIX = 3  # many words begin with the same two letters
 

@@ -19,10 +19,10 @@ def check(database: Database, engines: VaultEngines) -> list[str]:
     waiting = {changed.file_id for changed in engine_outbox.list_changed(db, -1)}
     problems = [f"{len(waiting)} files were not pushed yet"] if waiting else []
     if not engine_outbox.is_active(db):
-        return ["the search engines were never told of this vault; run: chyme index --rebuild"]
+        return ["the search engines have nothing of this vault yet; run: chyme index --rebuild"]
     for index, settings in engines.indexes.items():
         if not engines.words.has_index(index, settings):
-            problems.append(f"Meilisearch has no index {index}, or another's")
+            problems.append(f"Meilisearch has no index {index}, or one with other settings")
             continue
         wanted = engine_entries.every_passage(db) if index == engines.passages else engine_entries.every_name(db)
         problems += _compare("Meilisearch", index, wanted, _document_entries(engines, index), waiting)
@@ -54,7 +54,7 @@ def _compare(
     """The differences. Entries of files that were not pushed yet are expected to differ."""
     expected = {entry for entry in wanted if entry[1] not in waiting}
     actual = {entry for entry in stored if entry[1] not in waiting}
-    differences = (("lacks", sorted(expected - actual)), ("has too many, by", sorted(actual - expected)))
+    differences = (("lacks", sorted(expected - actual)), ("should not have", sorted(actual - expected)))
     return [
         f"{engine} {verb} {len(entries)} entries in {part}: {_format_examples(entries)}"
         for verb, entries in differences

@@ -37,7 +37,7 @@ class SearchServer:
     def __init__(self, name: str, url: str, header: str, key: str, shown_as: str = "") -> None:
         """The key is sent in this header, after the prefix `shown_as`, and nowhere else."""
         if not (key.isascii() and key.isprintable()):
-            raise UsageError(f"{name.lower()}_key holds characters that cannot stand in a key; only ASCII can")
+            raise UsageError(f"{name.lower()}_key holds characters that cannot be in a key; only ASCII can")
         self.name = name
         self._base = parse_url(name, url)
         self._shown = str(self._base).rstrip("/")
@@ -73,7 +73,7 @@ class SearchServer:
         try:
             return read(response)
         except _PARSE_ERRORS as error:
-            self._fail(f"answered {method} {path.partition('?')[0]} with something else than was asked for", error)
+            self._fail(f"answered {method} {path.partition('?')[0]} with something other than was asked for", error)
 
     def without_key(self, text: str) -> str:
         """The text without the key: a server, or a proxy before it, may repeat what it was sent."""
@@ -93,7 +93,7 @@ class SearchServer:
             timeout=httpx2.Timeout(seconds, connect=min(seconds / 3, _CONNECT_SECONDS)),
         ) as response:
             if response.headers.get("content-encoding", "identity").lower() != "identity":
-                raise httpx2.ReadError("it answers in an encoding nobody asked for")
+                raise httpx2.ReadError("it answers in an encoding that was not asked for")
             body = bytearray()
             for part in response.iter_raw():
                 body += part

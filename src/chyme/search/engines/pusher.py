@@ -156,7 +156,7 @@ class Pusher:
             deadline = None if patience is None else time.monotonic() + patience
             while not (alone := _try_lock(lock)) and not self._stopping.wait(_LOCK_SECONDS):
                 if deadline is not None and time.monotonic() > deadline:
-                    raise PusherBusy("another process is telling the search engines what changed")
+                    raise PusherBusy("another process is updating the search engines")
             yield alone
 
     def _set_up(self) -> None:

@@ -87,7 +87,7 @@ class ChildQueryEmbedder:
         if not key[1]:
             return QueryVector(None)
         if model not in self._embedders:
-            return QueryVector(None, f"{model}, by which the vault was read, cannot be asked any more")
+            return QueryVector(None, f"{model}, which embedded this vault, cannot be asked any more")
         answer = self._enqueue(key)
         if isinstance(answer, QueryVector):
             return answer
@@ -161,7 +161,7 @@ class ChildQueryEmbedder:
             return self._give_up(key[0], str(error).removeprefix(f"{PERSON.path}: "))
         except Exception:
             log.exception("a question could not be asked")
-            return self._give_up(key[0], "the question could not be asked; the log tells why")
+            return self._give_up(key[0], "the question could not be asked; the log says why")
         finally:
             self._question_started = None
         self._loaded.add(key[0])

@@ -57,7 +57,7 @@ class EndpointQueryEmbedder:
             vector = self._request(key)
         except Exception:
             log.exception("a question could not be asked")
-            vector = QueryVector(None, "the question could not be asked; the log tells why")
+            vector = QueryVector(None, "the question could not be asked; the log says why")
         finally:
             with self._lock:
                 del self._pending[key]

@@ -12,7 +12,7 @@ from chyme.search.ranking.matches import Match
 from chyme.search.vectors.cache import VectorCache
 
 _ANY = all_of(()).sql
-_NOT_ALL = "not all vectors could be read yet; files may be missing that were to be found by meaning"
+_NOT_ALL = "not all vectors could be read yet; files may be missing that would be found by meaning"
 _FIRST_FACTOR, _SECOND_FACTOR = 2, 16  # times the wanted number is fetched: at first, and if that was too little
 _FEW, _MANY = 20_000, 200_000  # passages that meet a condition, compared one by one
 

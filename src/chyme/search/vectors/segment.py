@@ -168,7 +168,7 @@ def _parse_header(page: bytes, label: Label) -> _Header:
     text = page.rstrip(b"\0").removeprefix(_MAGIC)
     checksum, _, values = text.rstrip(b"\n").partition(b" ")
     if not page.startswith(_MAGIC) or b"%08x" % zlib.crc32(values) != checksum:
-        raise DamagedSegment("its first page is not ours")
+        raise DamagedSegment("its first page is not in our format")
     fields = json.loads(values)
     if Label(**fields.pop("label")) != label:
         raise DamagedSegment("it belongs to other vectors")

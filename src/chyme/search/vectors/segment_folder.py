@@ -65,7 +65,7 @@ class SegmentFolder:
                 return cached
             segment = open_segment(path, self._label)
             if segment.span != span:
-                raise DamagedSegment("it bears the name of another")
+                raise DamagedSegment("it has the name of another")
         except OSError:  # usually because another process has merged it with others since
             return None
         except DamagedSegment as damage:

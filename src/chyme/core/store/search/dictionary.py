@@ -69,7 +69,7 @@ def find_unique_words(db: Connection, file_id: int, kept: Collection[str] | None
     """Words of this file that no other file has, which must be forgotten with it.
 
     With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too. A word
-    that is in many files in other forms but hardly anywhere in this one may be returned: losing a correction is better
+    that is in many files in other forms but hardly anywhere in this form may be returned: losing a correction is better
     than leaving a word behind.
     """
     texts = words_of(text for (text,) in db.execute("SELECT text FROM passages WHERE file_id = ?", (file_id,)))
