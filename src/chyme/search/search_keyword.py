@@ -36,8 +36,8 @@ _PASSAGES_FROM = (
 class SearchKeyword(Digester):
     """Every file gets this digest: one without text is found by its name.
 
-    Name, title, tags and summary are indexed where they are set (core/store/search/file_terms.py), so that this
-    digester does not wait for any of them.
+    It does not wait for name, title, tags and summary: they are indexed where they are set
+    (store/search/file_terms.py).
     """
 
     name = "search-keyword"

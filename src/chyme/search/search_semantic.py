@@ -66,8 +66,7 @@ class _CutText:
 
     @property
     def texts(self) -> list[str]:
-        """The new passages as the model reads them: each with the title first, since it may not say what it is
-        about."""
+        """The new passages as the model reads them, with the title first, which says what they are about."""
         new = [passage.text for passage in self.passages if passage.text not in self.reusable]
         return [f"{self.title}\n{text}" if self.title else text for text in new]
 
@@ -268,8 +267,7 @@ class SearchSemantic(Digester):
     def _count_tokens(self) -> Callable[[str], int]:
         """Counts word by word: the result is the same and six times as fast, since most words were counted before.
 
-        Whitespace, punctuation and very long words give hardly any tokens; a minimum by length keeps such passages
-        short.
+        Whitespace, punctuation and long words give hardly any tokens; a minimum by length keeps such passages short.
         """
         count = self._load(self.settings).count_tokens
         cached_count = functools.lru_cache(MAX_CACHED_WORDS)(count)

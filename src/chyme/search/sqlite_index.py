@@ -90,8 +90,7 @@ def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Sco
 
 
 def _expand_prefixes(db: Connection, terms: Sequence[Term], max_scored: int) -> list[Term]:
-    """The terms, with the words that unfinished ones may become: a typed beginning may be longer than the indexed
-    stem."""
+    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem."""
     expanded: list[Term] = []
     for term in terms:
         word = plain_word(term)

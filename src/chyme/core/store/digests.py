@@ -163,8 +163,7 @@ def record_incomplete(
     now: str,
     provider: str | None = None,
 ) -> None:
-    """Record any result but completed: skipped, failed, waiting, or given back. A failure leaves old content in
-    place."""
+    """Record any other result: skipped, failed, waiting, or given back. A failure leaves old content in place."""
     db.execute(
         """
         UPDATE digests

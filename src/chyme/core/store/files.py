@@ -18,12 +18,10 @@ _IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
 
 
 def _from_row(row: Sequence[Any]) -> File:
-    id_, path, name, kind, mime, dev, inode, size, mtime_ns, hash_, generation, escaped, vanished, created, updated = (
-        row
-    )
+    id_, path, name, kind, mime, dev, inode, size, mtime_ns, hash_, generation, escaped, vanished, made, changed = row
     return File(
         id_, path, name, Kind(kind), mime, Stamp(dev, inode, size, mtime_ns), hash_, generation, bool(escaped),
-        vanished, created, updated,
+        vanished, made, changed,
     )  # fmt: skip
 
 

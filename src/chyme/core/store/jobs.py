@@ -31,7 +31,7 @@ _REDO_QUERIES = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Many files to be digested again. What is neither done, failed nor left out is still to come, unless the job is
+    """Many files to be digested again. What is neither done, failed nor left out is still to come, unless it is
     over."""
 
     id: int
@@ -218,8 +218,7 @@ def has_files(db: Connection, job_id: int) -> bool:
 
 
 def count_asked(db: Connection, slow: Collection[str] = ()) -> tuple[int, int]:
-    """How many started files of all jobs are unfinished: those for which no output in `slow` is being made, and the
-    others."""
+    """How many started files of all jobs are unfinished: those without an output in `slow` to make, and the others."""
     row = db.execute(
         f"""
         SELECT count(*), coalesce(sum(EXISTS (

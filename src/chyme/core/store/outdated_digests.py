@@ -70,8 +70,7 @@ def list_private(db: Connection, digester: str) -> list[tuple[int, str]]:
 
 
 def requeue(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
-    """Make these again because they are out of date: the old content stays available until replaced. Returns how
-    many."""
+    """Make these again because they are out of date: old content stays available until replaced. Returns how many."""
     return sum(
         db.execute(
             """

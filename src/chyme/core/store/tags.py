@@ -183,8 +183,7 @@ def delete_unused(db: Connection, tag_ids: Collection[int]) -> None:
 
 
 def files_with(db: Connection, wanted: Iterable[str]) -> list[int]:
-    """The files a digest or a person gave one of these tags to, or a person removed it from; including vanished
-    ones."""
+    """Files a digest or a person gave one of these tags to, or a person removed it from; also vanished ones."""
     rows = db.execute(
         """
         SELECT g.file_id

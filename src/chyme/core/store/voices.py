@@ -224,8 +224,8 @@ def split_group(db: Connection, group_id: int, voice_ids: Collection[int]) -> in
 
 
 def tidy(db: Connection, group_ids: Collection[int]) -> None:
-    """After voices were added or removed: move the centres of these groups, delete empty groups, and unnamed people
-    left without voices."""
+    """After voices were added or removed: update the groups' centres, delete empty groups and unnamed people without
+    voices."""
     affected_people: set[int] = set()
     for group_id in sorted(set(group_ids)):
         rows = db.execute(

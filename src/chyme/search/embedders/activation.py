@@ -11,8 +11,7 @@ _WANTED_MODEL = "embedder"
 
 
 def set_wanted_model(db: Connection, model: str) -> None:
-    """Note that files are to be embedded by this model from now on; of several processes, the last one to start
-    decides."""
+    """Have files embedded by this model from now on; of several processes, the last to start decides."""
     vault_properties.put(db, _WANTED_MODEL, model)
 
 

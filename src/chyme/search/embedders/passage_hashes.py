@@ -1,5 +1,4 @@
-"""Hashes by which search-semantic recognises text: whether two embedders read the same, and which passages have
-vectors."""
+"""Hashes of embedded texts: whether two embedders read the same, and which passages have vectors already."""
 
 from __future__ import annotations
 

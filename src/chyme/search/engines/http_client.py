@@ -1,5 +1,4 @@
-"""The HTTP client for a configured search server: that host and port only, no redirects or proxies, with time
-limits."""
+"""The HTTP client for a configured search server: only that host and port, no redirects or proxies, limited in time."""
 
 from __future__ import annotations
 

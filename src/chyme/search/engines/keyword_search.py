@@ -70,8 +70,7 @@ def find_by_words(
 
 
 def _expand_prefixes(db: Connection, terms: Sequence[Term]) -> list[Term]:
-    """The terms, with the words that unfinished ones may become: a typed beginning may be longer than the indexed
-    stem."""
+    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem."""
     expanded: list[Term] = []
     for term in terms:
         word = plain_word(term)
@@ -136,7 +135,7 @@ def _candidates(
         for phrases in combinations_
         if sum(phrase.prefix for phrase in phrases) <= 1
     ]
-    return words.search(sorted(requests, key=lambda phrase: -phrase.weight), limit, ("id", "file_id", *fields))
+    return words.search(sorted(requests, key=lambda request: -request.weight), limit, ("id", "file_id", *fields))
 
 
 def _format_query(phrases: Iterable[EnginePhrase]) -> str:

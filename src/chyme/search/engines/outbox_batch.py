@@ -25,8 +25,7 @@ class Batch:
 
 
 def next_batch(db: Connection, but: Collection[int], private: Callable[[str], bool]) -> Batch | None:
-    """The present state of the files that have waited longest, except for those in `but`; None if there are no
-    others."""
+    """The present state of the files that have waited longest, except those in `but`; None if there are no others."""
     waiting = [file for file in engine_outbox.list_changed(db, _MAX_FILES + len(but)) if file.file_id not in but]
     return batch_of(db, _limit_entries(db, waiting), private) if waiting else None
 

@@ -1,5 +1,4 @@
-"""Push changes to the search servers. The database is authoritative; the outbox lists the files they are behind
-with."""
+"""Push changes to the search servers. The database is authoritative; the outbox lists files to be pushed."""
 
 from __future__ import annotations
 
@@ -64,8 +63,7 @@ class PrivatePaths(Protocol):
 
 
 class Pusher:
-    """Writes entries under our own ids, so that repeating a write changes nothing: it may die anywhere and start
-    again."""
+    """Writes entries under our own ids: repeating a write changes nothing, so it may die anywhere and start again."""
 
     def __init__(
         self,
@@ -213,8 +211,7 @@ class Pusher:
             return next_batch(db, but, self._is_private)
 
     def _push_or_split(self, batch: Batch, refused: dict[int, ServerFailed]) -> int:
-        """Push the batch; files that an engine refuses go to the end of the outbox. Returns the number of files
-        pushed."""
+        """Push the batch; files that an engine refuses go to the end of the outbox. Returns how many were pushed."""
         self._sync_marker.renew()
         try:
             self._push(batch)

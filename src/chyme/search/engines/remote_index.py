@@ -78,8 +78,7 @@ class RemoteIndex:
         return self._local.meaning_note(embedder) or f"{why_not}; the vault's own index answered"
 
     def _add_unpushed(self, found: KeywordMatches, query: Query, where: Condition, last: int) -> KeywordMatches:
-        """Add the files that were not pushed yet. Both scores are BM25 over much the same texts, so they can be in one
-        list."""
+        """Add files that were not pushed yet. Both scores are BM25 over much the same texts, so they can be mixed."""
         local = self._local.find_by_words(query, _and_not_pushed(where), last)
         files = sorted((*found.files, *local.files), key=lambda file: (-file.score, file.file_id))
         return KeywordMatches(tuple(files[:last]), found.total + local.total, found.exact and local.exact, found.notes)

@@ -15,7 +15,7 @@ Key = tuple[str, str]  # the model, the question
 
 
 def key_of(text: str, model: str) -> Key:
-    """The cache key of a question; surrounding whitespace and lone surrogates are ignored."""
+    """The cache key of a question; surrounding whitespace is ignored, lone surrogates are replaced."""
     return model, text.strip()[:LONGEST].encode("utf-8", "replace").decode()
 
 

@@ -61,8 +61,7 @@ def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = N
 
 
 def query_coverage(word_counts: Sequence[tuple[int, bool]], texts: int) -> float:
-    """How much of a question a file has. `word_counts`: for each word, how many of all texts have it, and whether the
-    file has it.
+    """How much of a question a file has. For each word: how many of all texts have it, and whether the file does.
 
     The rarer a word, the more it counts; a word that is in no text counts most.
     """
@@ -102,8 +101,7 @@ def fuse(
 
 
 def _tie_order(file: FusedFile, floor: float) -> int:
-    """The order of files with equal scores: words in the text, then clearly near, then words in the name, then the
-    rest."""
+    """Of files with equal scores: words in the text first, then clearly near, then words in the name, then others."""
     if file.keyword_match is not None and file.keyword_match.by_words:
         return 0
     if file.near is not None and file.near.score >= floor + _CLEARLY_NEAR * (1 - floor):

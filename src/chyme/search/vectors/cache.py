@@ -1,5 +1,4 @@
-"""A cache beside the database in which the nearest vectors are found fast; it is kept current, and rebuilt when
-lost."""
+"""A cache beside the database that finds the nearest vectors fast; it is kept current, and rebuilt when lost."""
 
 from __future__ import annotations
 

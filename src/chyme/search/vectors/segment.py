@@ -135,8 +135,7 @@ def _format_header(header: _Header) -> bytes:
 
 
 def open_segment(path: Path, label: Label) -> Segment:
-    """Map a file and check it; raises DamagedSegment if it is truncated, altered, of another format or of other
-    vectors."""
+    """Map a file and check it; DamagedSegment if it is truncated, altered, of another format or other vectors."""
     import numpy
 
     with open_regular(path) as stream:

@@ -143,8 +143,7 @@ def best_passages(db: Connection, scope: Scope, limit: int, where: Condition) ->
 
 
 def best_passages_among(db: Connection, scope: Scope, limit: int, where: Condition) -> list[Match]:
-    """The best passages of visible files that meet the condition. Only these are scored, which is the expensive
-    part."""
+    """The best passages of visible files that meet the condition. Scoring is slow: only these are scored."""
     rows = db.execute(
         f"""
         WITH allowed (id) AS MATERIALIZED (

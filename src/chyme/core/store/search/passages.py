@@ -1,5 +1,4 @@
-"""Passages and names as the keyword indexes hold them. Triggers keep the indexes exact; no other code writes to
-them."""
+"""Passages and names as the keyword indexes hold them. Only triggers write to the indexes, and keep them exact."""
 
 from __future__ import annotations
 
@@ -139,8 +138,7 @@ def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Pass
 
 
 def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
-    """Passages with their files, by their ids; deleted ones are left out. An id may belong to another passage by
-    now."""
+    """Passages with their files, by their ids; deleted ones are left out. An id may belong to another passage now."""
     rows = db.execute(
         f"SELECT file_id, id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
