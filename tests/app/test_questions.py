@@ -104,7 +104,7 @@ def test_what_was_asked_lately_is_not_asked_again(make: Make) -> None:
 
 
 def test_only_the_last_questions_are_kept() -> None:
-    recent = QueryVectorCache(kept=2)
+    recent = QueryVectorCache(capacity=2)
     for text in ("one", "two"):
         recent.put(key_of(text, MODEL), QueryVector((0.5,)))
     assert recent.get(key_of("one", MODEL)) == QueryVector((0.5,))

@@ -150,7 +150,7 @@ def test_check_names_what_is_missing_and_what_is_too_many(
     problems = check(vault.database, engines)
 
     assert [problem.split(" in ")[0] for problem in problems] == [
-        "Meilisearch has too many, by 1 entries",
+        "Meilisearch should not have 1 entries",
         "Meilisearch lacks 1 entries",
         "Qdrant lacks 1 entries",
         f"Qdrant still has {engines.vectors}99, of a model that is gone",

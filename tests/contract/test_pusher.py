@@ -77,7 +77,7 @@ def test_who_has_something_else_to_do_waits_no_longer_than_they_said(vault: Cont
     with vault.database.path.with_name("pusher.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        with pytest.raises(PusherBusy, match="another process is telling"):
+        with pytest.raises(PusherBusy, match="another process is updating"):
             pusher_of(vault, nowhere).push_all(patience=0.2)
     nowhere.close()
 

@@ -26,7 +26,7 @@ from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passage_hash
 from chyme.search.search_keyword import SearchKeyword
-from chyme.search.search_semantic import ASKS, PREPARED, TITLE, SearchSemantic
+from chyme.search.search_semantic import ASKS, PREPARED_FILE, TITLE_CHARACTERS, SearchSemantic
 
 ENDPOINT = PassageEmbedding(engine="openai", url="http://127.0.0.1:9/v1", model="far", window=50, seconds=7.0)
 
@@ -179,7 +179,7 @@ def test_passages_that_have_their_vectors_are_not_embedded_again(plain: Plain) -
 def test_a_long_title_is_cut(plain: Plain) -> None:
     title = "all about boats " * 20
     digest(having(Kind.URL, url_crawl_content="words", url_metadata=json.dumps({"title": title})), by(plain))
-    assert plain.asked[0][0] == title[:TITLE] + "\nwords"
+    assert plain.asked[0][0] == title[:TITLE_CHARACTERS] + "\nwords"
 
 
 def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
@@ -331,7 +331,7 @@ def test_a_service_is_sent_what_a_child_has_cut(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"title": "t", "output": ["other", null, 0, []]}\n', b"\xff" * 9])
 def test_what_a_child_left_is_not_trusted(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / PREPARED).write_bytes(data)
+    (tmp_path / PREPARED_FILE).write_bytes(data)
     with pytest.raises(ChildCrashed):
         SearchSemantic(ENDPOINT).digest(Read(scratch=tmp_path))
 

@@ -83,7 +83,7 @@ def test_looking_past_private_files_has_an_end(app: App) -> None:
         looked_at.append(path)
         return app.private(path)
 
-    page = FileList(app.database, now, looked_at=10).page(sort="name", descending=False, limit=1, hidden=hidden)
+    page = FileList(app.database, now, max_checked=10).page(sort="name", descending=False, limit=1, hidden=hidden)
     assert ([card.path for card in page.cards], page.next) == (["a.txt"], None)
     assert len(looked_at) < 20
 

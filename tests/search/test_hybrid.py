@@ -155,7 +155,7 @@ def test_phrases_alone_and_what_is_being_typed_are_searched_word_for_word(
 def test_a_phrase_asked_by_meaning_is_searched_word_for_word_and_that_is_told(notes: MeaningShelf) -> None:
     result = notes.hybrid('"small pan"', mode="meaning")
     assert [hit.path for hit in result.hits] == ["kitchen/pans.txt"]
-    assert result.notes == ("what stands in quotes is searched word for word, not by meaning",)
+    assert result.notes == ("text in quotes is searched word for word, not by meaning",)
 
 
 def test_without_meaning_words_answer_and_the_reason_is_told(notes: MeaningShelf) -> None:

@@ -75,7 +75,7 @@ def test_small_files_become_larger_ones_and_nothing_is_lost_on_the_way(vault: Ve
         assert cache.count(embedder) == 5 * step
         assert_right(vault, cache, embedder)
     assert len(files(vault)) <= 6
-    assert max(path.stat().st_size for path in files(vault)) < 4 * 4096 + SMALL.most * 70 * 4
+    assert max(path.stat().st_size for path in files(vault)) < 4 * 4096 + SMALL.max_file * 70 * 4
 
 
 def test_what_is_on_disk_is_not_read_from_the_database_again(vault: VectorVault) -> None:
@@ -346,7 +346,7 @@ def die_in_time():
 db = connect(folder.parents[1] / "vault.db")
 (embedder,) = embedders.list_all(db)
 shelf = SegmentFolder(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
-held = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, most=1000))
+held = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, max_file=1000))
 held.refresh(None)
 held.compact(die_in_time)
 """
@@ -504,7 +504,7 @@ def test_a_cover_has_no_gap(spans: list[tuple[int, int]], chosen: list[tuple[int
     ],
 )
 def test_neighbours_of_one_size_are_joined(counts: list[int], joined: slice | None) -> None:
-    assert select_merge(counts, unit=10, fan=4, most=1000) == joined
+    assert select_merge(counts, unit=10, fan=4, max_size=1000) == joined
 
 
 def test_joining_copies_each_vector_a_few_times_only() -> None:
@@ -512,7 +512,7 @@ def test_joining_copies_each_vector_a_few_times_only() -> None:
     copied = 0
     for _ in range(1000):
         counts.append(10)
-        while joined := select_merge(counts, unit=10, fan=4, most=10**9):
+        while joined := select_merge(counts, unit=10, fan=4, max_size=10**9):
             copied += sum(counts[joined])
             counts[joined] = [sum(counts[joined])]
     assert copied <= 10_000 * 6

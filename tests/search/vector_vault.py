@@ -22,7 +22,7 @@ from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 Vector = tuple[float, ...]
 
-SMALL = SizeLimits(tail=8, chunk=16, fan=2, most=64)
+SMALL = SizeLimits(tail=8, chunk=16, fan=2, max_file=64)
 EVERYTHING = all_of(())
 
 

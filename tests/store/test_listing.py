@@ -234,7 +234,7 @@ def test_a_forged_cursor_is_refused_with_a_sentence(library: FileList, cursor: s
     if not cursor:
         assert library.page(cursor=cursor).cards == ()  # none at all
         return
-    with pytest.raises(UsageError, match="begin again without one"):
+    with pytest.raises(UsageError, match="start again without one"):
         library.page(cursor=cursor)
 
 
@@ -243,7 +243,7 @@ def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database,
     cursor = library.page(sort="size", limit=5).next
     assert library.page(sort="size", cursor=cursor, limit=5).cards
     for sort, descending in (("name", True), ("size", False), ("added", True)):
-        with pytest.raises(UsageError, match="another order"):
+        with pytest.raises(UsageError, match="another sort order"):
             library.page(sort=sort, descending=descending, cursor=cursor)
 
 

@@ -1,4 +1,4 @@
-"""Does the database agree with itself? Each question is one statement."""
+"""Check whether the database is consistent. Each check is one statement."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from sqlite3 import Connection
 from chyme.core.store import artifacts
 from chyme.search.tables import file_terms, passages
 
-DAMAGE = "database: "  # how a line begins that SQLite itself found
+DAMAGE = "database: "  # prefix of problems that SQLite itself found
 
-_QUESTIONS = {
+_CHECKS = {
     "digests with a path that is not their file's": """
         SELECT d.file_path || ' ' || d.digester FROM digests d JOIN files f ON f.id = d.file_id
          WHERE f.path <> d.file_path
@@ -140,20 +140,22 @@ _QUESTIONS = {
 
 
 def find_problems(db: Connection) -> list[str]:
-    """Everything that is wrong, in words; empty when all is well. Runs on the writer (FTS5's check is a write)."""
+    """All problems, in words; empty if there are none. Runs on the writer (FTS5's check is a write)."""
     found = [f"{DAMAGE}{row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
     if found:
-        return found  # what else would be asked reads what is damaged
+        return found  # the other checks would read damaged data
     found += [f"database: {row[0]} refers to a missing row" for row in db.execute("PRAGMA foreign_key_check")]
     found += passages.check(db)
-    for question, statement in _QUESTIONS.items():
-        found += [f"{question}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
+    for description, statement in _CHECKS.items():
+        found += [f"{description}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
     found += [
         f"files that are not found by the people heard in them: {path}" for path in file_terms.find_misindexed(db)[:20]
     ]
-    shown = db.execute("SELECT f.path, d.face FROM documents d JOIN files f ON f.id = d.file_id WHERE d.face NOT NULL")
-    faceless = [path for path, face in shown if not artifacts.has_thumbnail(db, path, face)]
-    found += [f"documents whose thumbnail is missing: {path}" for path in faceless]
+    thumbnails = db.execute(
+        "SELECT f.path, d.face FROM documents d JOIN files f ON f.id = d.file_id WHERE d.face NOT NULL"
+    )
+    missing = [path for path, face in thumbnails if not artifacts.has_thumbnail(db, path, face)]
+    found += [f"documents whose thumbnail is missing: {path}" for path in missing]
     known = db.execute("SELECT file_path, digester FROM digests").fetchall()
     found += [f"artifact without its digest: {name}" for name in artifacts.find_orphans(db, known)]
     return found

@@ -1,1 +1,1 @@
-"""Search by word and by meaning."""
+"""Search by words and by meaning."""

@@ -1,4 +1,4 @@
-"""The files of a vault as a list that can be leafed through: sorted, filtered, a page at a time."""
+"""The files of a vault as a list: sorted, filtered, one page at a time."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)
 MARKDOWN = "text/markdown"
-MOST = 500  # cards of one page
-MAX_FILES_CHECKED = 100_000  # files of one page, at most, where some are hidden: two or three seconds
-_AT_ONCE = 5_000
+MAX_PAGE_SIZE = 500  # cards on one page
+MAX_FILES_CHECKED = 100_000  # files read for one page where some are hidden: two or three seconds
+_MAX_BATCH = 5_000
 RECOUNT_FACTOR = 20  # facets are counted again after this many times the time it took, while things change
-_QUICK = 0.02  # seconds of counting that are no matter
-_FORGED = "this cursor is none of ours, or belongs to another order; begin again without one"
+_QUICK_COUNT_SECONDS = 0.02  # counting that takes less time may be repeated at once
+_INVALID_CURSOR = "this cursor is invalid or belongs to another sort order; start again without one"
 _YEAR = re.compile(r"[0-9]{4}")
-_BIG = 1 << 63
+_INT64_END = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a list shows of a file."""
+    """What a list shows about a file."""
 
     path: str
     name: str
@@ -63,7 +63,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it, …"""
+    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it, and so on."""
 
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """One page, and where the next one begins."""
+    """One page, and the cursor of the next one."""
 
     cards: tuple[Card, ...]
     next: str | None  # the cursor of the next page
@@ -85,7 +85,7 @@ class FilePage:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder, and how many files are in it or below it."""
+    """A folder, and the number of files in it or below it."""
 
     path: str
     name: str
@@ -93,24 +93,24 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedFacets:
     facets: facets.Facets
-    newest: int  # the event they are as of
-    until: float  # when they may be counted again
+    newest: int  # the id of the last event that is included
+    until: float  # monotonic time from which they may be counted again
 
 
 ALL = Filters()
 
 
 class FileList:
-    """Read-only. Any number of threads may ask."""
+    """The files of one vault. Read-only and thread-safe."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime], looked_at: int = MAX_FILES_CHECKED) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime], max_checked: int = MAX_FILES_CHECKED) -> None:
         self._database = database
-        self._looked_at = looked_at
+        self._max_checked = max_checked
         self._clock = clock
-        self._facets: _Counted | None = None
-        self._counting = threading.Lock()
+        self._facets: _CountedFacets | None = None
+        self._counting_lock = threading.Lock()
 
     def page(
         self,
@@ -124,58 +124,58 @@ class FileList:
     ) -> FilePage:
         """One page of the files that pass the filters.
 
-        `hidden`: paths of which nothing is told, neither here nor by the cursor; then the total is of this page alone.
+        `hidden` selects paths that are not revealed, not even by the cursor; the total then counts this page alone.
         """
         if sort not in SORTS:
             raise UsageError(f"files cannot be sorted by {sort[:50]!r}; choose one of: {', '.join(SORTS)}")
-        limit = max(1, min(limit, MOST))
-        order = listing.Order(sort, descending, _behind(cursor, sort, descending) if cursor else None)
+        limit = max(1, min(limit, MAX_PAGE_SIZE))
+        order = listing.Order(sort, descending, _parse_cursor(cursor, sort, descending) if cursor else None)
         with self._database.snapshot() as db:
-            among = listing.members(db, self._wanted(db, filters))
+            among = listing.members(db, self._parse_filters(db, filters))
             if hidden is None:
                 found = listing.page(db, among, order, limit + 1)
             else:
-                found = _not_hidden(db, among, order, limit + 1, hidden, self._looked_at)
+                found = _find_visible(db, among, order, limit + 1, hidden, self._max_checked)
             cards = self._cards(listing.rows(db, [file_id for file_id, _ in found[:limit]]))
             total = len(cards) if hidden else listing.count(db) if among is None else len(among)
-        more = _cursor(sort, descending, *found[limit - 1]) if len(found) > limit else None
-        return FilePage(tuple(cards), more, total, total_is_exact=hidden is None)
+        next_cursor = _encode_cursor(sort, descending, *found[limit - 1]) if len(found) > limit else None
+        return FilePage(tuple(cards), next_cursor, total, total_is_exact=hidden is None)
 
     def card(self, path: str) -> Card:
-        """What a list shows of this file."""
+        """What a list shows about this file."""
         found = self.cards([path])
         if not found:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         return found[0]
 
     def cards(self, paths: Sequence[str]) -> list[Card]:
-        """The same of several, in this order; unknown and vanished ones are left out."""
+        """The cards of several files, in this order; unknown and vanished files are left out."""
         return self._cards(listing.rows_at(self._database.read(), paths))
 
     def folders(self, inside: str = "", filters: Filters = ALL) -> list[Folder]:
         """The folders directly inside this one that hold files which pass the filters, in alphabetical order."""
         inside = inside.strip("/")
         with self._database.snapshot() as db:
-            among = listing.members(db, self._wanted(db, replace(filters, folder=None)))
+            among = listing.members(db, self._parse_filters(db, replace(filters, folder=None)))
             found = listing.folders(db, inside) if among is None else listing.folders_of(db, inside, among)
-        named = [Folder(path, path.rpartition("/")[2], files) for path, files in found.items()]
-        return sorted(named, key=lambda folder: (folder.name.casefold(), folder.path))
+        found_folders = [Folder(path, path.rpartition("/")[2], files) for path, files in found.items()]
+        return sorted(found_folders, key=lambda folder: (folder.name.casefold(), folder.path))
 
     def facets(self) -> facets.Facets:
-        """How all files divide. In a large vault at work they may lag a few seconds behind."""
-        with self._counting:
+        """The number of files for each kind, tag and so on; in a large and busy vault some seconds out of date."""
+        with self._counting_lock:
             db = self._database.read()
-            newest, kept = listing.last_event_id(db), self._facets
-            if kept is None or (kept.newest != newest and time.monotonic() >= kept.until):
-                began = time.monotonic()
+            newest, cached = listing.last_event_id(db), self._facets
+            if cached is None or (cached.newest != newest and time.monotonic() >= cached.until):
+                started = time.monotonic()
                 counted = facets.of_all(db, Condition("1"))
-                took = time.monotonic() - began
-                kept = self._facets = _Counted(
-                    counted, newest, began + (RECOUNT_FACTOR * took if took > _QUICK else 0.0)
+                duration = time.monotonic() - started
+                cached = self._facets = _CountedFacets(
+                    counted, newest, started + (RECOUNT_FACTOR * duration if duration > _QUICK_COUNT_SECONDS else 0.0)
                 )
-            return kept.facets
+            return cached.facets
 
-    def _wanted(self, db: Connection, filters: Filters) -> listing.FileFilter:
+    def _parse_filters(self, db: Connection, filters: Filters) -> listing.FileFilter:
         for kind in filters.kinds:
             if kind not in KINDS:
                 raise UsageError(f"{kind[:50]!r} is no kind of file; there are: {', '.join(KINDS)}")
@@ -185,9 +185,9 @@ class FileList:
         if filters.year is not None and not _YEAR.fullmatch(filters.year):
             raise UsageError(f"{filters.year[:50]!r} is no year; write four digits, such as 2024")
         folder = (filters.folder or "").strip("/") or None
-        who = _people(db, filters.person)
+        person_ids = _person_ids(db, filters.person)
         return listing.FileFilter(
-            filters.kinds, tuple(dict.fromkeys(filters.tags)), folder, filters.states, filters.year, who,
+            filters.kinds, tuple(dict.fromkeys(filters.tags)), folder, filters.states, filters.year, person_ids,
             self._stale_before(),
         )  # fmt: skip
 
@@ -199,26 +199,26 @@ class FileList:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))
 
 
-def _not_hidden(
+def _find_visible(
     db: Connection,
     among: set[int] | None,
     order: listing.Order,
     wanted: int,
     hidden: Callable[[str], bool],
-    at_most: int,
+    max_checked: int,
 ) -> list[tuple[int, listing.Key]]:
-    """So many files that may be shown, and their keys. Behind too many hidden ones in a row, nothing more is found."""
+    """Up to `wanted` files that may be shown, with their sort keys. Gives up after `max_checked` files."""
     shown: list[tuple[int, listing.Key]] = []
-    looked_at, size = 0, wanted
-    while len(shown) < wanted and looked_at < at_most:
+    checked, size = 0, wanted
+    while len(shown) < wanted and checked < max_checked:
         found = listing.page(db, among, order, size)
         paths = listing.paths(db, [file_id for file_id, _ in found])
         shown += [(file_id, key) for file_id, key in found if file_id in paths and not hidden(paths[file_id])]
         if len(found) < size:
             break
         file_id, key = found[-1]
-        order = replace(order, behind=(key, file_id))
-        looked_at, size = looked_at + size, min(2 * size, _AT_ONCE)
+        order = replace(order, after=(key, file_id))
+        checked, size = checked + size, min(2 * size, _MAX_BATCH)
     return shown[:wanted]
 
 
@@ -226,46 +226,51 @@ def _card(row: listing.Row, state: str) -> Card:
     return Card(
         *(row.path, row.name, row.kind, row.mime, row.size, row.title or row.name, row.summary, row.date),
         *(row.language, row.tags, state, PROCESSING_STATUS[state], row.reason, row.degraded, row.pages),
-        *(row.thumbnail, row.created_at, _moment(row.mtime_ns)),
+        *(row.thumbnail, row.created_at, _format_mtime(row.mtime_ns)),
         excerpt=first_lines(row.begins, row.mime == MARKDOWN) if row.begins else None,
     )
 
 
-def _moment(mtime_ns: int) -> str:
-    """A file may claim to be of any time at all."""
+def _format_mtime(mtime_ns: int) -> str:
+    """Format a modification time; a file may claim any time, even an impossible one."""
     try:
         return iso(datetime.fromtimestamp(mtime_ns / 1_000_000_000, UTC))
     except (OverflowError, ValueError, OSError):
         return iso(datetime.fromtimestamp(0, UTC))
 
 
-def _people(db: Connection, asked: str | None) -> tuple[int, ...] | None:
-    """Whoever has this name or number; nobody is found where nobody has."""
-    if asked is None:
+def _person_ids(db: Connection, name_or_number: str | None) -> tuple[int, ...] | None:
+    """The ids of people with this name or number: empty if there is none, None if no person was asked for."""
+    if name_or_number is None:
         return None
-    person, number = people.by_name(db, asked), parse_person_number(asked)
-    if person is None and number is not None and number < _BIG:
+    person, number = people.by_name(db, name_or_number), parse_person_number(name_or_number)
+    if person is None and number is not None and number < _INT64_END:
         person = people.by_id(db, number)
     return (person.id,) if person else ()
 
 
-def _cursor(sort: str, descending: bool, file_id: int, key: listing.Key) -> str:
-    told = json.dumps([sort, descending, key, file_id], ensure_ascii=False, separators=(",", ":"))
-    return base64.urlsafe_b64encode(told.encode()).rstrip(b"=").decode()
+def _encode_cursor(sort: str, descending: bool, file_id: int, key: listing.Key) -> str:
+    payload = json.dumps([sort, descending, key, file_id], ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(payload.encode()).rstrip(b"=").decode()
 
 
-def _behind(cursor: str, sort: str, descending: bool) -> tuple[listing.Key, int]:
-    """The key and file a page begins behind. Anybody may have written it, so it is looked at."""
+def _parse_cursor(cursor: str, sort: str, descending: bool) -> tuple[listing.Key, int]:
+    """The key and file after which a page begins. A cursor is untrusted input, so it is checked."""
     try:
-        told = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
-        by, down, key, file_id = told
+        payload = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
+        cursor_sort, cursor_descending, key, file_id = payload
         if isinstance(key, str):
             key.encode()
     except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(_FORGED) from error
-    right = int if sort == "size" else str
-    if (by, down) != (sort, descending) or type(down) is not bool or type(key) is not right or type(file_id) is not int:
-        raise UsageError(_FORGED)
-    if not 0 <= file_id < _BIG or (isinstance(key, int) and not 0 <= key < _BIG):
-        raise UsageError(_FORGED)
+        raise UsageError(_INVALID_CURSOR) from error
+    key_type = int if sort == "size" else str
+    if (
+        (cursor_sort, cursor_descending) != (sort, descending)
+        or type(cursor_descending) is not bool
+        or type(key) is not key_type
+        or type(file_id) is not int
+    ):
+        raise UsageError(_INVALID_CURSOR)
+    if not 0 <= file_id < _INT64_END or (isinstance(key, int) and not 0 <= key < _INT64_END):
+        raise UsageError(_INVALID_CURSOR)
     return key, file_id

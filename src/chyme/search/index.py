@@ -1,4 +1,4 @@
-"""The one door to every search engine."""
+"""The interface that every search engine implements."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ class KeywordMatches:
     """What an engine found by words."""
 
     files: tuple[RankedFile, ...]  # best first
-    total: int  # of files, as far as anybody looked
+    total: int  # number of matching files, as far as they were counted
     exact: bool = True
     notes: tuple[str, ...] = ()
 
 
 class Index(Protocol):
-    """Finds what stands in the vault. The database stays the truth: what an engine knows and the database does not is
-    never shown."""
+    """Finds files by words and passages by meaning.
+
+    The database is authoritative: an engine's entry that the database does not have is never shown.
+    """
 
     def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
-        """Files with words of the question that meet the condition, best first: `last`, if there are so many."""
+        """Files with words of the question that meet the condition, best first, at most `last`."""
 
     def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""
 
     def meaning_note(self, embedder: Embedder) -> str | None:
-        """What there is to say about `by_meaning` as it answers now: that it does not know all passages yet."""
+        """A note about the present answers of `find_by_meaning`, such as that it does not know all passages yet."""

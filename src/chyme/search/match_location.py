@@ -1,4 +1,4 @@
-"""Where in its passage the words of a question stand: the line of a picture, the sentence of a recording."""
+"""Find where in a passage the words of a question are: the line of a picture, the sentence of a recording."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from chyme.search.query.parser import Term
 from chyme.search.snippets import Span, find
 from chyme.text.digest_text import extract_text
 
-# Where every line has its second; elsewhere seconds belong to single lines, and not to what stands between them.
-_SAID = ("speech-recognition", "speech-recognition-cleanup")
+# Outputs in which every line has its time; in others only some lines have one, and it says nothing about the rest.
+_FULLY_TIMED = ("speech-recognition", "speech-recognition-cleanup")
 
 
 def locate_match(
-    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], telling: Span | None = None
+    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], key_sentence: Span | None = None
 ) -> Place:
-    """The passage's place, narrowed to the line with most of the words, where lines are known by box or second.
+    """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 
-    Without words of the question in it, to the line where the telling bit begins, if there is one.
+    If the passage has none of the words, the line where the key sentence begins, if there is one.
     """
     whole = passage.place
     if whole.box is None and whole.seconds is None:
         return whole
-    bits = find(passage.text, terms) or ([telling] if telling else [])
-    marks = [(whole.start + start, whole.start + end) for start, end in bits]
+    spans = find(passage.text, terms) or ([key_sentence] if key_sentence else [])
+    marks = [(whole.start + start, whole.start + end) for start, end in spans]
     lines = _lines(db, file_id, passage) if marks else ()
-    best = max(lines, key=lambda line: (_told(line, marks, passage), -line.start), default=None)
-    if best is None or not _told(best, marks, passage):
-        return whole if passage.source in _SAID else replace(whole, seconds=None, until=None, speaker=None)
+    best = max(lines, key=lambda line: (_count_words(line, marks, passage), -line.start), default=None)
+    if best is None or not _count_words(best, marks, passage):
+        return whole if passage.source in _FULLY_TIMED else replace(whole, seconds=None, until=None, speaker=None)
     start, end = max(best.start, whole.start), min(best.end, whole.end)
     return replace(best, start=start, end=end, page=whole.page or best.page, heading=whole.heading)
 
 
-def _told(line: Place, marks: Sequence[tuple[int, int]], passage: Passage) -> int:
-    """How many different words of the question stand in this line."""
-    at = passage.place.start
-    return len({passage.text[a - at : b - at].casefold() for a, b in marks if line.start < b and a < line.end})
+def _count_words(line: Place, marks: Sequence[tuple[int, int]], passage: Passage) -> int:
+    """The number of different words of the question in this line."""
+    offset = passage.place.start
+    return len({passage.text[a - offset : b - offset].casefold() for a, b in marks if line.start < b and a < line.end})
 
 
 def _lines(db: Connection, file_id: int, passage: Passage) -> tuple[Place, ...]:
-    kept = text_places.within(db, file_id, passage.source, passage.place.start, passage.place.end)
-    if not kept:
-        told = Upstream(passage.source, digests.content(db, file_id, passage.source))
-        kept = extract_text(told).places
-    return tuple(line for line in kept if line.box is not None or line.seconds is not None)
+    lines = text_places.within(db, file_id, passage.source, passage.place.start, passage.place.end)
+    if not lines:
+        output = Upstream(passage.source, digests.content(db, file_id, passage.source))
+        lines = extract_text(output).places
+    return tuple(candidate for candidate in lines if candidate.box is not None or candidate.seconds is not None)

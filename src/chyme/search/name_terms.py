@@ -1,4 +1,4 @@
-"""What a file can be found by besides its text, in the form the index reads."""
+"""The fields by which a file is found besides its text, as the index reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chyme.search.query.spelling import words_of
 from chyme.text.unspaced_scripts import segment
 
-_JOINTS = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_WORD_BOUNDARIES = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class NameTerms:
 
 
 def name_terms(name: str, title: str | None, tags: Iterable[str], summary: str | None) -> NameTerms:
-    """HolidayPhotos2024.jpg is also found as holiday, photos and 2024."""
-    taken_apart = _JOINTS.sub(" ", name)
-    full_name = name if taken_apart == name else f"{name} {taken_apart}"
+    """Prepare these fields. HolidayPhotos2024.jpg is also found as holiday, photos and 2024."""
+    split_name = _WORD_BOUNDARIES.sub(" ", name)
+    full_name = name if split_name == name else f"{name} {split_name}"
     texts = [full_name, title or "", " ".join(tags), summary or ""]
     name_, title_, tags_, summary_ = (segment(text) or text for text in texts)
-    return NameTerms(name_, title_, tags_, summary_, tuple(sorted(words_of([taken_apart, *texts[1:]]))))
+    return NameTerms(name_, title_, tags_, summary_, tuple(sorted(words_of([split_name, *texts[1:]]))))

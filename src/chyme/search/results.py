@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ class Piece:
     source: str
     snippet: Snippet
     place: Place
-    person: str | None = None  # the name of whoever speaks there, if they have one
+    person: str | None = None  # the name of the speaker there, if it is known
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One file that answers, with its best passages; `snippet` and `place` are those of the best."""
+    """One matching file with its best passages; `snippet` and `place` are those of the best."""
 
     path: str
     title: str
     kind: Kind
     score: float
-    why: tuple[str, ...]  # words, name, meaning; filter when nothing but filters was asked
+    why: tuple[str, ...]  # words, name, meaning; filter if the question has only filters
     snippet: Snippet
     place: Place | None
     passages: tuple[Piece, ...] = ()
     date: str | None = None
     tags: tuple[str, ...] = ()
-    person: str | None = None  # who speaks at `place`
-    copies: tuple[str, ...] = ()  # other files with the same content, of which this stands for all
+    person: str | None = None  # the speaker at `place`
+    copies: tuple[str, ...] = ()  # other files with the same content, which this hit represents
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of one page and what there is to say about the whole."""
+    """The hits of one page, and facts about the whole result."""
 
     hits: tuple[Hit, ...]
     total: int
     total_is_exact: bool
     ms: float
-    corrected: Mapping[str, str]  # what was typed → what was searched instead
+    corrected: Mapping[str, str]  # typed word → word searched instead
     notes: tuple[str, ...] = ()
-    facets: Facets | None = None  # only when asked for
-    facets_are_exact: bool = True  # else only the best of the files found were counted
-    suggested: Mapping[str, str] = field(default_factory=dict)  # what stands nowhere → what may be meant, not searched
+    facets: Facets | None = None  # only if requested
+    facets_are_exact: bool = True  # otherwise only the best of the found files were counted
+    suggested: Mapping[str, str] = field(default_factory=dict)  # unknown word → word that may be meant, not searched
 
 
 def spelling_notes(result: SearchResult) -> list[str]:
-    """What to say about words of the question that stand nowhere."""
+    """Notes about words of the question that are in no file."""
     return [
         *(f"nothing has “{typed}”; showing “{instead}”" for typed, instead in result.corrected.items()),
         *(f"nothing has “{typed}”; did you mean “{other}”?" for typed, other in result.suggested.items()),
@@ -62,8 +62,8 @@ def spelling_notes(result: SearchResult) -> list[str]:
 
 
 def as_json(result: SearchResult) -> dict[str, object]:
-    """The shape that the command line and HTTP promise."""
-    told: dict[str, object] = {
+    """The JSON that the command line and HTTP promise."""
+    payload: dict[str, object] = {
         "hits": [_hit(hit) for hit in result.hits],
         "total": result.total,
         "total_is_exact": result.total_is_exact,
@@ -73,9 +73,9 @@ def as_json(result: SearchResult) -> dict[str, object]:
         "notes": list(result.notes),
     }
     if result.facets is not None:
-        told["facets"] = {facet.name: dict(getattr(result.facets, facet.name)) for facet in fields(result.facets)}
-        told["facets_are_exact"] = result.facets_are_exact
-    return told
+        payload["facets"] = {facet.name: dict(getattr(result.facets, facet.name)) for facet in fields(result.facets)}
+        payload["facets_are_exact"] = result.facets_are_exact
+    return payload
 
 
 def _hit(hit: Hit) -> dict[str, object]:
@@ -104,13 +104,13 @@ def _hit(hit: Hit) -> dict[str, object]:
 
 
 def _marks(snippet: Snippet) -> list[tuple[int, int]]:
-    """The marks as they fall in the plain text, behind the dots that say it was cut."""
+    """The marks as positions in the plain text, which may begin with dots."""
     shift = len(to_plain(snippet)) - len(snippet.text) - (2 if snippet.cut_after else 0)
     return [(start + shift, end + shift) for start, end in snippet.marks]
 
 
 def _place(place: Place, person: str | None) -> dict[str, object]:
-    known: dict[str, object] = {
+    place_fields: dict[str, object] = {
         "start": place.start,
         "end": place.end,
         "page": place.page,
@@ -121,4 +121,4 @@ def _place(place: Place, person: str | None) -> dict[str, object]:
         "person": person,
         "box": list(place.box) if place.box else None,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in place_fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Cut everything readable about a file into passages and hand them to the keyword index."""
+"""The digester that cuts all readable text about a file into passages for the keyword index."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from chyme.text.digest_text import ReadableText
 from chyme.text.passages import WINDOW, cut_passages
 from chyme.text.unspaced_scripts import segment
 
-MOST_WORDS = 20_000  # of one file, short ones first: each new one costs the dictionary some ten rows
+MOST_WORDS = 20_000  # of one file, short ones first: each new word adds about ten rows to the dictionary
 
-# The file's own texts first: what comes later than they do leaves their passages where they are.
+# The file's own texts first: texts that are made later then leave the ordinals of their passages alone.
 _PASSAGES_FROM = (
     "url-crawl-content",
     "url-metadata",
@@ -34,7 +34,7 @@ _PASSAGES_FROM = (
 
 
 class SearchKeyword(Digester):
-    """Every file has this: one without text is found by its name.
+    """Every file gets this digest: one without text is found by its name.
 
     Name, title, tags and summary are indexed where they are set (search/tables/file_terms.py), so that it waits for
     none of them.
@@ -98,8 +98,8 @@ class SearchKeyword(Digester):
 
 def _passages(name: str, text: ReadableText, ordinal: int) -> list[Passage]:
     spans = cut_passages(text.text, text.places, window=WINDOW)
-    bits = [text.text[span.start : span.end] for span in spans]
+    texts = [text.text[span.start : span.end] for span in spans]
     return [
-        Passage(name, number, bit, span, segment(bit))
-        for number, (span, bit) in enumerate(zip(spans, bits, strict=True), ordinal)
+        Passage(name, number, passage_text, span, segment(passage_text))
+        for number, (span, passage_text) in enumerate(zip(spans, texts, strict=True), ordinal)
     ]

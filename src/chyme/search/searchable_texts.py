@@ -1,4 +1,4 @@
-"""The texts by which a file is found: its own, and those that were made of it."""
+"""The texts by which a file is found: its own, and those that were made from it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chyme.text.searchable_text import without_notes
 
 TEXT_LIMIT = 5_000_000  # characters of one file
 LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
-FILE = "file"  # the source of passages that stand in the file itself
-# Texts about the file, which a model may make. Nothing of the file's own text waits for them.
+FILE = "file"  # the source name of passages from the file itself
+# Texts about the file, which a model may write. Indexing the file's own text does not wait for them.
 ABOUT = frozenset(
     {
         "image-captioning",
@@ -28,34 +28,34 @@ ABOUT = frozenset(
     }
 )
 
-_WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with what chyme says about them
+_WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with chyme's notes about them
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Each text with its source, in order, none of them longer than the room that was left; and what was left out."""
+    """Each text with its source, in order, cut to the remaining room; and notes on what was left out."""
 
     found: tuple[tuple[str, ReadableText], ...]
     notes: tuple[str, ...] = ()
 
 
 def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
-    """The file's own text, where it is one, and those in the outputs of these names, up to `limit` characters."""
+    """The file's own text, if it is a text file, and the texts of the named outputs, up to `limit` characters."""
     found: list[tuple[str, ReadableText]] = []
     notes: list[str] = []
-    room = limit
+    remaining = limit
     for name, text in _all_texts(source, names, limit, notes):
-        cut_off = ReadableText(text.text[:room], text.places)
+        cut_off = ReadableText(text.text[:remaining], text.places)
         if len(cut_off.text) < len(text.text):
             notes.append(f"first {limit:,} characters indexed; the limit ended in {name}")
-        room -= len(cut_off.text)
+        remaining -= len(cut_off.text)
         found.append((name, cut_off))
     return Texts(tuple(found), tuple(notes))
 
 
 def link_note_of(source: Source) -> LinkNote | None:
-    """The address in a link file, with what somebody wrote beside it."""
+    """The address in a link file, with the text beside it."""
     with source.open() as stream:
         return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))
 
@@ -77,8 +77,8 @@ def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str
         output = source.output(name)
         if output is None or not output.content:
             continue
-        if name == "speech-recognition" and any(taken == "speech-recognition-cleanup" for taken, _ in texts):
+        if name == "speech-recognition" and any(used == "speech-recognition-cleanup" for used, _ in texts):
             continue  # the corrected transcript says the same at the same seconds
-        told = extract_text(output)
-        texts.append((name, replace(told, text=without_notes(told.text)) if name in _WITH_NOTES else told))
+        readable = extract_text(output)
+        texts.append((name, replace(readable, text=without_notes(readable.text)) if name in _WITH_NOTES else readable))
     return texts

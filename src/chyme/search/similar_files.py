@@ -1,4 +1,4 @@
-"""Files like another one."""
+"""Find files similar to another one."""
 
 from __future__ import annotations
 
@@ -28,49 +28,54 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-_PROBES = 4  # single passages of the file that are compared beside the whole
+_PROBE_PASSAGES = 4  # single passages of the file that are compared in addition to the whole
 _ANY = keyword_queries.all_of(())
 _UNKNOWN = "what this file means is not known (yet)"
 _NO_TEXT = "this file has no text that could be compared"
 _BY_WORDS = "compared by its title and tags"
-_Vectors = Sequence[tuple[int, Passage, bytes]]
+_FileVectors = Sequence[tuple[int, Passage, bytes]]
 
 
 def similar_files(db: Connection, index: Index, floors: SimilarityThresholds, path: str, page: slice) -> SearchResult:
-    """The files most like the one at this path, best first; of equal ones only the first."""
+    """The files most like the one at this path, best first; of identical ones only the first."""
     file = files.by_path(db, path)
     if file is None or file.vanished_at is not None:
-        raise UsageError(_not_a_file(db, path))
+        raise UsageError(_not_a_file_message(db, path))
     embedder = embedders.get_serving(db)
-    told = vectors.of_file(db, file.id, embedder.id) if embedder else []
-    if embedder is None or not told:
+    file_vectors = vectors.of_file(db, file.id, embedder.id) if embedder else []
+    if embedder is None or not file_vectors:
         return _by_words(db, index, file, page)
-    passages, everything = _alike(db, index, floors, embedder, file, told)
+    passages, complete = _find_similar_passages(db, index, floors, embedder, file, file_vectors)
     found = [FusedFile(near.file_id, near.score, near=near) for near in near_files(passages)]
     note = index.meaning_note(embedder)
-    result = _result(db, file, found, page, everything and note is None)
+    result = _result(db, file, found, page, complete and note is None)
     return replace(result, notes=(note,)) if note else result
 
 
-def _not_a_file(db: Connection, path: str) -> str:
+def _not_a_file_message(db: Connection, path: str) -> str:
     folder = path.rstrip("/")
     if folder and next(files.folders(db, folder), None) is not None:
-        return f"{path}: is a folder; files are alike, so name one in it"
+        return f"{path}: is a folder; name a file in it"
     return f"{path}: there is no such file in the vault"
 
 
-def _alike(
-    db: Connection, index: Index, floors: SimilarityThresholds, embedder: Embedder, file: File, told: _Vectors
+def _find_similar_passages(
+    db: Connection,
+    index: Index,
+    floors: SimilarityThresholds,
+    embedder: Embedder,
+    file: File,
+    file_vectors: _FileVectors,
 ) -> tuple[list[Match], bool]:
-    """Passages of other files, scored half by the whole file and half by the passage of it that is most alike."""
-    rows, whole = _mean(told)
+    """Passages of other files, scored half by the whole file and half by its most similar passage."""
+    rows, whole = _mean(file_vectors)
     floor = floors.threshold(db, embedder, whole)
-    to_whole, everything = nearest_passages(index, whole, embedder, _ANY, floor)
+    to_whole, complete = nearest_passages(index, whole, embedder, _ANY, floor)
     best: dict[int, float] = {}
     owners = {match.passage_id: match.file_id for match in to_whole}
     for row in rows:
-        found, all_of_them = nearest_passages(index, row, embedder, _ANY, floor)
-        everything = everything and all_of_them
+        found, row_complete = nearest_passages(index, row, embedder, _ANY, floor)
+        complete = complete and row_complete
         for match in found:
             owners[match.passage_id] = match.file_id
             best[match.passage_id] = max(match.score, best.get(match.passage_id, floor))
@@ -80,37 +85,41 @@ def _alike(
         for id_, owner in owners.items()
         if owner != file.id
     ]
-    return sorted(scored, key=lambda match: (-match.score, match.passage_id)), everything
+    return sorted(scored, key=lambda match: (-match.score, match.passage_id)), complete
 
 
-def _mean(told: _Vectors) -> tuple[list[list[float]], list[float]]:
-    """Some passages' vectors, from all over the file (none when there is but one), and the mean of all."""
+def _mean(file_vectors: _FileVectors) -> tuple[list[list[float]], list[float]]:
+    """Vectors of some passages from all over the file (none if it has only one), and the mean of all."""
     import numpy
 
-    rows: Floats = numpy.frombuffer(b"".join(vector for _, _, vector in told), "<f4").reshape(len(told), -1)
+    rows: Floats = numpy.frombuffer(b"".join(vector for _, _, vector in file_vectors), "<f4").reshape(
+        len(file_vectors), -1
+    )
     mean = rows.mean(axis=0)
     length = float(numpy.linalg.norm(mean))
     whole = (mean / length if length else rows[0]).tolist()
-    step = max(1, -(-len(rows) // _PROBES))
+    step = max(1, -(-len(rows) // _PROBE_PASSAGES))
     return (rows[::step].tolist() if len(rows) > 1 else []), whole
 
 
 def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchResult:
-    shown = keyword_queries.files(db, [file.id])[file.id]
+    shown_file = keyword_queries.files(db, [file.id])[file.id]
     note = f"{_NO_TEXT if _has_no_text(db, file) else _UNKNOWN}; {_BY_WORDS}"
-    said = parse(shown.title or file.name.rpartition(".")[0] or file.name)
-    query = Query((*(Term(term.text) for term in said.terms), *(Term(tag, phrase=True) for tag in shown.tags)))
+    title_query = parse(shown_file.title or file.name.rpartition(".")[0] or file.name)
+    query = Query(
+        (*(Term(term.text) for term in title_query.terms), *(Term(tag, phrase=True) for tag in shown_file.tags))
+    )
     if not query.terms:
         return SearchResult((), 0, True, 0.0, {}, (note,))
-    worded = index.find_by_words(Query(query.terms), _ANY, page.stop + 1)
-    found = [FusedFile(one.file_id, one.score, one) for one in worded.files if one.file_id != file.id]
-    result = _result(db, file, found, page, worded.exact, query.terms)
-    beyond = max(0, worded.total - len(worded.files))
+    by_words = index.find_by_words(Query(query.terms), _ANY, page.stop + 1)
+    found = [FusedFile(match.file_id, match.score, match) for match in by_words.files if match.file_id != file.id]
+    result = _result(db, file, found, page, by_words.exact, query.terms)
+    beyond = max(0, by_words.total - len(by_words.files))
     return replace(result, total=result.total + beyond, notes=(note,))
 
 
 def _has_no_text(db: Connection, file: File) -> bool:
-    """Whether somebody looked for what it means and found nothing to read."""
+    """Whether the file was read for its meaning and has no text."""
     digest = digests.of_file(db, file.id).get(SEMANTIC)
     if digest is None or digest.status not in ("completed", "skipped"):
         return False
@@ -120,32 +129,34 @@ def _has_no_text(db: Connection, file: File) -> bool:
 def _result(
     db: Connection, file: File, found: Sequence[FusedFile], page: slice, exact: bool, terms: Sequence[Term] = ()
 ) -> SearchResult:
-    """One page of them. Files of equal content stand together as one."""
-    kept, copies = _once(db, found)
+    """One page of them. Files of equal content become one hit."""
+    unique, copies = _merge_copies(db, found)
     hits = [
         replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if same else hit.why)
-        for hit, same in _told(db, kept[page], file, terms)
+        for hit, same in _hits_with_copies(db, unique[page], file, terms)
     ]
-    return SearchResult(tuple(hits), len(kept), exact, 0.0, {})
+    return SearchResult(tuple(hits), len(unique), exact, 0.0, {})
 
 
-def _told(db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term]) -> list[tuple[Hit, bool]]:
-    """The files as hits, and whether each is a copy of the one that was asked about."""
-    same = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
-    return [(hit, hit.path in same) for hit in hits_of(db, found, terms)]
+def _hits_with_copies(
+    db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term]
+) -> list[tuple[Hit, bool]]:
+    """The files as hits, and whether each is a copy of the given one."""
+    same_content = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
+    return [(hit, hit.path in same_content) for hit in hits_of(db, found, terms)]
 
 
-def _once(db: Connection, found: Collection[FusedFile]) -> tuple[list[FusedFile], dict[str, tuple[str, ...]]]:
-    """The first file of every content, and the paths of the others by that of the first."""
+def _merge_copies(db: Connection, found: Collection[FusedFile]) -> tuple[list[FusedFile], dict[str, tuple[str, ...]]]:
+    """The first file of each content, and by its path the paths of the others."""
     first: dict[str, tuple[FusedFile, str]] = {}
     others: dict[str, list[str]] = {}
-    for one in found:
-        known = files.by_id(db, one.file_id)
+    for match in found:
+        known = files.by_id(db, match.file_id)
         if known is None:
             continue
         content = known.hash or known.path
         if content in first:
             others.setdefault(first[content][1], []).append(known.path)
         else:
-            first[content] = (one, known.path)
-    return [one for one, _ in first.values()], {path: tuple(paths) for path, paths in others.items()}
+            first[content] = (match, known.path)
+    return [match for match, _ in first.values()], {path: tuple(paths) for path, paths in others.items()}

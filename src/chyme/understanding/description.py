@@ -1,4 +1,4 @@
-"""What a document is called and about, worked out anew from its digests, its tags and what persons set."""
+"""A document's title, summary, date, language and tags, computed from its digests, its tags and what people set."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from chyme.understanding.tags.lookup import current_names
 
 
 def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames) -> bool:
-    """Bring document, index and whoever watches in line; in the transaction of what changed. Whether anything did."""
+    """Update document, index and events, in the transaction of the change. Returns whether anything changed."""
     file = files.by_id(db, file_id)
     if file is None:
         return False
-    told = _told(db, file_id)
-    if not documents.describe(db, file_id, told.title, told.summary, told.date, told.language, told.tags):
+    description = _edited_description(db, file_id)
+    if not documents.describe(
+        db, file_id, description.title, description.summary, description.date, description.language, description.tags
+    ):
         return False
     refresh_names(db, file_id)
     documents.complete_titled(db, file_id)
@@ -27,33 +29,35 @@ def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames
     return True
 
 
-def find_misdescribed(db: Connection, most: int = 20) -> list[str]:
-    """Files whose document says something else than their digests and edits do; empty when all is well."""
+def find_misdescribed(db: Connection, limit: int = 20) -> list[str]:
+    """Files whose document does not match their digests and edits; empty if all is well."""
     wrong = []
     for file_id, path in db.execute("SELECT id, path FROM files").fetchall():
-        row, told = documents.of_file(db, file_id), _told(db, file_id)
+        row, description = documents.of_file(db, file_id), _edited_description(db, file_id)
         if row is not None and (row.title, row.summary, row.date, row.language, row.tags) != (
-            *(told.title, told.summary, told.date, told.language, told.tags),
+            *(description.title, description.summary, description.date, description.language, description.tags),
         ):
             wrong.append(path)
-            if len(wrong) == most:
+            if len(wrong) == limit:
                 break
     return wrong
 
 
-def _told(db: Connection, file_id: int) -> Description:
+def _edited_description(db: Connection, file_id: int) -> Description:
     return apply_edits(compute_description(db, file_id), edits.of_file(db, file_id), current_names(tags.rules(db)))
 
 
 def compute_description(db: Connection, file_id: int) -> Description:
-    """What was found out, whatever persons say: the classifier's word, and until it speaks the text's own title."""
+    """The description without people's edits: from the classifier, and before it has run the text's own title."""
     document = documents.of_file(db, file_id)
-    said = _classified(db, file_id)
-    title = said.title or (document.found_title if document else None)
-    return Description(title, said.summary, said.date, said.language, tuple(tags.of_file(db, file_id)))
+    classification = _classification(db, file_id)
+    title = classification.title or (document.found_title if document else None)
+    return Description(
+        title, classification.summary, classification.date, classification.language, tuple(tags.of_file(db, file_id))
+    )
 
 
-def _classified(db: Connection, file_id: int) -> Classification:
+def _classification(db: Connection, file_id: int) -> Classification:
     for name in sorted(CLASSIFIERS):
         content = digests.content(db, file_id, name)
         if content:

@@ -11,12 +11,12 @@ from sqlite3 import Connection
 from chyme.model import THUMBNAIL, Artifact
 
 MODE = 0o100644
-JPEG = b"\xff\xd8\xff"  # compressed as it is: trying again costs time and gains nothing
+JPEG = b"\xff\xd8\xff"  # compressed already: trying again costs time and gains nothing
 
 
 @dataclass(frozen=True, slots=True)
 class PackedArtifact:
-    """An artifact as the archive keeps it, made outside the writer thread."""
+    """An artifact as the archive stores it, made outside the writer thread."""
 
     filename: str
     size: int
@@ -24,11 +24,11 @@ class PackedArtifact:
 
 
 def pack(artifact: Artifact) -> PackedArtifact:
-    """Compress where that makes it smaller; SQLite tells by the size which of the two it is."""
+    """Compress if that makes it smaller; SQLite recognises compressed data by the size."""
     if artifact.data.startswith(JPEG):
         return PackedArtifact(artifact.filename, len(artifact.data), artifact.data)
-    squeezed = zlib.compress(artifact.data, 6)
-    data = squeezed if len(squeezed) < len(artifact.data) else artifact.data
+    compressed = zlib.compress(artifact.data, 6)
+    data = compressed if len(compressed) < len(artifact.data) else artifact.data
     return PackedArtifact(artifact.filename, len(artifact.data), data)
 
 
@@ -41,7 +41,7 @@ def name_of(path: str, digester: str, filename: str) -> str:
 
 
 def replace(db: Connection, path: str, digester: str, packed: Iterable[PackedArtifact], mtime: int) -> str | None:
-    """Put these in place of the digest's artifacts; returns the name of the first."""
+    """Replace the digest's artifacts; returns the name of the first."""
     remove(db, path, digester)
     first = None
     for item in packed:
@@ -61,27 +61,28 @@ def remove(db: Connection, path: str, digester: str | None = None) -> None:
 
 
 def move(db: Connection, old: str, new: str) -> None:
-    """A renamed file takes its artifacts along. Nothing may be left under the new name."""
-    was, becomes = path_hash(old), path_hash(new)
+    """Move the artifacts of a renamed file. There must be none under the new name."""
+    old_hash, new_hash = path_hash(old), path_hash(new)
     db.execute(
-        "UPDATE sqlar SET name = ? || substr(name, 17) WHERE name >= ? AND name < ?", (becomes, was + "/", was + "0")
+        "UPDATE sqlar SET name = ? || substr(name, 17) WHERE name >= ? AND name < ?",
+        (new_hash, old_hash + "/", old_hash + "0"),
     )
 
 
 def copy(db: Connection, old: str, new: str, digester: str) -> str | None:
     """Copy a digest's artifacts to another file; returns the name of the first."""
     remove(db, new, digester)
-    was, becomes = path_hash(old), path_hash(new)
+    old_hash, new_hash = path_hash(old), path_hash(new)
     db.execute(
         """
         INSERT INTO sqlar (name, mode, mtime, sz, data)
         SELECT ? || substr(name, 17), mode, mtime, sz, data FROM sqlar WHERE name >= ? AND name < ? ORDER BY rowid
         """,
-        (becomes, f"{was}/{digester}/", f"{was}/{digester}0"),
+        (new_hash, f"{old_hash}/{digester}/", f"{old_hash}/{digester}0"),
     )
     row = db.execute(
         "SELECT name FROM sqlar WHERE name >= ? AND name < ? ORDER BY rowid LIMIT 1",
-        (f"{becomes}/{digester}/", f"{becomes}/{digester}0"),
+        (f"{new_hash}/{digester}/", f"{new_hash}/{digester}0"),
     ).fetchone()
     return row[0] if row else None
 
@@ -94,7 +95,7 @@ def of_digest(db: Connection, path: str, digester: str) -> dict[str, bytes]:
 
 
 def filenames(db: Connection, path: str, digester: str) -> list[str]:
-    """What the artifacts of one digest are called."""
+    """The file names of one digest's artifacts."""
     prefix = f"{path_hash(path)}/{digester}/"
     rows = db.execute("SELECT name FROM sqlar WHERE name >= ? AND name < ? ORDER BY name", (prefix, prefix[:-1] + "0"))
     return [name[len(prefix) :] for (name,) in rows]
@@ -115,7 +116,7 @@ def read_visible(db: Connection, name: str) -> bytes | None:
 
 
 def has_thumbnail(db: Connection, path: str, digester: str) -> bool:
-    """Whether the digest has the thumbnail that stands for a document."""
+    """Whether the digest has the thumbnail that represents a document."""
     name = name_of(path, digester, THUMBNAIL)
     return db.execute("SELECT 1 FROM sqlar WHERE name = ?", (name,)).fetchone() is not None
 

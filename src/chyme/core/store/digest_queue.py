@@ -1,6 +1,6 @@
-"""Which digests are due, and how those that nobody works on any more come back.
+"""Which digests are due, and how abandoned ones return to the queue.
 
-These questions are asked all the time, so each is answered from a partial index, however many digests there are.
+These queries run all the time, so each is answered from a partial index, however many digests there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chyme.model import Lane
 
 @dataclass(frozen=True, slots=True)
 class DueFile:
-    """A file with something to do. `alone`: it was there when chyme died, more than once."""
+    """A file with something to do. `alone`: chyme died more than once while working on it."""
 
     file_id: int
     alone: bool
@@ -25,8 +25,8 @@ class DueFile:
 def list_due(
     db: Connection, now: str, limit: int, busy: Collection[int] = (), lane: Lane = Lane.ORDINARY
 ) -> list[DueFile]:
-    """The next files with something to do in this lane: a person's wish, then new, then again; small before large;
-    then retries."""
+    """The next files with something to do in this lane: requested by a person, then new, then again; small before
+    large; then retries."""
     found: dict[int, DueFile] = {}
     rows = db.execute(
         """
@@ -36,7 +36,7 @@ def list_due(
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
         """,
-        {"now": now, "limit": limit + len(busy), **_weights(lane)},
+        {"now": now, "limit": limit + len(busy), **_weight_range(lane)},
     )
     for file_id, interruptions in rows:
         if file_id not in busy:
@@ -52,7 +52,7 @@ def list_due(
                                 WHERE l.file_id = digests.file_id AND l.lease_until > :now)
              ORDER BY retry_at LIMIT :limit
             """,
-            {"now": now, "limit": limit + len(busy), **_weights(lane)},
+            {"now": now, "limit": limit + len(busy), **_weight_range(lane)},
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
@@ -68,7 +68,7 @@ def list_due_among(
     busy: Collection[int] = (),
     lane: Lane = Lane.ORDINARY,
 ) -> list[DueFile]:
-    """The next of these files to work on, as in `due`."""
+    """The next of these files to work on, as in `list_due`."""
     rows = db.execute(
         """
         SELECT file_id, max(interruptions), min(priority), min(weight) FROM digests
@@ -81,43 +81,43 @@ def list_due_among(
             "ids": json.dumps([id_ for id_ in file_ids if id_ not in busy]),
             "now": now,
             "limit": limit,
-            **_weights(lane),
+            **_weight_range(lane),
         },
     )
     return [DueFile(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
 
 
-def _weights(lane: Lane) -> dict[str, int]:
+def _weight_range(lane: Lane) -> dict[str, int]:
     return {"lightest": lane * LANE_SPACING, "heaviest": (lane + 1) * LANE_SPACING - 1}
 
 
 def change_lane(db: Connection, digester: str, lane: int) -> int:
-    """From now on this output waits in another lane: a model was configured, or is no more. Returns how many."""
+    """Move this output to another lane: a model was configured or removed. Returns how many digests."""
     return db.execute(
         """
         UPDATE digests INDEXED BY digests_by_status SET weight = weight % :band + :lane * :band
          WHERE status IN ('todo', 'in-progress', 'completed', 'skipped', 'failed') AND digester = :name
            AND weight / :band <> :lane
         """,
-        {"name": digester, "lane": lane, "band": LANE_SPACING},  # every status there is, for the index begins with it
+        {"name": digester, "lane": lane, "band": LANE_SPACING},  # lists every status, since the index begins with it
     ).rowcount
 
 
 def count_unfinished(db: Connection) -> tuple[int, int, int]:
-    """How many digests of files on disk are todo, in progress, and failed to be tried again."""
+    """How many digests of files on disk are todo, in progress, and failed with a retry to come."""
     todo = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
     running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
-    again = db.execute(
+    retries = db.execute(
         """
         SELECT count(*) FROM digests INDEXED BY digests_retry
          WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
         """
     )
-    return todo.fetchone()[0], running.fetchone()[0], again.fetchone()[0]
+    return todo.fetchone()[0], running.fetchone()[0], retries.fetchone()[0]
 
 
 def count_unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:
-    """The same as `unfinished`, for these files."""
+    """The same as `count_unfinished`, for these files."""
     row = db.execute(
         """
         SELECT count(*) FILTER (WHERE status = 'todo'), count(*) FILTER (WHERE status = 'in-progress'),
@@ -141,17 +141,17 @@ def next_retry(db: Connection) -> str | None:
 
 
 def push_back(db: Connection, file_id: int) -> None:
-    """This file had its turn: what is left of it comes after everything new."""
+    """This file had its turn: queue the rest of it after everything new."""
     db.execute("UPDATE digests SET priority = max(priority, 2) WHERE file_id = ? AND status = 'todo'", (file_id,))
 
 
 def hold(db: Connection, file_id: int, held: bool) -> None:
-    """Keep a vanished file's digests from being due, or let them be again."""
+    """Exclude a vanished file's digests from the queue, or include them again."""
     db.execute("UPDATE digests SET held = ? WHERE file_id = ? AND held <> ?", (int(held), file_id, int(held)))
 
 
 def postpone(db: Connection, file_id: int, deadline: str) -> None:
-    """A running attempt has not really begun yet: it waits for a child."""
+    """Extend the deadline of an attempt that has not really begun yet, because it waits for a child."""
     db.execute(
         "UPDATE digests SET deadline = max(deadline, ?) WHERE file_id = ? AND status = 'in-progress'",
         (deadline, file_id),
@@ -174,7 +174,7 @@ def list_abandoned(db: Connection, now: str, overdue: str) -> list[tuple[int, st
 
 
 def give_back(db: Connection, file_id: int, digester: str, now: str) -> bool:
-    """Return a digest whose worker vanished to the queue. True when it has run out of tries instead."""
+    """Return a digest whose worker vanished to the queue. True if it has no tries left instead."""
     row = db.execute(
         """
         UPDATE digests
@@ -183,7 +183,7 @@ def give_back(db: Connection, file_id: int, digester: str, now: str) -> bool:
          WHERE file_id = ? AND digester = ? AND status = 'in-progress'
         RETURNING attempts, interruptions
         """,
-        (now, file_id, digester),  # our own death costs no attempt, until a file has taken us along twice
+        (now, file_id, digester),  # chyme's own death costs no attempt, until it has died twice with this file
     ).fetchone()
     if row is None:
         return False
@@ -196,7 +196,7 @@ def give_back(db: Connection, file_id: int, digester: str, now: str) -> bool:
 
 
 def fail_interrupted(db: Connection, file_id: int, digester: str, message: str, now: str) -> None:
-    """A digest that was running each time chyme died is not tried again."""
+    """Fail a digest that was running each time chyme died; it is not tried again."""
     db.execute(
         """
         UPDATE digests
@@ -208,7 +208,7 @@ def fail_interrupted(db: Connection, file_id: int, digester: str, message: str, 
 
 
 def wake_waiting(db: Connection) -> int:
-    """After a scan: whatever waits for something may find it there now."""
+    """Queue everything that waits for something a scan may have found."""
     return db.execute(
         """
         UPDATE digests SET status = 'todo', error = NULL, error_category = NULL, provider = NULL
@@ -218,7 +218,7 @@ def wake_waiting(db: Connection) -> int:
 
 
 def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> int:
-    """The engine is another one than when these failed: try again, for free."""
+    """The engine has changed since these failed: try again, without counting an attempt."""
     return db.execute(
         """
         UPDATE digests
@@ -232,8 +232,8 @@ def wake_unavailable(db: Connection, digester: str, recipe: str, now: str) -> in
     ).rowcount
 
 
-def count_under_way(db: Connection, lane: Lane, most: int) -> int:
-    """How many digests of this lane are todo or in progress; counted no further than `most`."""
+def count_under_way(db: Connection, lane: Lane, limit: int) -> int:
+    """How many digests of this lane are todo or in progress; counted no further than `limit`."""
     row = db.execute(
         """
         SELECT count(*) FROM (
@@ -244,7 +244,7 @@ def count_under_way(db: Connection, lane: Lane, most: int) -> int:
              WHERE status = 'in-progress' AND weight BETWEEN :lightest AND :heaviest
              LIMIT :most)
         """,
-        {"most": most, **_weights(lane)},
+        {"most": limit, **_weight_range(lane)},
     ).fetchone()
     return int(row[0])
 

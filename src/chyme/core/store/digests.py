@@ -1,4 +1,4 @@
-"""The state of every digest. State changes name the state they leave, so a late worker changes nothing."""
+"""The state of every digest. Each state change names the state it leaves, so that a late worker changes nothing."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _COLUMNS = (
     "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at, provider"
 )
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
-KEPT = "kept"  # the recipe of what could not be captured again: out of date, and nobody's donor
-KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once it may be
-LANE_SPACING = 1000  # how far apart the weights of two lanes are; the size of a file adds less than a hundred
+KEPT = "kept"  # the recipe of what could not be captured again: out of date, and never copied to other files
+KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once an engine is available
+LANE_SPACING = 1000  # the distance between the weights of two lanes; the size of a file adds less than a hundred
 
-_STATUS = {str(status): status for status in Status}
+_STATUSES = {str(status): status for status in Status}
 
 
-def _digest(row: Sequence[Any]) -> Digest:
-    return Digest._make((*row[:4], _STATUS[row[4]], *row[5:9], bool(row[9]), *row[10:]))
+def _from_row(row: Sequence[Any]) -> Digest:
+    return Digest._make((*row[:4], _STATUSES[row[4]], *row[5:9], bool(row[9]), *row[10:]))
 
 
 def register(
     db: Connection, file_id: int, path: str, outputs: Iterable[tuple[str, bool, int]], reason: str, now: str
 ) -> None:
-    """Write the rows a file lacks: todo where the output applies to it, skipped for `reason` where not.
+    """Add missing rows: todo if the output applies to the file, otherwise skipped for `reason`.
 
-    An output comes with whether it applies, and its weight in the queue.
+    Each output comes with whether it applies, and its weight in the queue.
     """
     db.executemany(
         """
@@ -50,15 +50,15 @@ def register(
 def of_file(db: Connection, file_id: int) -> dict[str, Digest]:
     """All digests of a file by output name."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM digests WHERE file_id = ?", (file_id,))
-    return {digest.digester: digest for digest in map(_digest, rows)}
+    return {digest.digester: digest for digest in map(_from_row, rows)}
 
 
-def content(db: Connection, file_id: int, digester: str, most: int | None = None) -> str | None:
-    """The content, or as many of its first characters as asked for."""
-    part = "content" if most is None else "substr(content, 1, :most)"
+def content(db: Connection, file_id: int, digester: str, max_characters: int | None = None) -> str | None:
+    """The content, or only its first `max_characters` characters."""
+    part = "content" if max_characters is None else "substr(content, 1, :most)"
     row = db.execute(
         f"SELECT {part} FROM digests WHERE file_id = :file AND digester = :name",
-        {"file": file_id, "name": digester, "most": most},
+        {"file": file_id, "name": digester, "most": max_characters},
     ).fetchone()
     return row[0] if row else None
 
@@ -73,11 +73,11 @@ def start(
     deadline: str,
     now: str,
 ) -> int:
-    """Begin an attempt: the only place where attempts grow. Returns which attempt it is.
+    """Begin an attempt: the only place where attempts grow. Returns the number of the attempt.
 
     One attempt makes all these outputs, so they share its number and its interruptions: the highest of them counts.
-    From now on the recipe is that of the attempt. Vectors that another one made are no longer known by their embedder,
-    so that no later attempt takes them for its own.
+    From now on the recipe is that of the attempt. If another recipe made the present vectors, their embedder is
+    cleared, so that no later attempt takes them for its own.
     """
     names = json.dumps(list(outputs))
     rows = db.execute(
@@ -115,7 +115,7 @@ def complete(
     now: str,
     embedder: str | None = None,
 ) -> None:
-    """The output is there, or it was looked for and there is nothing. `embedder`: the model that read the file."""
+    """Record a finished output, which may be empty. `embedder`: the model that read the file."""
     db.execute(
         """
         UPDATE digests
@@ -131,7 +131,7 @@ def complete(
 
 
 def embedder_of(db: Connection, file_id: int) -> str | None:
-    """The model that made the file's vectors, by the recipe that its digest has now."""
+    """The model that made the file's vectors with the present recipe of its digest."""
     row = db.execute(
         "SELECT embedder FROM digests WHERE file_id = ? AND digester = 'search-semantic'", (file_id,)
     ).fetchone()
@@ -139,7 +139,7 @@ def embedder_of(db: Connection, file_id: int) -> str | None:
 
 
 def update_lanes(db: Connection, file_id: int, lanes: Mapping[str, int]) -> None:
-    """Put what is pending of a file into the lanes where it belongs: another process may know other settings."""
+    """Move a file's pending digests to their proper lanes: another process may have other settings."""
     db.executemany(
         """
         UPDATE digests SET weight = weight % :band + :lane * :band
@@ -163,7 +163,7 @@ def record_incomplete(
     now: str,
     provider: str | None = None,
 ) -> None:
-    """Anything but completed: skipped, failed, waiting, or given back. A failure leaves old content in place."""
+    """Record any other result: skipped, failed, waiting, or given back. A failure leaves old content in place."""
     db.execute(
         """
         UPDATE digests
@@ -182,9 +182,10 @@ def record_incomplete(
 
 
 def has_request(db: Connection, file_id: int, beyond: bool) -> bool:
-    """Whether somebody wants something of this file made, not copied, that has not been begun yet.
+    """Whether a person requested something of this file, to be made and not copied, that has not been begun yet.
 
-    `beyond` the ordinary lane, that is whatever a person waits for: in it, whoever fulfils their wish knows anyway.
+    `beyond`: also count everything outside the ordinary lane that a person waits for; in that lane, the code that
+    fulfils a request knows about it anyway.
     """
     row = db.execute(
         """
@@ -200,9 +201,9 @@ def has_request(db: Connection, file_id: int, beyond: bool) -> bool:
 def keep_capture(
     db: Connection, file_id: int, digester: str, note: str, waiting: bool, duration_ms: int | None, now: str
 ) -> bool:
-    """What was captured before stays, because it could not be captured again; `note` says so, and why.
+    """Keep what was captured before, because it could not be captured again; `note` says so, and why.
 
-    `waiting`: for want of an engine. False when there is nothing that is being made again.
+    `waiting`: because an engine is missing. False if nothing is being made again.
     """
     count = db.execute(
         """
@@ -222,17 +223,17 @@ def keep_capture(
 def reset(
     db: Connection, file_id: int, outputs: Iterable[str], priority: int, now: str, kept: Collection[str] = ()
 ) -> list[str]:
-    """Back to todo as if never made: content, error and attempts are gone. Returns the outputs reset.
+    """Set back to todo as if never made: content, error and attempts are deleted. Returns the outputs reset.
 
-    Of `kept` the content stays until there is another.
+    The content of those in `kept` stays until there is a new one.
     """
     changed = []
     for name in outputs:
-        gone = "" if name in kept else "content = NULL, sqlar_name = NULL,"
+        cleared = "" if name in kept else "content = NULL, sqlar_name = NULL,"
         count = db.execute(
             f"""
             UPDATE digests
-               SET status = 'todo', settled = 0, {gone} error = NULL,
+               SET status = 'todo', settled = 0, {cleared} error = NULL,
                    error_category = NULL, provider = NULL, attempts = 0, interruptions = 0, retry_at = NULL,
                    run_id = NULL, deadline = NULL, input_hash = NULL, priority = ?, updated_at = ?
              WHERE file_id = ? AND digester = ? AND NOT (status = 'skipped' AND error = 'not applicable')
@@ -245,7 +246,7 @@ def reset(
 
 
 def mark_asked(db: Connection, file_id: int, outputs: Iterable[str]) -> None:
-    """What is to be made of these must not be copied from an equal file."""
+    """These outputs must be made, not copied from an equal file."""
     db.execute(
         """
         UPDATE digests SET asked = 1
@@ -256,12 +257,12 @@ def mark_asked(db: Connection, file_id: int, outputs: Iterable[str]) -> None:
 
 
 def delete_all(db: Connection, file_id: int) -> None:
-    """The file has other content now: every row goes, so that registering decides anew what applies."""
+    """Delete every row, because the file has other content now: registering decides again what applies."""
     db.execute("DELETE FROM digests WHERE file_id = ?", (file_id,))
 
 
 def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
-    """An upstream changed: make these again. Old content stays served until replaced."""
+    """An upstream changed: make these again. Old content stays available until replaced."""
     changed = 0
     for name in outputs:
         changed += db.execute(
@@ -278,7 +279,7 @@ def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> i
 
 
 def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
-    """An upstream settled: these need not wait for it any more."""
+    """An upstream settled: these no longer wait for it."""
     changed = 0
     for name in outputs:
         changed += db.execute(
@@ -295,7 +296,7 @@ def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
 def retry_failed(
     db: Connection, file_ids: Iterable[int], digesters: Collection[str] | None, now: str, priority: int = PERSON
 ) -> int:
-    """A person wants failures tried again, terminal ones and what was made without its model too. Returns how many."""
+    """Retry failures for a person, including final ones and what was made without its model. Returns how many."""
     names = json.dumps(list(digesters)) if digesters else None
     return sum(
         db.execute(
@@ -313,7 +314,7 @@ def retry_failed(
 
 
 def move(db: Connection, file_id: int, was: str, becomes: str) -> None:
-    """The artifacts of a renamed file have other names. (file_path follows files.path by itself.)"""
+    """Update the artifact names of a renamed file. (file_path follows files.path by itself.)"""
     db.execute(
         "UPDATE digests SET sqlar_name = ? || substr(sqlar_name, 17) WHERE file_id = ? AND sqlar_name GLOB ? || '/*'",
         (becomes, file_id, was),
@@ -330,7 +331,7 @@ def find_donor(db: Connection, file_id: int, digester: str, input_hash: str, rec
         """,
         (input_hash, digester, recipe, file_id),
     ).fetchone()
-    return _digest(row) if row else None
+    return _from_row(row) if row else None
 
 
 def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | None, now: str) -> None:
@@ -351,21 +352,21 @@ def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | Non
 def counts(db: Connection) -> dict[str, int]:
     """How many digests of files on disk are in each status."""
     rows = db.execute("SELECT status, count(*) FROM digests INDEXED BY digests_by_status GROUP BY status")
-    found = dict(rows.fetchall())
-    held = db.execute(
+    by_status = dict(rows.fetchall())
+    vanished = db.execute(
         """
         SELECT d.status, count(*)
           FROM files f INDEXED BY files_vanished CROSS JOIN digests d INDEXED BY digests_of_file ON d.file_id = f.id
          WHERE f.vanished_at IS NOT NULL AND d.held = 1 GROUP BY d.status
         """
-    )  # apart, for the index that counts millions in a moment does not know which files have vanished
-    for status, count in held:
-        found[status] -= count
-    return {str(status): found.get(str(status), 0) for status in Status}
+    )  # separately, because the index that counts millions quickly does not know which files have vanished
+    for status, count in vanished:
+        by_status[status] -= count
+    return {str(status): by_status.get(str(status), 0) for status in Status}
 
 
 def counts_by_output(db: Connection) -> dict[tuple[str, str], int]:
-    """(output, status) → how many digests; answered from an index alone, so those of vanished files are among them."""
+    """(output, status) → how many digests; from an index alone, so those of vanished files are included."""
     rows = db.execute("SELECT digester, status, count(*) FROM digests INDEXED BY digests_by_status GROUP BY 2, 1")
     return {(name, status): count for name, status, count in rows}
 
@@ -379,11 +380,11 @@ def list_failures(db: Connection, limit: int = 1000, since: str = "") -> list[Di
         """,
         (since, limit),
     )
-    return [_digest(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def find_files_missing(db: Connection, outputs: Sequence[str], after: int = 0, limit: int = 500) -> list[int]:
-    """The next files behind `after` that lack a row for one of these outputs (a digester was added meanwhile)."""
+    """The next files after `after` that lack a row for one of these outputs (a digester was added since)."""
     rows = db.execute(
         """
         SELECT id FROM files

@@ -12,7 +12,7 @@ from chyme.core.pipeline.document_state import NO_TITLE
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """One document as the table keeps it."""
+    """One document as the table stores it."""
 
     file_id: int
     title: str | None
@@ -25,8 +25,8 @@ class DocumentRow:
     degraded: bool
     moved_at: str
     pages: int | None = None
-    face: str | None = None  # the output whose thumbnail stands for the document
-    found_title: str | None = None  # what the text itself is headed
+    face: str | None = None  # the output whose thumbnail represents the document
+    found_title: str | None = None  # the title in the text itself
 
 
 def of_file(db: Connection, file_id: int) -> DocumentRow | None:
@@ -40,15 +40,15 @@ def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     ).fetchone()
     if row is None:
         return None
-    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *shown = row
+    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *rest = row
     return DocumentRow(
         *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
-        *shown,
+        *rest,
     )
 
 
 def register(db: Connection, file_id: int, now: str) -> None:
-    """A new file is a document at once."""
+    """Add a document for a new file."""
     db.execute(
         "INSERT OR IGNORE INTO documents (file_id, state, reason, moved_at) VALUES (?, 'processing', 'new', ?)",
         (file_id, now),
@@ -56,7 +56,7 @@ def register(db: Connection, file_id: int, now: str) -> None:
 
 
 def set_state(db: Connection, file_id: int, state: str, reason: str | None, degraded: bool, now: str) -> None:
-    """Note the state and that something moved."""
+    """Set the state and the time of the last progress."""
     db.execute(
         "UPDATE documents SET state = ?, reason = ?, degraded = ?, moved_at = ? WHERE file_id = ?",
         (state, reason, int(degraded), now, file_id),
@@ -64,7 +64,7 @@ def set_state(db: Connection, file_id: int, state: str, reason: str | None, degr
 
 
 def find_inconsistent(db: Connection) -> list[int]:
-    """Files whose document needs classification though a digest of theirs failed for good."""
+    """Files whose document needs classification although one of their digests failed for good."""
     rows = db.execute(
         """
         SELECT file_id FROM documents INDEXED BY documents_by_state WHERE state = 'needs-classification'
@@ -76,13 +76,13 @@ def find_inconsistent(db: Connection) -> list[int]:
 
 
 def set_found_title(db: Connection, file_id: int, title: str | None) -> bool:
-    """What the text itself is headed. Whether that is news."""
+    """Set the title in the text itself. Returns whether it changed."""
     statement = "UPDATE documents SET found_title = ? WHERE file_id = ? AND found_title IS NOT ?"
     return db.execute(statement, (title, file_id, title)).rowcount == 1
 
 
 def complete_titled(db: Connection, file_id: int) -> bool:
-    """A document that needed nothing but a title is completed once it has one. Whether it is."""
+    """Complete a document that lacked only a title and has one now. Returns whether it did."""
     return (
         db.execute(
             """
@@ -104,8 +104,8 @@ def describe(
     language: str | None,
     tags: Sequence[str],
 ) -> bool:
-    """What the document is about. Whether that is news."""
-    told = json.dumps(list(tags), ensure_ascii=False)
+    """Set what the document is about. Returns whether that changed."""
+    tags_json = json.dumps(list(tags), ensure_ascii=False)
     return (
         db.execute(
             """
@@ -113,14 +113,21 @@ def describe(
              WHERE file_id = :file
                AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
             """,
-            {"title": title, "summary": summary, "date": date, "language": language, "tags": told, "file": file_id},
+            {
+                "title": title,
+                "summary": summary,
+                "date": date,
+                "language": language,
+                "tags": tags_json,
+                "file": file_id,
+            },
         ).rowcount
         == 1
     )
 
 
 def set_thumbnail(db: Connection, file_id: int, output: str, pages: int | None) -> None:
-    """This output holds the thumbnail, and knows the number of pages if there are any."""
+    """This output holds the thumbnail, and the number of pages if there are any."""
     db.execute("UPDATE documents SET face = ?, pages = ? WHERE file_id = ?", (output, pages, file_id))
 
 
@@ -130,7 +137,7 @@ def clear_thumbnail(db: Connection, file_id: int, output: str) -> None:
 
 
 def clear_findings(db: Connection, file_id: int, now: str) -> None:
-    """The file has other content: what was found in the old one is no longer true."""
+    """The file has other content: clear what was found in the old one."""
     db.execute(
         """
         UPDATE documents
@@ -142,21 +149,21 @@ def clear_findings(db: Connection, file_id: int, now: str) -> None:
     )
 
 
-def list_stalled(db: Connection, since: str, until: str, at_most: int) -> list[str]:
-    """Files whose documents are being made and moved last between these moments."""
+def list_stalled(db: Connection, since: str, until: str, limit: int) -> list[str]:
+    """Files whose documents are in progress and last changed between these times."""
     rows = db.execute(
         """
         SELECT f.path FROM documents d JOIN files f ON f.id = d.file_id
          WHERE d.state = 'processing' AND d.moved_at >= ? AND d.moved_at < ? AND f.vanished_at IS NULL
          ORDER BY d.moved_at LIMIT ?
         """,
-        (since, until, at_most),
+        (since, until, limit),
     )
     return [path for (path,) in rows]
 
 
 def counts(db: Connection, stale_before: str) -> dict[str, int]:
-    """How many documents of files on disk are in each state; stale means that nothing moved for a while."""
+    """How many documents of files on disk are in each state; stale means that nothing changed for a while."""
     rows = db.execute(
         """
         SELECT CASE WHEN d.state = 'processing' AND d.moved_at < ? THEN 'stale' ELSE d.state END AS shown, count(*)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-RECENT_EVENTS = (
-    2000  # events among which the progress of something that runs is looked for: it is told every few seconds
-)
+RECENT_EVENTS = 2000  # events searched for the progress of running work, which is recorded every few seconds
 Event = tuple[int, str, str, str | None, str | None, str | None, str | None]
 
 
@@ -35,7 +33,7 @@ def list_after(db: Connection, event_id: int, limit: int = 1000) -> list[Event]:
 
 
 def id_range(db: Connection) -> tuple[int, int]:
-    """The ids of the oldest event that is kept (the next one when none is), and of the newest there ever was."""
+    """The ids of the oldest stored event (the next one if there is none), and of the newest ever."""
     row = db.execute(
         "SELECT (SELECT min(id) FROM events), (SELECT seq FROM sqlite_sequence WHERE name = 'events')"
     ).fetchone()
@@ -44,7 +42,7 @@ def id_range(db: Connection) -> tuple[int, int]:
 
 
 def latest(db: Connection, limit: int, among: int = 20_000) -> list[Event]:
-    """The last of what happened to files, documents, people and the vault, newest first, among so many events."""
+    """The last events of files, documents, people and the vault, newest first, out of the last `among` events."""
     return db.execute(
         """
         SELECT id, at, type, path, digester, status, detail FROM events
@@ -58,7 +56,7 @@ def latest(db: Connection, limit: int, among: int = 20_000) -> list[Event]:
 
 
 def list_in_progress(db: Connection) -> list[tuple[str, str, float]]:
-    """(path, output, fraction done) of what is in progress, whichever process works on it."""
+    """(path, output, fraction done) of what is in progress, in any process."""
     rows = db.execute(
         """
         SELECT d.file_path, d.digester,
@@ -70,11 +68,11 @@ def list_in_progress(db: Connection) -> list[tuple[str, str, float]]:
         """,
         {"lately": RECENT_EVENTS},
     )
-    return [(path, digester, float(told or 0)) for path, digester, told in rows]
+    return [(path, digester, float(fraction or 0)) for path, digester, fraction in rows]
 
 
 def prune(db: Connection, before: str) -> int:
-    """Forget what is older than this moment. Returns how many."""
+    """Delete what is older than this time. Returns how many."""
     newest = db.execute("SELECT max(id) FROM events WHERE at < ?", (before,)).fetchone()[0]
     return db.execute("DELETE FROM events WHERE id <= ?", (newest,)).rowcount if newest else 0
 

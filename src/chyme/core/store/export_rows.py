@@ -1,4 +1,4 @@
-"""The files of a vault in the order of their paths, some at a time, for whoever goes through all of them."""
+"""The files of a vault in the order of their paths, some at a time, for going through all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ExportRow:
 
 
 def list_after(db: Connection, path: str, limit: int) -> list[ExportRow]:
-    """The next files on disk behind this path; begin with ''."""
+    """The next files on disk after this path; begin with ''."""
     rows = db.execute(
         """
         SELECT f.id, f.path, f.kind, f.mime, f.size, d.title, d.summary, d.date, d.language, d.tags, d.state, d.pages,
@@ -44,5 +44,5 @@ def list_after(db: Connection, path: str, limit: int) -> list[ExportRow]:
 
 
 def _row(*row: Any) -> ExportRow:
-    before, tags, behind = row[:9], tuple(json.loads(row[9])), row[10:]
-    return ExportRow(*(*before, tags, *behind))
+    first, tags, rest = row[:9], tuple(json.loads(row[9])), row[10:]
+    return ExportRow(*(*first, tags, *rest))

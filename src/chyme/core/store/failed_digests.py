@@ -12,7 +12,7 @@ _FAILED = "status = 'failed' AND error_category <> 'dependency' AND held = 0"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed digest of a file on disk. `retry_at`: it is tried again by itself then."""
+    """One failed digest of a file on disk. `retry_at`: when it is tried again automatically."""
 
     id: str
     file_id: int
@@ -25,7 +25,7 @@ class Failure:
 
 
 def iterate_failures(db: Connection) -> Iterator[Failure]:
-    """What failed; what only waits for something else is no failure."""
+    """What failed; what only waits for something else is not a failure."""
     rows = db.execute(
         f"""
         SELECT id, file_id, file_path, digester, error_category, error,
@@ -33,8 +33,8 @@ def iterate_failures(db: Connection) -> Iterator[Failure]:
           FROM digests INDEXED BY digests_failed WHERE {_FAILED}
         """
     )
-    while some := rows.fetchmany(_BATCH):
-        yield from (Failure(*row) for row in some)
+    while batch := rows.fetchmany(_BATCH):
+        yield from (Failure(*row) for row in batch)
 
 
 def failed_outputs(db: Connection) -> set[tuple[int, str]]:

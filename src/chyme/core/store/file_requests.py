@@ -30,7 +30,7 @@ def remove(db: Connection, request_id: int) -> None:
 
 
 def waiting_files(db: Connection, now: str, limit: int = 100) -> list[int]:
-    """Files with a request that no worker has at hand; vanished files keep theirs for later."""
+    """Files with a request that no lease holder will fulfil any more; vanished files keep theirs for later."""
     rows = db.execute(
         """
         SELECT DISTINCT file_id FROM requests JOIN files f ON f.id = requests.file_id AND f.vanished_at IS NULL

@@ -17,7 +17,7 @@ _COLUMNS = (
 _IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
 
 
-def _file(row: Sequence[Any]) -> File:
+def _from_row(row: Sequence[Any]) -> File:
     id_, path, name, kind, mime, dev, inode, size, mtime_ns, hash_, generation, escaped, vanished, made, changed = row
     return File(
         id_, path, name, Kind(kind), mime, Stamp(dev, inode, size, mtime_ns), hash_, generation, bool(escaped),
@@ -27,19 +27,19 @@ def _file(row: Sequence[Any]) -> File:
 
 def by_id(db: Connection, file_id: int) -> File | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
-    return _file(row) if row else None
+    return _from_row(row) if row else None
 
 
 def by_path(db: Connection, path: str) -> File | None:
     """The file at this path, vanished or not."""
     row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
-    return _file(row) if row else None
+    return _from_row(row) if row else None
 
 
 def in_folder(db: Connection, folder: str) -> dict[str, File]:
-    """The files directly in this folder, vanished ones too, by path."""
+    """The files directly in this folder, including vanished ones, by path."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE folder = ?", (folder,))
-    return {file.path: file for file in map(_file, rows)}
+    return {file.path: file for file in map(_from_row, rows)}
 
 
 def stamps_in_folder(db: Connection, folder: str) -> dict[str, tuple[int, int, int, str, str, int]]:
@@ -74,11 +74,11 @@ def below(db: Connection, prefix: str, limit: int = -1) -> list[File]:
         """,
         {"prefix": prefix, "limit": limit},
     )
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def ids_below(db: Connection, prefix: str) -> list[int]:
-    """The same as `below`, without reading more of them."""
+    """The same as `below`, but only the ids."""
     rows = db.execute(
         """
         SELECT id FROM files
@@ -91,15 +91,15 @@ def ids_below(db: Connection, prefix: str) -> list[int]:
 
 
 def by_ids(db: Connection, file_ids: Sequence[int]) -> list[File]:
-    """These files, as far as there are such."""
+    """Those of these files that exist."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(file_ids)),)
     )
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def insert(db: Connection, seen: Seen, now: str) -> int:
-    """Give a new file its identity."""
+    """Add a new file. Returns its id."""
     cursor = db.execute(
         """
         INSERT INTO files (path, folder, name, escaped, kind, mime, size, mtime_ns, dev, inode, hash,
@@ -113,7 +113,7 @@ def insert(db: Connection, seen: Seen, now: str) -> int:
 
 
 def update_content(db: Connection, file_id: int, seen: Seen, now: str) -> None:
-    """The content at this path is another one now: a new generation of the same file."""
+    """The content at this path has changed: a new generation of the same file."""
     db.execute(
         """
         UPDATE files
@@ -126,7 +126,7 @@ def update_content(db: Connection, file_id: int, seen: Seen, now: str) -> None:
 
 
 def update_stamp(db: Connection, file_id: int, stamp: Stamp, now: str) -> None:
-    """Same content, touched or copied back: only what identifies it on disk changed. It is there again."""
+    """Same content, touched or copied back: only what identifies it on disk changed. It exists again."""
     db.execute(
         """
         UPDATE files SET size = ?, mtime_ns = ?, dev = ?, inode = ?, vanished_at = NULL, updated_at = ? WHERE id = ?
@@ -136,7 +136,7 @@ def update_stamp(db: Connection, file_id: int, stamp: Stamp, now: str) -> None:
 
 
 def move(db: Connection, file_id: int, path: str, escaped: bool, now: str) -> None:
-    """Give a file another path. Whoever holds that path must have left it before."""
+    """Give a file another path. Another file at that path must have been moved before."""
     folder, _, name = path.rpartition("/")
     db.execute(
         "UPDATE files SET path = ?, folder = ?, name = ?, escaped = ?, updated_at = ? WHERE id = ?",
@@ -145,7 +145,7 @@ def move(db: Connection, file_id: int, path: str, escaped: bool, now: str) -> No
 
 
 def mark_vanished(db: Connection, file_id: int, now: str) -> bool:
-    """Hide a file that is no longer on disk. False when it was hidden already."""
+    """Hide a file that is no longer on disk. False if it was hidden already."""
     changed = db.execute(
         "UPDATE files SET vanished_at = ?, updated_at = ? WHERE id = ? AND vanished_at IS NULL", (now, now, file_id)
     ).rowcount
@@ -153,22 +153,22 @@ def mark_vanished(db: Connection, file_id: int, now: str) -> bool:
 
 
 def delete(db: Connection, file_id: int) -> None:
-    """Forget a file. Everything that refers to it goes too."""
+    """Delete a file and everything that refers to it."""
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
 
 def vanished_before(db: Connection, moment: str) -> list[File]:
-    """The files that vanished at or before this moment; what is in the trash has not."""
+    """The files that vanished at or before this time, not counting those in the trash."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM files WHERE vanished_at <= ? AND NOT {_IN_TRASH} ORDER BY +path", (moment,)
     )
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def in_trash(db: Connection) -> list[File]:
     """The files a person has put into the trash."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE {_IN_TRASH} ORDER BY path")
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def same_inode(db: Connection, stamp: Stamp) -> list[File]:
@@ -177,17 +177,17 @@ def same_inode(db: Connection, stamp: Stamp) -> list[File]:
         f"SELECT {_COLUMNS} FROM files WHERE inode = ? AND dev = ? AND size = ? AND mtime_ns = ?",
         (stamp.inode, stamp.dev, stamp.size, stamp.mtime_ns),
     )
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def same_content(db: Connection, hash_: str, limit: int = 100) -> list[File]:
     """Files known with the same content, oldest first."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE hash = ? ORDER BY created_at LIMIT ?", (hash_, limit))
-    return [_file(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def counts(db: Connection) -> tuple[int, int]:
-    """How many files there are, and how many more have vanished, but for those in the trash."""
+    """How many files there are, and how many have vanished, not counting those in the trash."""
     row: tuple[int, int] = db.execute(
         f"""
         SELECT count(*) - count(vanished_at), count(vanished_at) - (SELECT count(*) FROM files WHERE {_IN_TRASH})

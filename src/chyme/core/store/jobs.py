@@ -14,9 +14,9 @@ _COLUMNS = """
     id, what, mode, digesters, state, total, done, failed, left_out, created_at, finished_at,
     (SELECT count(*) FROM job_files f INDEXED BY job_files_asked WHERE f.job_id = jobs.id AND f.asked = 1)
 """
-_ON_THEIR_WAY = """(status IN ('todo', 'in-progress') OR (status = 'failed' AND settled = 0))"""
-# For each mode, digests that would be made again; each part is answered from an index of its own.
-_WANTED = {
+_PENDING = """(status IN ('todo', 'in-progress') OR (status = 'failed' AND settled = 0))"""
+# For each mode, the digests that would be made again; each part uses its own index.
+_REDO_QUERIES = {
     "reset": (
         "INDEXED BY digests_by_status WHERE status IN ('todo', 'in-progress', 'completed', 'failed')",
         "INDEXED BY digests_not_produced WHERE status = 'skipped' AND error <> 'not applicable'",
@@ -31,7 +31,8 @@ _WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Many files, digested again. What is neither done, failed nor left out is still to come, unless it is over."""
+    """Many files to be digested again. What is neither done, failed nor left out is still to come, unless it is
+    over."""
 
     id: int
     what: str
@@ -44,7 +45,7 @@ class Job:
     left_out: int
     created_at: str
     finished_at: str | None
-    under_way: int  # files that were begun with and are not finished; also when it was paused or cancelled meanwhile
+    under_way: int  # files that were started and are not finished; also if the job was paused or cancelled since
 
     @property
     def left(self) -> int:
@@ -54,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class FileProgress:
-    """How a file that was asked for stands: `there` on disk, `pending` still, or `failed` in the end."""
+    """The progress of a requested file: `there` on disk, still `pending`, or finally `failed`."""
 
     file_id: int
     there: bool
@@ -62,7 +63,7 @@ class FileProgress:
     failed: bool
 
 
-def _job(row: Sequence[Any]) -> Job:
+def _from_row(row: Sequence[Any]) -> Job:
     id_, what, mode, outputs, *others = row
     return Job(id_, what, mode, None if outputs is None else tuple(json.loads(outputs)), *others)
 
@@ -74,7 +75,7 @@ def find_files_to_redo(
     ids = None if file_ids is None else json.dumps(list(file_ids))
     for name, recipe in recipes:
         found: list[int] = []
-        for part in _WANTED[mode]:
+        for part in _REDO_QUERIES[mode]:
             rows = db.execute(
                 f"SELECT file_id FROM digests {part} AND digester = :name AND held = 0"
                 if ids is None
@@ -97,7 +98,7 @@ def add(
     file_ids: Collection[int],
     now: str,
 ) -> Job:
-    """A new job; one without files is done."""
+    """Add a job; one without files is done."""
     state = "running" if file_ids else "done"
     row = db.execute(
         """
@@ -118,34 +119,34 @@ def add(
 
 def by_id(db: Connection, job_id: int) -> Job | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (job_id,)).fetchone()
-    return _job(row) if row else None
+    return _from_row(row) if row else None
 
 
 def find_open(db: Connection, key: str) -> Job | None:
-    """The job that was asked for in the same words and is not over."""
+    """The open job with the same key."""
     row = db.execute(
         f"SELECT {_COLUMNS} FROM jobs INDEXED BY jobs_open WHERE key = ? AND state IN ('running', 'paused')", (key,)
     ).fetchone()
-    return _job(row) if row else None
+    return _from_row(row) if row else None
 
 
 def list_jobs(db: Connection, limit: int) -> list[Job]:
-    """The newest jobs; those that are not over first."""
+    """The newest jobs; open ones first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM jobs ORDER BY finished_at IS NOT NULL, id DESC LIMIT ?",
         (limit,),
     )
-    return [_job(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def list_running(db: Connection) -> list[Job]:
-    """The jobs that are under way, oldest first."""
+    """The running jobs, oldest first."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM jobs WHERE state = 'running' ORDER BY id")
-    return [_job(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def list_open(db: Connection) -> list[Job]:
-    """The jobs that are not over, or have files that were asked for and may still end; oldest first."""
+    """The jobs that are not over, or have requested files that may still finish; oldest first."""
     rows = db.execute(
         f"""
         SELECT {_COLUMNS} FROM jobs
@@ -154,22 +155,23 @@ def list_open(db: Connection) -> list[Job]:
          ORDER BY id
         """
     )
-    return [_job(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def change_state(db: Connection, job_id: int, leaves: Collection[str], state: str, now: str | None) -> bool:
-    """From one of these states to another; `now` when it is over. False when it was in none of them."""
-    marks = ", ".join("?" for _ in leaves)
+    """Change from one of these states to another; `now` if it is over. False if it was in none of them."""
+    placeholders = ", ".join("?" for _ in leaves)
     count = db.execute(
-        f"UPDATE jobs SET state = ?, finished_at = ? WHERE id = ? AND state IN ({marks})", (state, now, job_id, *leaves)
+        f"UPDATE jobs SET state = ?, finished_at = ? WHERE id = ? AND state IN ({placeholders})",
+        (state, now, job_id, *leaves),
     ).rowcount
     return count == 1
 
 
 def next_files(db: Connection, job_id: int, now: str, limit: int, without: Collection[str] = ()) -> list[int]:
-    """The next files whose turn it is; those that somebody is at work on come later.
+    """The next files in turn; files that are being worked on come later.
 
-    Only files of which none of the outputs `without` is made.
+    Only files for which none of the outputs `without` is made.
     """
     rows = db.execute(
         """
@@ -190,7 +192,7 @@ def next_files(db: Connection, job_id: int, now: str, limit: int, without: Colle
 
 
 def still_waiting(db: Connection, job_id: int, file_ids: Iterable[int], now: str) -> list[int]:
-    """Those of these files that nobody has begun with since."""
+    """Those of these files that were not started since."""
     rows = db.execute(
         """
         SELECT file_id FROM job_files
@@ -211,18 +213,18 @@ def all_waiting(db: Connection, job_id: int) -> list[int]:
 
 
 def has_files(db: Connection, job_id: int) -> bool:
-    """Whether a job has files whose turn is not over."""
+    """Whether a job has files that are not finished."""
     return db.execute("SELECT 1 FROM job_files WHERE job_id = ? LIMIT 1", (job_id,)).fetchone() is not None
 
 
 def count_asked(db: Connection, slow: Collection[str] = ()) -> tuple[int, int]:
-    """How many files of all jobs are on their way: those of which no output of `slow` is being made, and the others."""
+    """How many started files of all jobs are unfinished: those without an output in `slow` to make, and the others."""
     row = db.execute(
         f"""
         SELECT count(*), coalesce(sum(EXISTS (
                    SELECT 1 FROM digests d INDEXED BY digests_of_file
                     WHERE d.file_id = job_files.file_id AND d.digester IN (SELECT value FROM json_each(:slow))
-                      AND {_ON_THEIR_WAY})), 0)
+                      AND {_PENDING})), 0)
           FROM job_files INDEXED BY job_files_asked WHERE asked = 1
         """,
         {"slow": json.dumps(list(slow))},
@@ -248,11 +250,11 @@ def mark_asked(db: Connection, job_id: int, file_ids: Iterable[int]) -> None:
 
 
 def list_file_progress(db: Connection, job: Job) -> list[FileProgress]:
-    """How the files stand that were asked for."""
+    """The progress of the requested files."""
     rows = db.execute(
         f"""
         SELECT job_files.file_id, coalesce(files.vanished_at IS NULL AND files.id IS NOT NULL, 0),
-               coalesce(max({_ON_THEIR_WAY}), 0), coalesce(max(d.status = 'failed'), 0)
+               coalesce(max({_PENDING}), 0), coalesce(max(d.status = 'failed'), 0)
           FROM job_files INDEXED BY job_files_asked
           LEFT JOIN files ON files.id = job_files.file_id
           LEFT JOIN digests d ON d.file_id = files.id
@@ -268,9 +270,11 @@ def list_file_progress(db: Connection, job: Job) -> list[FileProgress]:
 def record_results(
     db: Connection, job_id: int, done: Collection[int], failed: Collection[int], left_out: Collection[int]
 ) -> None:
-    """These files had their turn."""
-    gone = json.dumps([*done, *failed, *left_out])
-    db.execute("DELETE FROM job_files WHERE job_id = ? AND file_id IN (SELECT value FROM json_each(?))", (job_id, gone))
+    """Record that these files had their turn."""
+    finished = json.dumps([*done, *failed, *left_out])
+    db.execute(
+        "DELETE FROM job_files WHERE job_id = ? AND file_id IN (SELECT value FROM json_each(?))", (job_id, finished)
+    )
     db.execute(
         "UPDATE jobs SET done = done + ?, failed = failed + ?, left_out = left_out + ? WHERE id = ?",
         (len(done), len(failed), len(left_out), job_id),
@@ -278,7 +282,7 @@ def record_results(
 
 
 def finish(db: Connection, job_id: int, now: str) -> bool:
-    """End a job that has nothing left to do. Whether it was that job's end."""
+    """Finish a job that has nothing left to do. Returns whether this finished it."""
     count = db.execute(
         """
         UPDATE jobs SET state = 'done', finished_at = ?
@@ -290,12 +294,12 @@ def finish(db: Connection, job_id: int, now: str) -> bool:
 
 
 def forget_files(db: Connection, job_id: int) -> None:
-    """Whatever of a job has not had its turn never has it."""
+    """Remove the files of a job that have not had their turn."""
     db.execute("DELETE FROM job_files WHERE job_id = ? AND asked = 0", (job_id,))
 
 
-def prune(db: Connection, before: str, most: int) -> int:
-    """Forget jobs that have been over for long, and all but the last so many. Returns how many."""
+def prune(db: Connection, before: str, limit: int) -> int:
+    """Delete jobs that ended before this time, and all but the last `limit`. Returns how many."""
     return db.execute(
         """
         DELETE FROM jobs
@@ -303,5 +307,5 @@ def prune(db: Connection, before: str, most: int) -> int:
            AND (finished_at < :before
                 OR id NOT IN (SELECT id FROM jobs WHERE finished_at IS NOT NULL ORDER BY id DESC LIMIT :most))
         """,
-        {"before": before, "most": most},
+        {"before": before, "most": limit},
     ).rowcount

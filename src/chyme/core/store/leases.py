@@ -1,4 +1,4 @@
-"""Who works on which file: one lease per file, across processes and machines."""
+"""Leases: which process works on which file, one lease per file, across processes and machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chyme.model import Lease
 
 
 def take(db: Connection, file_id: int, owner: str, token: str, now: str, until: str) -> Lease | None:
-    """The lease on a file, or None while somebody else's is live."""
+    """The lease on a file, or None while another owner's is live."""
     taken = db.execute(
         """
         INSERT INTO processing_locks (file_id, locked_by, locked_at, lease_until, token)
@@ -23,7 +23,7 @@ def take(db: Connection, file_id: int, owner: str, token: str, now: str, until: 
 
 
 def is_held(db: Connection, lease: Lease) -> bool:
-    """Whether this lease is still ours."""
+    """Whether this lease is still valid."""
     row = db.execute("SELECT 1 FROM processing_locks WHERE file_id = ? AND token = ?", (lease.file_id, lease.token))
     return row.fetchone() is not None
 
@@ -40,7 +40,7 @@ def release(db: Connection, lease: Lease) -> None:
 
 
 def owners(db: Connection) -> list[str]:
-    """Everybody who holds a lease, live or not."""
+    """All owners of leases, live or expired."""
     return [row[0] for row in db.execute("SELECT DISTINCT locked_by FROM processing_locks")]
 
 

@@ -1,4 +1,4 @@
-"""Completed digests that are to be made again: of an older recipe than today's, or of a file that was private."""
+"""Completed digests that are to be made again: made by an older recipe, or of a file that was private."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT_MODEL_PREFIX}
 
 
 def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
-    """How many completed digests were made by an older recipe than today's (output, recipe)."""
+    """How many completed digests were made by an older recipe than the present one, given as (output, recipe)."""
     total = 0
     for name, recipe in recipes:
         total += db.execute(
@@ -25,15 +25,15 @@ def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """Digests of one output that were made by an older recipe than today's."""
+    """Digests of one output that were made by an older recipe than the present one."""
 
     name: str
     file_ids: tuple[int, ...]
-    milliseconds: float  # what one of them took, on the average
+    milliseconds: float  # average duration
 
 
 def by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "") -> list[Outdated]:
-    """The outdated digests of files at or below a path, by output; outputs that have none are left out."""
+    """The outdated digests of files at or below a path, by output; outputs without any are left out."""
     found = []
     for name, recipe in recipes:
         rows = db.execute(
@@ -45,14 +45,14 @@ def by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "
             {"name": name, "recipe": recipe, "below": below, **NOT_OUTDATED},
         ).fetchall()
         if rows:
-            timed = [took for _, took in rows if took is not None]
-            average = sum(timed) / len(timed) if timed else 0.0
+            durations = [duration for _, duration in rows if duration is not None]
+            average = sum(durations) / len(durations) if durations else 0.0
             found.append(Outdated(name, tuple(file_id for file_id, _ in rows), average))
     return found
 
 
 def is_outdated(db: Connection, file_id: int, name: str, recipe: str) -> bool:
-    """Whether this output of a file was made by an older recipe than today's."""
+    """Whether this output of a file was made by an older recipe than the present one."""
     row = db.execute(
         f"SELECT 1 FROM digests INDEXED BY digests_of_file WHERE file_id = :file AND {OUTDATED}",
         {"file": file_id, "name": name, "recipe": recipe, **NOT_OUTDATED},
@@ -61,7 +61,7 @@ def is_outdated(db: Connection, file_id: int, name: str, recipe: str) -> bool:
 
 
 def list_private(db: Connection, digester: str) -> list[tuple[int, str]]:
-    """(file, path) of what was made here because the file was private."""
+    """(file, path) of what was made locally because the file was private."""
     rows = db.execute(
         "SELECT file_id, file_path FROM digests WHERE status = 'completed' AND digester = ? AND recipe = ?",
         (digester, PRIVATE),
@@ -70,7 +70,7 @@ def list_private(db: Connection, digester: str) -> list[tuple[int, str]]:
 
 
 def requeue(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
-    """Make these again because they are out of date: what is there stays served until replaced. Returns how many."""
+    """Make these again because they are out of date: old content stays available until replaced. Returns how many."""
     return sum(
         db.execute(
             """

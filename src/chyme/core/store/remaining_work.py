@@ -1,10 +1,10 @@
-"""What is left to digest, by digester, and how long such digests took lately. Answered from indices alone."""
+"""What is left to digest, by digester, and how long such digests took recently. Answered from indexes alone."""
 
 from __future__ import annotations
 
 from sqlite3 import Connection
 
-RECENT = 3000  # events among which durations are looked for
+RECENT = 3000  # events searched for durations
 
 
 def count_todo(db: Connection) -> dict[str, int]:
@@ -19,12 +19,12 @@ def count_todo(db: Connection) -> dict[str, int]:
     )
     due = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
     if due.fetchone()[0] != sum(counted.values()):  # the index does not know which files have vanished
-        for digester, count in _held(db):
+        for digester, count in _count_vanished(db):
             counted[digester] -= count
     return {digester: count for digester, count in counted.items() if count > 0}
 
 
-def _held(db: Connection) -> list[tuple[str, int]]:
+def _count_vanished(db: Connection) -> list[tuple[str, int]]:
     return db.execute(
         """
         SELECT d.digester, count(*)
@@ -34,8 +34,8 @@ def _held(db: Connection) -> list[tuple[str, int]]:
     ).fetchall()
 
 
-def count_retries_until(db: Connection, moment: str, most: int = 10_000) -> dict[str, int]:
-    """How many failed digests are tried again until this moment, by output; counted no further than `most`."""
+def count_retries_until(db: Connection, moment: str, limit: int = 10_000) -> dict[str, int]:
+    """How many failed digests are retried until this time, by output; counted no further than `limit`."""
     rows = db.execute(
         """
         SELECT digester, count(*) FROM (
@@ -43,13 +43,13 @@ def count_retries_until(db: Connection, moment: str, most: int = 10_000) -> dict
              WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0 AND retry_at <= ? LIMIT ?)
          GROUP BY digester
         """,
-        (moment, most),
+        (moment, limit),
     )
     return dict(rows.fetchall())
 
 
 def average_durations(db: Connection) -> dict[str, float]:
-    """What one output took on average, in seconds, among those that were made last; copies are not counted."""
+    """The average duration of each output in seconds, among the last ones made; copies are not counted."""
     rows = db.execute(
         """
         SELECT d.digester, avg(d.duration_ms) / 1000.0
@@ -65,12 +65,12 @@ def average_durations(db: Connection) -> dict[str, float]:
 
 
 def count_begun(db: Connection) -> tuple[int, int]:
-    """How many digests are in progress, and how many failed ones are to be tried again."""
+    """How many digests are in progress, and how many failed ones will be tried again."""
     running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
-    again = db.execute(
+    retries = db.execute(
         """
         SELECT count(*) FROM digests INDEXED BY digests_retry
          WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
         """
     )
-    return running.fetchone()[0], again.fetchone()[0]
+    return running.fetchone()[0], retries.fetchone()[0]

@@ -1,4 +1,4 @@
-"""Digests whose digester is gone: how they come to rest, and how they are taken up when it returns."""
+"""Digests whose digester was removed: how they are settled, and how they are resumed when it returns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from sqlite3 import Connection
 
 from chyme.core.store.models.fallbacks import WITHOUT_MODEL_PREFIX
 
-NO_DIGESTER = "nobody makes this any more"  # the error and the recipe of such a digest: by its recipe it is found again
-_BEYOND = WITHOUT_MODEL_PREFIX.rstrip() + "!"  # the first text behind all recipes that begin with WITHOUT
+NO_DIGESTER = "nobody makes this any more"  # the error and the recipe of such a digest; it is found by its recipe
+_PREFIX_END = WITHOUT_MODEL_PREFIX.rstrip() + "!"  # the first text after all recipes with this prefix
 
 
 def find_removed_outputs(db: Connection, outputs: Collection[str]) -> list[str]:
-    """The outputs of which something is pending, or was made without its model, and that are not among `outputs`."""
+    """The outputs not in `outputs` of which something is pending, or was made without its model."""
     found: set[str] = set()
     for status in ("todo", "failed", "completed"):
         rows = db.execute(
@@ -31,7 +31,7 @@ def find_removed_outputs(db: Connection, outputs: Collection[str]) -> list[str]:
 
 
 def skip_pending(db: Connection, digester: str, now: str, limit: int) -> list[int]:
-    """Skip at most so many of what is pending, or would be once its model is back. Returns their files."""
+    """Skip up to `limit` digests that are pending, or would be once their model is back. Returns their files."""
     rows = db.execute(
         """
         UPDATE digests
@@ -49,19 +49,19 @@ def skip_pending(db: Connection, digester: str, now: str, limit: int) -> list[in
 
 
 def stop_waiting(db: Connection, digester: str) -> int:
-    """What was made without its model stays as it is, whenever that model may be asked. Returns how many."""
+    """Keep what was made without its model, even when that model becomes available. Returns how many."""
     return db.execute(
         """
         UPDATE digests INDEXED BY digests_by_status SET provider = NULL, retry_at = NULL
          WHERE status = 'completed' AND digester = :name AND recipe >= :without AND recipe < :beyond
            AND provider IS NOT NULL
         """,
-        {"name": digester, "without": WITHOUT_MODEL_PREFIX, "beyond": _BEYOND},
+        {"name": digester, "without": WITHOUT_MODEL_PREFIX, "beyond": _PREFIX_END},
     ).rowcount
 
 
 def requeue_skipped(db: Connection, digester: str, now: str, limit: int) -> list[int]:
-    """Its digester is there again: at most so many of what was let go are made. Returns their files."""
+    """The digester exists again: requeue up to `limit` of its skipped digests. Returns their files."""
     rows = db.execute(
         """
         UPDATE digests
@@ -80,7 +80,7 @@ def requeue_skipped(db: Connection, digester: str, now: str, limit: int) -> list
             "nobody": NO_DIGESTER,
             "name": digester,
             "without": WITHOUT_MODEL_PREFIX,
-            "beyond": _BEYOND,
+            "beyond": _PREFIX_END,
             "now": now,
             "limit": limit,
         },

@@ -1,4 +1,4 @@
-"""Where the spans of an output's text stand in its file."""
+"""Where the spans of an output's text are in its file."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def of_digest(db: Connection, file_id: int, digester: str) -> tuple[Place, ...]:
         """,
         (file_id, digester),
     )
-    return tuple(map(_place, rows))
+    return tuple(map(_from_row, rows))
 
 
 def within(db: Connection, file_id: int, digester: str, start: int, end: int) -> tuple[Place, ...]:
-    """Places with a box or a second that share a character with this span."""
+    """Places with a box or a time that share a character with this span."""
     rows = db.execute(
         """
         SELECT start, "end", page, heading, seconds, until, speaker, box
@@ -59,10 +59,10 @@ def within(db: Connection, file_id: int, digester: str, start: int, end: int) ->
         """,
         (file_id, digester, end, start),
     )
-    return tuple(map(_place, rows))
+    return tuple(map(_from_row, rows))
 
 
-def _place(row: tuple[Any, ...]) -> Place:
+def _from_row(row: tuple[Any, ...]) -> Place:
     start, end, page, heading, seconds, until, speaker, box = row
     return Place(start, end, page, heading, seconds, until, speaker, tuple(json.loads(box)) if box else None)
 

@@ -1,4 +1,4 @@
-"""What search-semantic tells of the passages it embedded: by it one knows whether two embedders read the same text."""
+"""Hashes of embedded texts: whether two embedders read the same, and which passages have vectors already."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 SEMANTIC = "search-semantic"
-EMBEDDED_BEFORE = "embedded-before"  # the input that tells it which passages have their vectors already
-TEXT_HASH = "text_hash"  # in its content: of all texts that were cut into passages, the titles before them apart
+EMBEDDED_BEFORE = "embedded-before"  # the input that lists which passages have their vectors already
+TEXT_HASH = "text_hash"  # in its content: of all texts that were cut into passages, without the titles before them
 _DIGITS = 16
 
 
 def text_hash(texts: Iterable[tuple[str, str]]) -> str:
     """The hash of these texts (source, text), in order."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for source, text in texts:
-        told.update(f"{source}\0{len(text)}\0".encode())
-        told.update(text.encode("utf-8", "surrogatepass"))
-    return told.hexdigest()[:_DIGITS]
+        digest.update(f"{source}\0{len(text)}\0".encode())
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:_DIGITS]
 
 
 def passage_hash(text: str) -> str:
-    """What a passage that was embedded before is known by."""
+    """The hash by which an embedded passage is recognised."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
 class ReusablePassages:
-    """Passages of a file whose vectors the vault has already: nobody need embed them again."""
+    """Passages of a file whose vectors the vault has already, so that they need not be embedded again."""
 
     dimension: int = 0
     hashes: frozenset[str] = frozenset()
@@ -43,34 +43,34 @@ class ReusablePassages:
 
     @classmethod
     def from_json(cls, content: str | None) -> ReusablePassages:
-        """As `as_json` wrote it; nothing where there is none."""
-        told = _told(content)
-        return cls(told["dimension"], frozenset(told["hashes"])) if told else cls()
+        """The passages that `as_json` wrote; none without content."""
+        fields = _parse_content(content)
+        return cls(fields["dimension"], frozenset(fields["hashes"])) if fields else cls()
 
 
 NO_REUSABLE_PASSAGES = ReusablePassages()
 
 
 def same_text(before: str | None, after: str | None) -> bool:
-    """Whether the passages of an earlier embedder still stand where they stood: the text is what it was."""
+    """Whether the text is unchanged, so that the passages of an earlier embedder are still at their places."""
     known = _hash_in(before)
     return known is not None and known == _hash_in(after)
 
 
 def embedded_passages(content: str | None) -> int:
-    """How many passages were embedded."""
-    found = _told(content).get("passages")
+    """The number of passages that were embedded."""
+    found = _parse_content(content).get("passages")
     return found if isinstance(found, int) else 0
 
 
 def _hash_in(content: str | None) -> str | None:
-    found = _told(content).get(TEXT_HASH)
+    found = _parse_content(content).get(TEXT_HASH)
     return found if isinstance(found, str) else None
 
 
-def _told(content: str | None) -> dict[str, Any]:
+def _parse_content(content: str | None) -> dict[str, Any]:
     try:
-        told = json.loads(content) if content else None
+        fields = json.loads(content) if content else None
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return fields if isinstance(fields, dict) else {}

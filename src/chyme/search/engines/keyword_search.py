@@ -1,4 +1,4 @@
-"""Words found by Meilisearch: it finds candidates, the database says which may be shown, BM25 brings them in order."""
+"""Keyword search with Meilisearch: it finds candidates, the database decides which may be shown, BM25 orders them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from chyme.search.tables import dictionary, engine_result_checks, keyword_querie
 from chyme.search.tables.fts_totals import totals
 from chyme.search.tables.keyword_queries import Condition
 
-_LOOKS = (300, 1000, 5000)  # candidates taken, growing while too few of them meet the conditions
-_COUNTED = 5000  # passages looked at for a total
-_TOGETHER = (12, 8, 6)  # of the rarest words: how many are asked for one by one, in pairs, in threes
+_CANDIDATE_LIMITS = (300, 1000, 5000)  # candidates to fetch, growing while too few of them meet the conditions
+_MAX_COUNTED = 5000  # passages read for a total
+_COMBINED_WORDS = (12, 8, 6)  # how many of the rarest words are asked for one by one, in pairs, in threes
 _SHORTEST_PREFIX = 3
 _TEXT_FIELDS = ("tokens",)
 
-_Text = Mapping[str, Any]  # a document of Meilisearch
-_Worth = Mapping[EnginePhrase, float]  # how much it says that something stands in a text; what says most comes first
+_Document = Mapping[str, Any]  # a document of Meilisearch
+_Weights = Mapping[EnginePhrase, float]  # how much each phrase contributes to a score; the highest first
 
 
 def find_by_words(
@@ -38,120 +38,149 @@ def find_by_words(
     last: int,
     but: Collection[int],
 ) -> KeywordMatches:
-    """Files with words of the question, best first. `among`: which files meet the condition, if they are few; `but`:
-    files that the engine knows too little of."""
-    terms = _widened(db, query.terms)
-    asked, side_by_side = Counter(engine_phrases(terms)), Counter(engine_phrases(neighbours(query.terms)))
-    of_texts, of_names = totals(db, "passage_fts"), totals(db, "file_fts")
-    in_texts, in_names, in_pairs = _worths(
+    """Files with words of the question, best first. `among`: the files that meet the condition, if they are few; `but`:
+    files whose present state the engine does not have."""
+    terms = _expand_prefixes(db, query.terms)
+    phrases, adjacent = Counter(engine_phrases(terms)), Counter(engine_phrases(neighbours(query.terms)))
+    text_totals, name_totals = totals(db, "passage_fts"), totals(db, "file_fts")
+    text_weights, name_weights, adjacent_weights = _phrase_weights(
         engines.words,
-        (engines.passages, of_texts.texts, asked),
-        (engines.names, of_names.texts, asked),
-        (engines.passages, of_texts.texts, side_by_side),
+        (engines.passages, text_totals.texts, phrases),
+        (engines.names, name_totals.texts, phrases),
+        (engines.passages, text_totals.texts, adjacent),
     )
-    for look in _LOOKS if among is None else _LOOKS[1:]:
-        texts = _candidates(engines.words, engines.passages, _TEXT_FIELDS, in_texts, among, look)
-        names = _candidates(engines.words, engines.names, NAME_FIELDS, in_names, among, look)
-        more = max(len(texts), len(names)) >= look or max(len(in_texts), len(in_names)) > _TOGETHER[0]
+    for limit in _CANDIDATE_LIMITS if among is None else _CANDIDATE_LIMITS[1:]:
+        texts = _candidates(engines.words, engines.passages, _TEXT_FIELDS, text_weights, among, limit)
+        names = _candidates(engines.words, engines.names, NAME_FIELDS, name_weights, among, limit)
+        more = max(len(texts), len(names)) >= limit or max(len(text_weights), len(name_weights)) > _COMBINED_WORDS[0]
         texts, names = _known_texts(db, texts, where, but), _known_names(db, names, where, but)
-        scored = _scored(names, NAME_FIELDS, NAME_WEIGHTS, in_names, of_names.average_length)
+        scored = _score_documents(names, NAME_FIELDS, NAME_WEIGHTS, name_weights, name_totals.average_length)
         ranked = rank(
-            _matches(texts, in_texts, of_texts.average_length),
+            _matches(texts, text_weights, text_totals.average_length),
             [(name["file_id"], score) for name, score in scored],
-            together=_matches(texts, in_pairs, of_texts.average_length),
+            together=_matches(texts, adjacent_weights, text_totals.average_length),
         )
         if len(ranked) >= last or not more:
             break
     total, exact = len(ranked), not more
     if more:
-        at_least, exact = keyword_queries.count_matching(db, expression(terms), where, _COUNTED)
-        total = max(total, at_least)
+        counted, exact = keyword_queries.count_matching(db, expression(terms), where, _MAX_COUNTED)
+        total = max(total, counted)
     return KeywordMatches(tuple(ranked[:last]), total, exact)
 
 
-def _widened(db: Connection, terms: Sequence[Term]) -> list[Term]:
-    """Unfinished words with the words they may become: a beginning may be longer than the stem the index knows."""
-    wide: list[Term] = []
+def _expand_prefixes(db: Connection, terms: Sequence[Term]) -> list[Term]:
+    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem."""
+    expanded: list[Term] = []
     for term in terms:
         word = plain_word(term)
         if not term.prefix or word is None:
-            wide.append(term)
+            expanded.append(term)
             continue
         vague = word.isascii() and len(word) < _SHORTEST_PREFIX
-        wide += [Term(term.text) if vague else term, *(Term(known) for known in dictionary.find_by_prefix(db, word))]
-    return wide
+        expanded += [
+            Term(term.text) if vague else term,
+            *(Term(known) for known in dictionary.find_by_prefix(db, word)),
+        ]
+    return expanded
 
 
-def _worths(words: Meilisearch, *asked: tuple[str, int, Counter[EnginePhrase]]) -> list[_Worth]:
-    """What says how much in its index of so many texts, by how rare it is; what does not stand there is left out."""
-    questions = [SearchRequest(index, _text([one]), every_word=True) for index, _, each in asked for one in each]
-    counts = iter(words.count(questions))
-    worths: list[_Worth] = []
-    for _, everything, each in asked:
-        worth = {one: bm25.weight(everything, count) * each[one] for one in each if (count := next(counts))}
-        worths.append(dict(sorted(worth.items(), key=lambda item: -item[1])))
-    return worths
+def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[EnginePhrase]]) -> list[_Weights]:
+    """The weights of the phrases in their index, by how rare they are; phrases that are not in it are left out."""
+    requests = [
+        SearchRequest(index, _format_query([phrase]), every_word=True)
+        for index, _, phrases in indexes
+        for phrase in phrases
+    ]
+    counts = iter(words.count(requests))
+    weights: list[_Weights] = []
+    for _, texts, phrases in indexes:
+        index_weights = {
+            phrase: bm25.weight(texts, count) * phrases[phrase] for phrase in phrases if (count := next(counts))
+        }
+        weights.append(dict(sorted(index_weights.items(), key=lambda item: -item[1])))
+    return weights
 
 
 def _candidates(
     words: Meilisearch,
     index: str,
     fields: Sequence[str],
-    worth: _Worth,
+    weights: _Weights,
     among: Collection[int] | None,
-    look: int,
-) -> Sequence[_Text]:
+    limit: int,
+) -> Sequence[_Document]:
     """Texts with several of the rarest words, then with single ones.
 
-    Meilisearch tells how many words a text has, not how much they say. So it is asked for words one by one, in pairs
-    and in threes, what says most first: a text comes with the first question that finds it.
+    Meilisearch knows how many words a text has, not how much they contribute. So it is asked for words one by one, in
+    pairs and in threes, by falling weight: a text is returned for the first question that finds it.
     """
-    if not worth or (among is not None and not among):
+    if not weights or (among is not None and not among):
         return []
     filter_ = None if among is None else f"file_id IN [{', '.join(map(str, among))}]"
-    together = _TOGETHER if among is None else _TOGETHER[:1]
-    sets = [some for size, most in enumerate(together, 1) for some in combinations(list(worth)[:most], size)]
-    asked = [
-        SearchRequest(index, _text(some), every_word=True, weight=sum(worth[one] for one in some), filter=filter_)
-        for some in sets
-        if sum(one.prefix for one in some) <= 1
+    max_words = _COMBINED_WORDS if among is None else _COMBINED_WORDS[:1]
+    combinations_ = [
+        phrases
+        for size, words_used in enumerate(max_words, 1)
+        for phrases in combinations(list(weights)[:words_used], size)
     ]
-    return words.search(sorted(asked, key=lambda one: -one.weight), look, ("id", "file_id", *fields))
+    requests = [
+        SearchRequest(
+            index,
+            _format_query(phrases),
+            every_word=True,
+            weight=sum(weights[phrase] for phrase in phrases),
+            filter=filter_,
+        )
+        for phrases in combinations_
+        if sum(phrase.prefix for phrase in phrases) <= 1
+    ]
+    return words.search(sorted(requests, key=lambda request: -request.weight), limit, ("id", "file_id", *fields))
 
 
-def _text(some: Iterable[EnginePhrase]) -> str:
-    """A question in Meilisearch's language. Its last word may go on, unless a space follows."""
-    some = list(some)
-    whole = [f'"{" ".join(one.words)}"' if len(one.words) > 1 else one.words[0] for one in some if not one.prefix]
-    unfinished = [" ".join(one.words) for one in some if one.prefix]
+def _format_query(phrases: Iterable[EnginePhrase]) -> str:
+    """A question in Meilisearch's syntax. Its last word is a prefix unless a space follows."""
+    phrases = list(phrases)
+    whole = [
+        f'"{" ".join(phrase.words)}"' if len(phrase.words) > 1 else phrase.words[0]
+        for phrase in phrases
+        if not phrase.prefix
+    ]
+    unfinished = [" ".join(phrase.words) for phrase in phrases if phrase.prefix]
     return " ".join([*whole, *unfinished]) + ("" if unfinished else " ")
 
 
-def _known_texts(db: Connection, texts: Sequence[_Text], where: Condition, but: Collection[int]) -> list[_Text]:
-    owners = engine_result_checks.known_passages(db, [_number(text) for text in texts], where)
-    return [text for text in texts if owners.get(_number(text)) == text["file_id"] and text["file_id"] not in but]
+def _known_texts(db: Connection, texts: Sequence[_Document], where: Condition, but: Collection[int]) -> list[_Document]:
+    owners = engine_result_checks.known_passages(db, [_passage_id(text) for text in texts], where)
+    return [text for text in texts if owners.get(_passage_id(text)) == text["file_id"] and text["file_id"] not in but]
 
 
-def _known_names(db: Connection, names: Sequence[_Text], where: Condition, but: Collection[int]) -> list[_Text]:
+def _known_names(db: Connection, names: Sequence[_Document], where: Condition, but: Collection[int]) -> list[_Document]:
     known = engine_result_checks.known_files(db, [name["file_id"] for name in names], where)
     return [name for name in names if name["file_id"] in known and name["file_id"] not in but]
 
 
-def _matches(texts: Sequence[_Text], worth: _Worth, average: float) -> list[Match]:
-    scored = _scored(texts, _TEXT_FIELDS, (1.0,), worth, average)
-    found = [Match(_number(text), text["file_id"], score) for text, score in scored]
+def _matches(texts: Sequence[_Document], weights: _Weights, average: float) -> list[Match]:
+    scored = _score_documents(texts, _TEXT_FIELDS, (1.0,), weights, average)
+    found = [Match(_passage_id(text), text["file_id"], score) for text, score in scored]
     return sorted(found, key=lambda match: (-match.score, match.passage_id))
 
 
-def _scored(
-    texts: Sequence[_Text], fields: Sequence[str], weights: Sequence[float], worth: _Worth, average: float
-) -> list[tuple[_Text, float]]:
-    """Those that have something of what was asked for. Meilisearch may find others: it cuts long questions short."""
-    if not worth:
+def _score_documents(
+    texts: Sequence[_Document],
+    fields: Sequence[str],
+    field_weights: Sequence[float],
+    phrase_weights: _Weights,
+    average: float,
+) -> list[tuple[_Document, float]]:
+    """The texts that contain a phrase. Meilisearch may return others: it truncates long questions."""
+    if not phrase_weights:
         return []
-    scores = [bm25.score([text[field].split() for field in fields], weights, worth, average) for text in texts]
+    scores = [
+        bm25.score([text[field].split() for field in fields], field_weights, phrase_weights, average) for text in texts
+    ]
     return [(text, score) for text, score in zip(texts, scores, strict=True) if score is not None]
 
 
-def _number(text: _Text) -> int:
+def _passage_id(text: _Document) -> int:
     return int(text["id"][1:])

@@ -1,4 +1,4 @@
-"""Some files of the outbox, with all that the engines shall hold of them."""
+"""Some files of the outbox, with everything the engines must hold of them."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from chyme.search.tables import embedders, engine_entries, engine_outbox
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.engine_outbox import ChangedFile
 
-_FILES_AT_ONCE, _ENTRIES_AT_ONCE = 200, 4000  # files, and passages with vectors, taken from the database together
+_MAX_FILES, _MAX_ENTRIES = 200, 4000  # files, and passages with vectors, read from the database together
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Read at once, sent afterwards."""
+    """Read in one snapshot, sent afterwards."""
 
     files: tuple[ChangedFile, ...]
-    private: tuple[int, ...]  # those of them that the engines shall hold nothing of
+    private: tuple[int, ...]  # those of them that the engines must hold nothing of
     passages: list[tuple[int, int, str]]
     names: list[tuple[int, str, str, str, str]]
     vectors: dict[Embedder, list[tuple[int, int, bytes]]]
 
 
 def next_batch(db: Connection, but: Collection[int], private: Callable[[str], bool]) -> Batch | None:
-    """The present state of the files that wait longest, but for some; None when there are no others."""
-    waiting = [one for one in engine_outbox.list_changed(db, _FILES_AT_ONCE + len(but)) if one.file_id not in but]
-    return batch_of(db, _not_too_many(db, waiting), private) if waiting else None
+    """The present state of the files that have waited longest, except those in `but`; None if there are no others."""
+    waiting = [file for file in engine_outbox.list_changed(db, _MAX_FILES + len(but)) if file.file_id not in but]
+    return batch_of(db, _limit_entries(db, waiting), private) if waiting else None
 
 
 def batch_of(db: Connection, files: Sequence[ChangedFile], private: Callable[[str], bool]) -> Batch:
-    """The present state of these files. `private`: whether the engines must not hear of a path."""
-    stay = {id_ for id_, path in engine_entries.paths(db, [one.file_id for one in files]) if private(path)}
-    ids = [one.file_id for one in files if one.file_id not in stay]
+    """The present state of these files. `private`: whether a path must not be sent to the engines."""
+    private_ids = {id_ for id_, path in engine_entries.paths(db, [file.file_id for file in files]) if private(path)}
+    ids = [file.file_id for file in files if file.file_id not in private_ids]
     return Batch(
         tuple(files),
-        tuple(stay),
+        tuple(private_ids),
         engine_entries.passages_of(db, ids),
         engine_entries.names_of(db, ids),
         {embedder: engine_entries.vectors_of(db, ids, embedder.id) for embedder in embedders.list_all(db)},
     )
 
 
-def _not_too_many(db: Connection, files: Sequence[ChangedFile]) -> list[ChangedFile]:
-    """As many as fit into memory together, at least one."""
-    sizes = engine_entries.sizes(db, [one.file_id for one in files])
+def _limit_entries(db: Connection, files: Sequence[ChangedFile]) -> list[ChangedFile]:
+    """As many files as fit into memory together, at least one."""
+    sizes = engine_entries.sizes(db, [file.file_id for file in files])
     taken: list[ChangedFile] = []
-    room = _ENTRIES_AT_ONCE
-    for one in files:
-        room -= sizes.get(one.file_id, 0)
+    room = _MAX_ENTRIES
+    for file in files:
+        room -= sizes.get(file.file_id, 0)
         if taken and room < 0:
             break
-        taken.append(one)
+        taken.append(file)
     return taken

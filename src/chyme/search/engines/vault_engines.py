@@ -1,4 +1,4 @@
-"""The larger engines of a vault, and what their parts are called there."""
+"""The search servers of a vault, and the names of their indexes and collections."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chyme.search.engines.meilisearch import Meilisearch
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.tables import engine_outbox
 
-_MARK = "engines_vault"
+_PROPERTY = "engines_vault"
 
-# Texts come cut, folded and stemmed, and are scored again by us: all that Meilisearch does is find words.
-_SETTINGS: dict[str, object] = {
+# Texts are sent tokenised, folded and stemmed, and are scored by chyme: Meilisearch only finds words.
+_INDEX_SETTINGS: dict[str, object] = {
     "rankingRules": ["words"],
     "filterableAttributes": ["file_id", "id"],
     "typoTolerance": {"enabled": False},
-    "proximityPrecision": "byWord",  # else the words of a phrase may stand anywhere in the text
+    "proximityPrecision": "byWord",  # otherwise the words of a phrase may be anywhere in the text
     "prefixSearch": "indexingTime",
     "facetSearch": False,
     "localizedAttributes": [{"attributePatterns": ["*"], "locales": ["eng"]}],
@@ -33,7 +33,7 @@ NAME_FIELDS = ("name", "title", "tags", "summary")
 
 @dataclass(frozen=True, slots=True)
 class VaultEngines:
-    """Both servers. Several vaults may share them: each has a name of its own there."""
+    """Both servers. Several vaults may share them: each has its own name there."""
 
     words: Meilisearch
     meaning: Qdrant
@@ -49,12 +49,12 @@ class VaultEngines:
 
     @property
     def sync_index(self) -> str:
-        """Where the words' engine keeps which state of the vault it was told last."""
+        """Where Meilisearch keeps which state of the vault was pushed last."""
         return f"{self.vault}_told"
 
     @property
     def vectors(self) -> str:
-        """How all collections of this vault begin."""
+        """The prefix of all collections of this vault."""
         return f"{self.vault}_v"
 
     def collection(self, embedder_id: int) -> str:
@@ -62,15 +62,15 @@ class VaultEngines:
 
     @property
     def indexes(self) -> dict[str, dict[str, object]]:
-        """The indexes of words, and how each is set up."""
+        """The indexes of Meilisearch, and their settings."""
         return {
-            self.passages: {**_SETTINGS, "searchableAttributes": ["tokens"]},
-            self.names: {**_SETTINGS, "searchableAttributes": list(NAME_FIELDS)},
+            self.passages: {**_INDEX_SETTINGS, "searchableAttributes": ["tokens"]},
+            self.names: {**_INDEX_SETTINGS, "searchableAttributes": list(NAME_FIELDS)},
         }
 
     def clear(self) -> None:
-        """Forget everything about this vault."""
-        for index in (self.sync_index, *self.indexes):  # that first: what is half forgotten must not look whole
+        """Delete everything of this vault."""
+        for index in (self.sync_index, *self.indexes):  # the sync index first: half deleted must not look complete
             self.words.delete_index(index)
         for collection in self.meaning.collections(self.vectors):
             self.meaning.delete_collection(collection)
@@ -89,30 +89,30 @@ class _Claim(NamedTuple):
 
 
 def vault_name(database: Database) -> str:
-    """What the vault is called in engines that it shares with others.
+    """The name of the vault in engines that it shares with others.
 
-    The name stays when the vault is moved (the same file elsewhere) or restored (another file in its place). A copy is
-    another file elsewhere: it gets a name of its own, else the two would delete each other's entries.
+    The name stays when the vault is moved (the same file elsewhere) or restored (another file in the same place). A
+    copy is another file elsewhere: it gets its own name, because otherwise the two would delete each other's entries.
     """
     status = database.path.stat()
     file = f"{status.st_dev}:{status.st_ino}"
-    where = f"{socket.gethostname()}\0{database.path.resolve()}"  # other machines have such paths, too
+    where = f"{socket.gethostname()}\0{database.path.resolve()}"  # other machines have the same paths
     place = hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
 
     def claim(db: Connection) -> str:
-        known = _claimed(db)
+        known = _read_claim(db)
         if known is not None and (known.file == file or known.place == place):
             name = known.name
         else:
             name = f"chyme_{secrets.token_hex(6)}"
-            engine_outbox.deactivate(db)  # nobody was told anything under this name
-        vault_properties.put(db, _MARK, " ".join(_Claim(name, file, place)))
+            engine_outbox.deactivate(db)  # nothing was pushed under this name
+        vault_properties.put(db, _PROPERTY, " ".join(_Claim(name, file, place)))
         return name
 
-    known = _claimed(database.read())
+    known = _read_claim(database.read())
     return known.name if known is not None and known[1:] == (file, place) else database.write(claim)
 
 
-def _claimed(db: Connection) -> _Claim | None:
-    fields = (vault_properties.value_of(db, _MARK) or "").split()
+def _read_claim(db: Connection) -> _Claim | None:
+    fields = (vault_properties.value_of(db, _PROPERTY) or "").split()
     return _Claim(*fields) if len(fields) == len(_Claim._fields) else None

@@ -1,4 +1,4 @@
-"""Turn the filters of a question into conditions on files, and say so where one cannot be met."""
+"""Turn the filters of a question into conditions on files, with notes about those that cannot be met."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chyme.understanding.tables import tags
 from chyme.understanding.tags.lookup import resolve_tag
 from chyme.understanding.tags.names import comparison_key, parse_typed_tag
 
-_Answer = tuple[Condition | None, str | None]  # the condition, and what there is to say about it
+_Result = tuple[Condition | None, str | None]  # the condition, and a note about it
 
 _KINDS = {
     "picture": "image", "photo": "image", "images": "image", "link": "url", "links": "url", "web": "url",
@@ -30,62 +30,62 @@ _STATES = {
 
 
 def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, ...]]:
-    """One condition for all filters, required phrases and excluded words; and notes for the person who asked."""
-    wanted: list[Condition] = []
+    """One condition for all filters, required phrases and excluded words; and notes for the user."""
+    conditions: list[Condition] = []
     notes: list[str] = []
     for number, filter_ in enumerate(query.filters):
-        condition, note = _condition(db, number, filter_)
+        condition, note = _parse_filter(db, number, filter_)
         if condition is not None:
-            wanted.append(keyword_queries.negate(condition) if filter_.negated else condition)
+            conditions.append(keyword_queries.negate(condition) if filter_.negated else condition)
         if note:
             notes.append(note)
-    for number, term in enumerate(_required(query.terms), 1000):
-        wanted.append(keyword_queries.has_words(number, expression([term])))
+    for number, term in enumerate(_required_phrases(query.terms), 1000):
+        conditions.append(keyword_queries.has_words(number, expression([term])))
     if query.excluded:
-        wanted.append(keyword_queries.negate(keyword_queries.has_words(2000, expression(query.excluded))))
-    return keyword_queries.all_of(wanted), tuple(notes)
+        conditions.append(keyword_queries.negate(keyword_queries.has_words(2000, expression(query.excluded))))
+    return keyword_queries.all_of(conditions), tuple(notes)
 
 
 def is_selective(query: Query) -> bool:
-    """Whether few files are likely to meet the conditions, so that it pays to look up which before scoring."""
-    return any(not filter_.negated for filter_ in query.filters) or bool(_required(query.terms))
+    """Whether few files are likely to meet the conditions, so that it pays to look these up before scoring."""
+    return any(not filter_.negated for filter_ in query.filters) or bool(_required_phrases(query.terms))
 
 
-def _required(terms: Sequence[Term]) -> list[Term]:
-    """Quoted phrases must stand in the file; when one is all that was asked, the match says it already."""
+def _required_phrases(terms: Sequence[Term]) -> list[Term]:
+    """Quoted phrases, which the file must contain; a single one needs no condition, since the match implies it."""
     return [term for term in terms if term.phrase] if len(terms) > 1 else []
 
 
-def _condition(db: Connection, number: int, filter_: Filter) -> _Answer:
+def _parse_filter(db: Connection, number: int, filter_: Filter) -> _Result:
     if filter_.field == "person":
         return _person(db, number, filter_.value)
     if filter_.field == "tag":
         return _tag(db, number, filter_.value)
     if filter_.field == "kind":
         return _kind(db, number, filter_.value)
-    return _BY_FIELD[filter_.field](number, filter_.value)
+    return _PARSERS[filter_.field](number, filter_.value)
 
 
-def _kind(db: Connection, number: int, value: str) -> _Answer:
-    """A kind, else an ending that names have; only where none has it, that is worth a word."""
-    asked = value.lower()
-    kind = _KINDS.get(asked, asked)
+def _kind(db: Connection, number: int, value: str) -> _Result:
+    """A kind, or else a file name extension; with a note only if no file has it."""
+    typed = value.lower()
+    kind = _KINDS.get(typed, typed)
     if kind in tuple(Kind):
         return keyword_queries.has_kind(number, kind), None
-    ending = keyword_queries.has_ending(number, asked)
+    ending = keyword_queries.has_ending(number, typed)
     if engine_result_checks.files_that_meet(db, keyword_queries.all_of([ending]), 1):
         return ending, None
-    return ending, f"{asked} is no kind of file; searched for names ending in .{asked}"
+    return ending, f"{typed} is no kind of file; searched for names ending in .{typed}"
 
 
-def _date(number: int, value: str) -> _Answer:
+def _date(number: int, value: str) -> _Result:
     span = date_range(value)
     if span is None:
         return None, f"date:{value} is no date; write date:2024, date:2024-03 or date:2023..2024"
     return keyword_queries.is_dated_between(number, *span), None
 
 
-def _state(number: int, value: str) -> _Answer:
+def _state(number: int, value: str) -> _Result:
     state = _STATES.get(value.lower())
     if state is None:
         return None, f"status:{value} is unknown; known are {', '.join(sorted(set(_STATES.values())))}"
@@ -93,39 +93,39 @@ def _state(number: int, value: str) -> _Answer:
     return keyword_queries.in_state(number, state), note
 
 
-def _person(db: Connection, number: int, value: str) -> _Answer:
-    """By number, whole name, or a word of it. Nobody of that name is heard in no file."""
+def _person(db: Connection, number: int, value: str) -> _Result:
+    """People by number, whole name, or a word of it. An unknown name matches no file."""
     known = people.list_named(db)
     found = {person.id for person in find_by_name(value, known)}
-    asked = parse_person_number(value)
-    if asked is not None and people.by_id(db, asked) is not None:
-        found.add(asked)
+    person_id = parse_person_number(value)
+    if person_id is not None and people.by_id(db, person_id) is not None:
+        found.add(person_id)
     return keyword_queries.has_speaker(number, sorted(found)), None if found else no_match_message(value, known)
 
 
-def _tag(db: Connection, number: int, value: str) -> _Answer:
-    """What `chyme tags show` finds: as it is written, else spelt otherwise; and by a name that it once had."""
+def _tag(db: Connection, number: int, value: str) -> _Result:
+    """What `chyme tags show` finds: the tag as written, or else spelt differently; also by a former name."""
     try:
-        asked = parse_typed_tag(value)
+        typed = parse_typed_tag(value)
     except UsageError:
         return keyword_queries.has_tag(number, [value]), None
-    found = resolve_tag(asked, tags.in_use(db), tags.rules(db))
-    another = comparison_key(found[0]) != comparison_key(asked)
+    found = resolve_tag(typed, tags.in_use(db), tags.rules(db))
+    renamed = comparison_key(found[0]) != comparison_key(typed)
     return keyword_queries.has_tag(
         number, found
-    ), f"“{asked}” became “{found[0]}”; searched for that" if another else None
+    ), f"“{typed}” became “{found[0]}”; searched for that" if renamed else None
 
 
-def _named(column: str, number: int, value: str) -> _Answer:
+def _name_filter(column: str, number: int, value: str) -> _Result:
     term = Term(value.strip("*"), phrase=True, prefix=value.endswith("*"))
     return keyword_queries.is_named(number, expression([term], column)), None
 
 
-_BY_FIELD: dict[str, Callable[[int, str], _Answer]] = {
+_PARSERS: dict[str, Callable[[int, str], _Result]] = {
     "date": _date,
     "status": _state,
     "ext": lambda number, value: (keyword_queries.has_ending(number, value.lstrip(".")), None),
     "folder": lambda number, value: (keyword_queries.in_folder(number, value), None),
-    "name": partial(_named, "name"),
-    "title": partial(_named, "title"),
+    "name": partial(_name_filter, "name"),
+    "title": partial(_name_filter, "title"),
 }

@@ -1,4 +1,4 @@
-"""What was probably meant by words that stand nowhere in the vault."""
+"""Corrections for words of a question that are nowhere in the vault."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from chyme.text.general_words import is_common_word
 from chyme.text.stemmer import fold
 from chyme.text.stop_words import STOP_WORDS
 
-_TRIED, _FREQUENT = 12, 200
-_MUCH_MORE = 2  # times as frequent: the one of two equally near words that is taken to be meant
+_MAX_TRIED, _MAX_FREQUENCY = 12, 200
+_CLEARLY_MORE = 2  # times as frequent: then it is the likely one of two equally near words
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """For words of a question that stand nowhere: a word that does stand somewhere."""
+    """For words of a question that are in no file: a word that is in some file."""
 
-    certain: Mapping[str, str] = field(default_factory=dict)  # to be searched instead
-    possible: Mapping[str, str] = field(default_factory=dict)  # only to be offered; beside other words hardly ever
+    certain: Mapping[str, str] = field(default_factory=dict)  # searched instead
+    possible: Mapping[str, str] = field(default_factory=dict)  # only suggested; hardly ever if there are other words
 
     def as_suggestions(self) -> Corrections:
-        """All of them only offered."""
+        """All of them as suggestions only."""
         return Corrections({}, {**self.certain, **self.possible})
 
 
@@ -39,18 +39,18 @@ class _Candidate:
 
 
 def find_corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
-    """The nearest word of the vault for each word that stands nowhere, the more frequent one of equals.
+    """The nearest word of the vault for each word that is in no file; of equally near ones the more frequent.
 
-    A word is never replaced by a small one: that finds nothing that was meant.
+    A word is never replaced by a stop word: that would find nothing that was meant.
     """
     certain: dict[str, str] = {}
     possible: dict[str, str] = {}
     for term in terms:
         word = plain_word(term)
-        if word is None or term.as_typed or not is_correctable(word) or _stands_here(db, term, word):
+        if word is None or term.as_typed or not is_correctable(word) or _is_known(db, term, word):
             continue
         found = _candidates(db, word)
-        sure = [one for one in found if is_certain_correction(word, one.word, alone=len(terms) == 1)]
+        sure = [candidate for candidate in found if is_certain_correction(word, candidate.word, alone=len(terms) == 1)]
         best = _best(sure)
         if best and not is_common_word(word) and not _is_ambiguous(best, sure) and not _may_be_a_name(term, best.word):
             certain[term.text] = best.word
@@ -59,36 +59,36 @@ def find_corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
     return Corrections(certain, possible)
 
 
-def _stands_here(db: Connection, term: Term, word: str) -> bool:
+def _is_known(db: Connection, term: Term, word: str) -> bool:
     if any(keyword_queries.frequency(db, expression([term]), 1)):
         return True
     return term.prefix and bool(dictionary.find_by_prefix(db, word, 1))
 
 
 def _candidates(db: Connection, word: str) -> list[_Candidate]:
-    """Words within reach that stand somewhere, nearest first."""
-    near = nearest(word, dictionary.find_similar(db, lookups(word)))[:_TRIED]
-    counted = [
-        _Candidate(other, errors, sum(keyword_queries.frequency(db, expression([Term(other)]), _FREQUENT)))
+    """Words within reach that are in some file, nearest first."""
+    near = nearest(word, dictionary.find_similar(db, lookups(word)))[:_MAX_TRIED]
+    candidates = [
+        _Candidate(other, errors, sum(keyword_queries.frequency(db, expression([Term(other)]), _MAX_FREQUENCY)))
         for errors, other in near
     ]
-    return [one for one in counted if one.frequency and one.word not in STOP_WORDS]
+    return [candidate for candidate in candidates if candidate.frequency and candidate.word not in STOP_WORDS]
 
 
 def _best(candidates: Sequence[_Candidate]) -> _Candidate | None:
-    return min(candidates, key=lambda one: (one.errors, -one.frequency), default=None)
+    return min(candidates, key=lambda candidate: (candidate.errors, -candidate.frequency), default=None)
 
 
 def _is_ambiguous(best: _Candidate, candidates: Sequence[_Candidate]) -> bool:
-    """Whether another word is as near and not much rarer. Words that begin with each other are forms of one."""
+    """Whether another word is as near and not much rarer. Words that begin with each other are forms of one word."""
     return any(
         other.errors == best.errors
-        and other.frequency * _MUCH_MORE > best.frequency
+        and other.frequency * _CLEARLY_MORE > best.frequency
         and not (other.word.startswith(best.word) or best.word.startswith(other.word))
         for other in candidates
     )
 
 
 def _may_be_a_name(term: Term, other: str) -> bool:
-    """Whether a word with a capital differs by more than swapped letters: Martin is not Martina."""
+    """Whether a capitalised word differs by more than swapped letters: Martin is not Martina."""
     return term.text[:1].isupper() and term.text[1:].islower() and sorted(fold(term.text)) != sorted(other)

@@ -1,4 +1,4 @@
-"""Understand what a person typed into the search box. Every string is a question; none is an error."""
+"""Parse what a person typed into the search box. Every string is a valid question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.text.stop_words import STOP_WORDS
 from chyme.text.unspaced_scripts import RUNS, segment_query, split_pairs
 
 LONGEST_QUESTION, MOST_TERMS = 2000, 40
-_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts count, not only the whole
+_MAX_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts match, too
 
 FIELDS = {
     "kind": "kind", "type": "kind", "tag": "tag", "folder": "folder", "in": "folder", "name": "name", "title": "title",
@@ -28,17 +28,17 @@ _PARTS = re.compile(
 _TOKEN = re.compile(r"[^\W_]")
 _LAST_RUN = re.compile(RUNS.pattern + r"\Z")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
-_UNTYPABLE = re.compile("[\x00\ud800-\udfff]")
+_INVALID_CHARACTERS = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, or several that must stand together; as a prefix, its last word may go on."""
+    """A word, or several that must be together; as a prefix, its last word may be unfinished."""
 
     text: str
     phrase: bool = False
     prefix: bool = False
-    as_typed: bool = field(default=False, compare=False)  # never to be corrected
+    as_typed: bool = field(default=False, compare=False)  # must not be corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, understood."""
+    """A parsed question."""
 
     terms: tuple[Term, ...] = ()
     excluded: tuple[Term, ...] = ()
     filters: tuple[Filter, ...] = ()
     notes: tuple[str, ...] = ()
-    # What was asked, small words and all, without filters and what is excluded.
-    said: str = field(default="", compare=False)
+    # The question with its stop words, without filters and excluded words.
+    question: str = field(default="", compare=False)
 
     @property
     def empty(self) -> bool:
@@ -67,19 +67,19 @@ class Query:
 
 
 def parse(text: str, *, typing: bool = False) -> Query:
-    """Words, "phrases", -not, +as_typed, field:value. While somebody is typing, the last word may be unfinished."""
+    """Parse words, "phrases", -not, +as_typed and field:value. While typing, the last word may be unfinished."""
     notes: list[str] = []
-    clean = _UNTYPABLE.sub(" ", text)
+    clean = _INVALID_CHARACTERS.sub(" ", text)
     if len(clean) > LONGEST_QUESTION:
         clean = clean[:LONGEST_QUESTION]
         notes.append(f"only the first {LONGEST_QUESTION} characters of the question were read")
     unfinished = typing and clean[-1:] not in (" ", '"', ")")
     if unfinished and clean.count('"') % 2:
-        clean += '"'  # a phrase being typed; afterwards a single quote means nothing
+        clean += '"'  # a phrase being typed; in a finished question a single quote means nothing
     terms: list[Term] = []
     excluded: list[Term] = []
     filters: list[Filter] = []
-    said: list[str] = []
+    words: list[str] = []
     not_next = last_is_term = False
     for part in _PARTS.finditer(clean):
         negated = bool(part["not"]) or not_next
@@ -98,20 +98,20 @@ def parse(text: str, *, typing: bool = False) -> Query:
             (excluded if negated else terms).append(term)
             last_is_term = not negated
             if not negated:
-                said.append(term.text)
+                words.append(term.text)
     if unfinished and terms and last_is_term:
         terms[-1] = replace(terms[-1], prefix=True)
-    terms = _without_stop_words(terms)
+    terms = _remove_stop_words(terms)
     if len(terms) + len(excluded) > MOST_TERMS:
         terms, excluded = terms[:MOST_TERMS], excluded[: max(0, MOST_TERMS - len(terms))]
         notes.append(f"only the first {MOST_TERMS} words of the question were used")
-    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(said))
+    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(words))
 
 
 def neighbours(terms: Sequence[Term]) -> list[Term]:
-    """Words that stand side by side in the question, each pair as a phrase."""
+    """Adjacent words of the question, each pair as a phrase."""
     plain = [None if term.phrase or term.prefix else term.text for term in terms]
-    return [Term(f"{one} {next_}", phrase=True) for one, next_ in pairwise(plain) if one and next_]
+    return [Term(f"{word} {next_word}", phrase=True) for word, next_word in pairwise(plain) if word and next_word]
 
 
 def _term(part: re.Match[str]) -> Term | None:
@@ -124,48 +124,48 @@ def _term(part: re.Match[str]) -> Term | None:
     return Term(text, prefix=prefix, as_typed=bool(part["as_typed"])) if _TOKEN.search(text) else None
 
 
-def _without_stop_words(terms: Sequence[Term]) -> list[Term]:
-    kept = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in STOP_WORDS]
-    return kept or list(terms)
+def _remove_stop_words(terms: Sequence[Term]) -> list[Term]:
+    remaining = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in STOP_WORDS]
+    return remaining or list(terms)
 
 
 def expression(terms: Iterable[Term], columns: str = "") -> str:
-    """The terms in FTS5's language, any of them may match; '' when there is none. All user text stands in quotes."""
-    phrases = [phrase for term in terms for phrase in _phrases(term)]
+    """The terms as an FTS5 expression, any of which may match; '' without terms. All user text is quoted."""
+    phrases = [phrase for term in terms for phrase in _fts_phrases(term)]
     joined = " OR ".join(phrases)
     return f"{{{columns}}} : ({joined})" if columns and joined else joined
 
 
-def _phrases(term: Term) -> list[str]:
+def _fts_phrases(term: Term) -> list[str]:
     last = _LAST_RUN.search(term.text)
-    single = last is not None and len(split_pairs(last[0])) == 1  # in the index, pairs begin with it
-    whole = _quoted(segment_query(term.text), term.prefix or single)
-    if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _PHRASE_RUN:
+    ends_in_single = last is not None and len(split_pairs(last[0])) == 1  # the index has pairs that begin with it
+    whole = _quote(segment_query(term.text), term.prefix or ends_in_single)
+    if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _MAX_PHRASE_RUN:
         return [whole]
-    return [whole, *(_quoted(pair, False) for pair in split_pairs(term.text)[:-1])]
+    return [whole, *(_quote(pair, False) for pair in split_pairs(term.text)[:-1])]
 
 
-def _quoted(text: str, prefix: bool) -> str:
+def _quote(text: str, prefix: bool) -> str:
     return '"' + text.replace('"', '""') + '"' + (" *" if prefix else "")
 
 
-def apply_corrections(query: Query, instead: Mapping[str, str]) -> Query:
+def apply_corrections(query: Query, replacements: Mapping[str, str]) -> Query:
     """The question with mistyped words replaced."""
-    terms = tuple(replace(term, text=instead.get(term.text, term.text)) for term in query.terms)
-    said = " ".join(instead.get(word, word) for word in query.said.split(" "))
-    return replace(query, terms=terms, said=said)
+    terms = tuple(replace(term, text=replacements.get(term.text, term.text)) for term in query.terms)
+    question = " ".join(replacements.get(word, word) for word in query.question.split(" "))
+    return replace(query, terms=terms, question=question)
 
 
 def plain_word(term: Term) -> str | None:
-    """The folded word of a term that is one word, else None."""
+    """The folded word of a term that is one word, or None."""
     word = fold(term.text)
     return word if not term.phrase and word.isalpha() else None
 
 
 def protect_words(question: str, words: Iterable[str]) -> str:
-    """The question with a plus before these words, so that they are searched as they were typed."""
-    kept = set(words)
-    return _PARTS.sub(lambda part: f"+{part[0]}" if _is_word(part, kept) else part[0], question)
+    """The question with a plus before these words, so that they are searched as typed."""
+    protected = set(words)
+    return _PARTS.sub(lambda part: f"+{part[0]}" if _is_word(part, protected) else part[0], question)
 
 
 def replace_word(question: str, typed: str, other: str) -> str:
@@ -185,4 +185,4 @@ def date_range(value: str) -> tuple[str, str] | None:
         last = first
     if not (first or last) or not all(_DATE.fullmatch(part) for part in (first, last) if part):
         return None
-    return first, last + "~"  # sorts after every day that begins so
+    return first, last + "~"  # sorts after every date with this beginning

@@ -1,8 +1,8 @@
-"""Which passages are worth scoring when a question's words stand almost everywhere.
+"""Choose which passages to score if the words of a question are almost everywhere.
 
-Finding a word's passages costs next to nothing, scoring each by BM25 thirty times as much. Where the words together
-match more passages than may be scored, only those with at least one of the rarer words are (the frequent words still
-count in their scores), or else those with all words.
+Finding the passages of a word costs next to nothing; scoring one by BM25 costs thirty times as much. If the words
+together match more passages than may be scored, only those with at least one of the rarer words are scored (the
+frequent words still count in their scores), or else those with all words.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ ENOUGH = 200
 
 @dataclass(frozen=True, slots=True)
 class TermCount:
-    """A term and in how many passages it stands."""
+    """A term and the number of passages that contain it."""
 
     term: Term
     passages: int
 
 
-def scoring_expressions(counted: Sequence[TermCount], everything: int, most: int = MOST_SCORED) -> list[str]:
-    """Expressions to score by, the first to be taken that matches at least ENOUGH passages; the last in any case.
+def scoring_expressions(counted: Sequence[TermCount], all_passages: int, max_scored: int = MOST_SCORED) -> list[str]:
+    """Expressions to score by: use the first that matches at least ENOUGH passages, otherwise the last.
 
-    BM25 gives nothing for a word in more than half of all passages, so such words go first.
+    BM25 gives nothing for a word in more than half of all passages, so such words are dropped first.
     """
-    telling = [one for one in counted if one.passages * 2 <= everything] or list(counted)
-    terms = [one.term for one in telling]
-    if sum(one.passages for one in telling) <= most:
+    useful = [term_count for term_count in counted if term_count.passages * 2 <= all_passages] or list(counted)
+    terms = [term_count.term for term_count in useful]
+    if sum(term_count.passages for term_count in useful) <= max_scored:
         return [expression(terms)]
-    rare = _rarest(telling, most)
+    rare = _select_rarest(useful, max_scored)
     few, many = expression(rare), expression([term for term in terms if term not in rare])
     # One branch for each passage, so that no word counts twice.
     with_rare = [f"(({few}) AND ({many})) OR (({few}) NOT ({many}))"] if few and many else []
-    together = [" AND ".join(f"({expression([term])})" for term in terms)] if len(terms) > 1 else []
-    return [*with_rare, *together, expression(terms)]
+    with_all = [" AND ".join(f"({expression([term])})" for term in terms)] if len(terms) > 1 else []
+    return [*with_rare, *with_all, expression(terms)]
 
 
-def _rarest(counted: Sequence[TermCount], most: int) -> list[Term]:
+def _select_rarest(counted: Sequence[TermCount], remaining: int) -> list[Term]:
     rare: list[Term] = []
-    for one in sorted(counted, key=lambda one: one.passages):
-        most -= one.passages
-        if most < 0:
+    for term_count in sorted(counted, key=lambda term_count: term_count.passages):
+        remaining -= term_count.passages
+        if remaining < 0:
             break
-        rare.append(one.term)
+        rare.append(term_count.term)
     return rare

@@ -1,4 +1,4 @@
-"""The vectors of the last questions, so that who turns a page or types on does not ask again."""
+"""A cache of the vectors of recent questions, for turning pages and further typing."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from collections import OrderedDict
 from chyme.search.query_embedding.protocol import QueryVector
 
 MAX_CACHED_QUERIES = 256
-LONGEST = 2000  # characters of a question; no embedder looks at more
+LONGEST = 2000  # characters of a question; no embedder reads more
 
 Key = tuple[str, str]  # the model, the question
 
 
 def key_of(text: str, model: str) -> Key:
-    """By what a question is known: blanks around it, and half characters in it, mean nothing."""
+    """The cache key of a question; surrounding whitespace is ignored, lone surrogates are replaced."""
     return model, text.strip()[:LONGEST].encode("utf-8", "replace").decode()
 
 
 class QueryVectorCache:
-    """Any number of threads may call."""
+    """A thread-safe LRU cache."""
 
-    def __init__(self, kept: int = MAX_CACHED_QUERIES) -> None:
-        self._kept = kept
-        self._guard = threading.Lock()
-        self._found: OrderedDict[Key, tuple[bytes | None, str | None]] = OrderedDict()
+    def __init__(self, capacity: int = MAX_CACHED_QUERIES) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[Key, tuple[bytes | None, str | None]] = OrderedDict()
 
     def get(self, key: Key) -> QueryVector | None:
-        """What it means, if it was asked lately."""
-        with self._guard:
-            if key not in self._found:
+        """The vector of the question, if it was asked recently."""
+        with self._lock:
+            if key not in self._vectors:
                 return None
-            self._found.move_to_end(key)
-            row, why_not = self._found[key]
+            self._vectors.move_to_end(key)
+            row, why_not = self._vectors[key]
         return QueryVector(None if row is None else tuple(array("f", row)), why_not)
 
-    def put(self, key: Key, meant: QueryVector) -> None:
-        row = None if meant.vector is None else array("f", meant.vector).tobytes()  # an eighth of a tuple
-        with self._guard:
-            self._found[key] = row, meant.why_not
-            self._found.move_to_end(key)
-            if len(self._found) > self._kept:
-                self._found.popitem(last=False)
+    def put(self, key: Key, vector: QueryVector) -> None:
+        row = None if vector.vector is None else array("f", vector.vector).tobytes()  # an eighth of a tuple's size
+        with self._lock:
+            self._vectors[key] = row, vector.why_not
+            self._vectors.move_to_end(key)
+            if len(self._vectors) > self._capacity:
+                self._vectors.popitem(last=False)

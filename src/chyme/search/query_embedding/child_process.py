@@ -1,4 +1,4 @@
-"""What questions mean, as an embedder tells that runs in a child which does nothing else."""
+"""Embed questions with a model in a child process that does nothing else."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from chyme.search.query_embedding.protocol import QueryVector
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 5.0  # seconds somebody waits for an answer, the loading of the model included
-SECONDS = 30.0  # after which a child that says nothing is ended
-RETRY_PAUSE_SECONDS = 10.0  # seconds for which nobody asks again what failed
-IDLE = 600.0  # seconds after which a child that nobody asks is let go
-MAX_WAITING_QUERIES = 64  # questions that wait; who comes later is told so
+PATIENCE = 5.0  # seconds a caller waits for an answer, including the loading of the model
+SECONDS = 30.0  # after which a silent child is killed
+RETRY_PAUSE_SECONDS = 10.0  # seconds without requests after a failure
+IDLE = 600.0  # seconds after which an idle child is ended
+MAX_WAITING_QUERIES = 64  # questions in the queue; further ones are rejected as busy
 FAMILY = "questions"
 LOADING = "the embedder is still being loaded; ask again in a moment"
 BUSY = "the embedder is busy; ask again in a moment"
@@ -40,8 +40,8 @@ UNREADABLE = "the embedder does not know the script or language of this question
 
 
 class ChildQueryEmbedder:
-    """Starts its child when it is first asked. Any number of threads may ask; whoever gets impatient is let go, and
-    the answer is there when they ask again."""
+    """Starts its child on the first question. Thread-safe. A caller whose patience ends gets no vector, but the answer
+    is cached for the next time."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class ChildQueryEmbedder:
         import_from: Sequence[Path] = (),
     ) -> None:
         self._embedders: dict[str, dict[str, Any]] = {}
-        for one in embedders:
-            self._embedders.setdefault(one.model_name, asdict(one))
+        for embedder in embedders:
+            self._embedders.setdefault(embedder.model_name, asdict(embedder))
         self._memory_bytes = memory_bytes
         self._run_as = run_as
         self._patience = patience
@@ -65,13 +65,13 @@ class ChildQueryEmbedder:
         self._rest = rest
         self._entry = entry
         self._import_from = import_from
-        self._recent = QueryVectorCache()
+        self._cache = QueryVectorCache()
         self._queue: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
-        self._guard = threading.Lock()
-        self._under_way: dict[Key, Future[QueryVector]] = {}
-        self._began: float | None = None  # since when the child has been at the present question
+        self._lock = threading.Lock()
+        self._pending: dict[Key, Future[QueryVector]] = {}
+        self._question_started: float | None = None  # when the child began with the present question
         self._loaded: set[str] = set()
-        self._failed: dict[str, tuple[float, str]] = {}  # until when nobody asks this model, and why
+        self._failed: dict[str, tuple[float, str]] = {}  # until when this model is not asked, and why
         self._thread: threading.Thread | None = None
         self._runner: Runner | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -79,7 +79,7 @@ class ChildQueryEmbedder:
 
     @property
     def runner(self) -> Runner | None:
-        """What runs the child; None before anybody asked."""
+        """Runs the child; None before the first question."""
         return self._runner
 
     def embed(self, text: str, model: str) -> QueryVector:
@@ -87,8 +87,8 @@ class ChildQueryEmbedder:
         if not key[1]:
             return QueryVector(None)
         if model not in self._embedders:
-            return QueryVector(None, f"{model}, by which the vault was read, cannot be asked any more")
-        answer = self._enqueued(key)
+            return QueryVector(None, f"{model}, which embedded this vault, cannot be asked any more")
+        answer = self._enqueue(key)
         if isinstance(answer, QueryVector):
             return answer
         try:
@@ -99,11 +99,11 @@ class ChildQueryEmbedder:
     def preload(self, model: str) -> None:
         """Load the model in the background."""
         if model in self._embedders and model not in self._loaded:
-            self._enqueued((model, ""))
+            self._enqueue((model, ""))
 
     def close(self) -> None:
-        """End the child. Whoever waits is told so."""
-        with self._guard:
+        """End the child. Callers that wait get an answer that says so."""
+        with self._lock:
             self._closed = True
             thread, runner, scratch = self._thread, self._runner, self._scratch
         self._queue.put(None)
@@ -111,33 +111,33 @@ class ChildQueryEmbedder:
             runner.close()
         if thread is not None:
             thread.join()
-        with self._guard:
-            left = list(self._under_way.values())
-            self._under_way.clear()
-        for answer in left:
+        with self._lock:
+            unanswered = list(self._pending.values())
+            self._pending.clear()
+        for answer in unanswered:
             answer.set_result(QueryVector(None, CLOSED))
         if scratch is not None:
             scratch.cleanup()
 
-    def _resting(self, model: str) -> QueryVector | None:
+    def _recent_failure(self, model: str) -> QueryVector | None:
         until, why_not = self._failed.get(model, (0.0, ""))
         return QueryVector(None, why_not) if time.monotonic() < until else None
 
     def _time_left(self) -> float:
-        """How long to wait. Behind a question that takes its time already, not that time once more."""
-        began = self._began
-        return self._patience if began is None else max(0.0, began + self._patience - time.monotonic())
+        """How long to wait. The time that the present question has already taken is deducted."""
+        started = self._question_started
+        return self._patience if started is None else max(0.0, started + self._patience - time.monotonic())
 
-    def _enqueued(self, key: Key) -> Future[QueryVector] | QueryVector:
-        with self._guard:
+    def _enqueue(self, key: Key) -> Future[QueryVector] | QueryVector:
+        with self._lock:
             if self._closed:
                 return QueryVector(None, CLOSED)
-            known = self._recent.get(key) or self._under_way.get(key) or self._resting(key[0])
-            if known is not None:
-                return known
-            if len(self._under_way) >= MAX_WAITING_QUERIES:
+            existing = self._cache.get(key) or self._pending.get(key) or self._recent_failure(key[0])
+            if existing is not None:
+                return existing
+            if len(self._pending) >= MAX_WAITING_QUERIES:
                 return QueryVector(None, BUSY)
-            answer = self._under_way[key] = Future()
+            answer = self._pending[key] = Future()
             self._queue.put(key)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="chyme-questions", daemon=True)
@@ -145,47 +145,47 @@ class ChildQueryEmbedder:
             return answer
 
     def _work(self) -> None:
-        """Ask one question after the other; after a failure those that wait are told of it at once."""
+        """Ask one question after the other; after a failure those that wait get the same answer at once."""
         while (key := self._queue.get()) is not None:
-            meant = self._resting(key[0]) or self._answered(key)
-            with self._guard:
-                answer = self._under_way.pop(key, None)
+            vector = self._recent_failure(key[0]) or self._answer(key)
+            with self._lock:
+                answer = self._pending.pop(key, None)
             if answer is not None:
-                answer.set_result(meant)
+                answer.set_result(vector)
 
-    def _answered(self, key: Key) -> QueryVector:
-        self._began = time.monotonic()
+    def _answer(self, key: Key) -> QueryVector:
+        self._question_started = time.monotonic()
         try:
-            meant = _read(self._asked(key))
+            vector = _parse_outputs(self._run_child(key))
         except ChymeError as error:
             return self._give_up(key[0], str(error).removeprefix(f"{PERSON.path}: "))
         except Exception:
             log.exception("a question could not be asked")
-            return self._give_up(key[0], "the question could not be asked; the log tells why")
+            return self._give_up(key[0], "the question could not be asked; the log says why")
         finally:
-            self._began = None
+            self._question_started = None
         self._loaded.add(key[0])
         if key[1]:
-            self._recent.put(key, meant)
-        return meant
+            self._cache.put(key, vector)
+        return vector
 
     def _give_up(self, model: str, why_not: str) -> QueryVector:
         self._failed[model] = time.monotonic() + self._rest, why_not
         return QueryVector(None, why_not)
 
-    def _asked(self, key: Key) -> list[Output]:
+    def _run_child(self, key: Key) -> list[Output]:
         model, question = key
-        runner, scratch = self._started()
-        told = (Upstream(QUESTION, question), Upstream(MODEL, model))
-        task = Task(NAME, PERSON, None, told, Path(scratch))
+        runner, scratch = self._ensure_started()
+        inputs = (Upstream(QUESTION, question), Upstream(MODEL, model))
+        task = Task(NAME, PERSON, None, inputs, Path(scratch))
         limits = Limits(self._seconds, self._seconds, self._memory_bytes)
         try:
             return runner.run(task, FAMILY, limits)
         except ChildCrashed:  # perhaps it was ended for memory that others needed
             return runner.run(task, FAMILY, limits)
 
-    def _started(self) -> tuple[Runner, str]:
-        with self._guard:
+    def _ensure_started(self) -> tuple[Runner, str]:
+        with self._lock:
             if self._closed:
                 raise ChymeError(CLOSED)
             if self._runner is None or self._scratch is None:
@@ -201,9 +201,9 @@ class ChildQueryEmbedder:
             return self._runner, self._scratch.name
 
 
-def _read(outputs: Sequence[Output]) -> QueryVector:
-    """What the child found. It may have become anything, so its numbers are looked at."""
-    found = [one.data for output in outputs for one in output.artifacts if one.filename == VECTOR]
+def _parse_outputs(outputs: Sequence[Output]) -> QueryVector:
+    """Parse the child's output. The child may have been compromised, so its numbers are checked."""
+    found = [artifact.data for output in outputs for artifact in output.artifacts if artifact.filename == VECTOR]
     if not found:
         return QueryVector(None, UNREADABLE)
     row = array("f")

@@ -1,4 +1,4 @@
-"""What questions mean, as the endpoint tells that embeds the passages too. Whatever is asked goes there."""
+"""Embed questions with the endpoint that also embeds the passages. Every question is sent there."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chyme.search.query_embedding.protocol import QueryVector
 
 log = logging.getLogger(__name__)
 
-SECONDS = 3.0  # a question may take; passages have all the time that is set
-RETRY_PAUSE_SECONDS = 20.0  # seconds for which nobody waits for an endpoint that was too slow
+SECONDS = 3.0  # for one question; passages have the configured time
+RETRY_PAUSE_SECONDS = 20.0  # seconds without requests after the endpoint was too slow
 
 
 class EndpointQueryEmbedder:
-    """Asks in the caller's thread, within budgets, and leaves a provider alone that is paused or at fault."""
+    """Asks in the caller's thread, within budgets, and skips a provider that is paused or failing."""
 
     def __init__(
         self,
@@ -36,44 +36,44 @@ class EndpointQueryEmbedder:
         self._ledger = ledger
         self._seconds = min(seconds, settings.seconds)
         self._rest = rest
-        self._recent = QueryVectorCache()
-        self._guard = threading.Lock()
-        self._under_way: dict[Key, Future[QueryVector]] = {}
+        self._cache = QueryVectorCache()
+        self._lock = threading.Lock()
+        self._pending: dict[Key, Future[QueryVector]] = {}
         self._slow_until = 0.0
 
     def embed(self, text: str, model: str) -> QueryVector:
         key = key_of(text, model)
         if model != self.model or not key[1]:
             return QueryVector(None, f"{model} cannot be asked any more" if key[1] else None)
-        with self._guard:
-            known = self._recent.get(key)
+        with self._lock:
+            known = self._cache.get(key)
             if known is not None:
                 return known
-            asked = self._under_way.get(key)
-            mine = self._under_way[key] = Future() if asked is None else asked
-        if asked is not None:
-            return self._waited_for(asked)
+            pending = self._pending.get(key)
+            future = self._pending[key] = Future() if pending is None else pending
+        if pending is not None:
+            return self._wait_for(pending)
         try:
-            meant = self._asked(key)
+            vector = self._request(key)
         except Exception:
             log.exception("a question could not be asked")
-            meant = QueryVector(None, "the question could not be asked; the log tells why")
+            vector = QueryVector(None, "the question could not be asked; the log says why")
         finally:
-            with self._guard:
-                del self._under_way[key]
-        mine.set_result(meant)
-        return meant
+            with self._lock:
+                del self._pending[key]
+        future.set_result(vector)
+        return vector
 
-    def _waited_for(self, asked: Future[QueryVector]) -> QueryVector:
-        """What somebody else is being told who asks the same."""
+    def _wait_for(self, pending: Future[QueryVector]) -> QueryVector:
+        """The answer to the same question of another thread."""
         try:
-            return asked.result(self._seconds + 2 * PERSONS_WAIT)
+            return pending.result(self._seconds + 2 * PERSONS_WAIT)
         except TimeoutError:
-            return self._slow()
+            return self._too_slow()
 
-    def _asked(self, key: Key) -> QueryVector:
+    def _request(self, key: Key) -> QueryVector:
         if time.monotonic() < self._slow_until:
-            return self._slow()
+            return self._too_slow()
         try:
             row = embed_remotely(
                 self._settings, [key[1]], self._ledger.calls_for_search(), name=PERSON.name, seconds=self._seconds
@@ -81,11 +81,11 @@ class EndpointQueryEmbedder:
         except ChymeError as error:
             if isinstance(error, TimedOut) and error.tried:
                 self._slow_until = time.monotonic() + self._rest
-                return self._slow()
+                return self._too_slow()
             return QueryVector(None, str(error).removeprefix(f"{PERSON.name}: "))
-        meant = QueryVector(tuple(array("f", row)))
-        self._recent.put(key, meant)
-        return meant
+        vector = QueryVector(tuple(array("f", row)))
+        self._cache.put(key, vector)
+        return vector
 
-    def _slow(self) -> QueryVector:
+    def _too_slow(self) -> QueryVector:
         return QueryVector(None, f"{self.model} does not answer within {self._seconds:g} seconds")

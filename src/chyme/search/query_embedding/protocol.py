@@ -1,4 +1,4 @@
-"""What a question means."""
+"""The interface for embedding questions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A question's vector, or why there is none."""
+    """A question's vector, or the reason why there is none."""
 
     vector: tuple[float, ...] | None
-    why_not: str | None = None  # for people; None when there is nothing to say about it
+    why_not: str | None = None  # for people; None if there is nothing to say
 
 
 class QueryEmbedder(Protocol):
-    """Whoever tells what questions mean, by the model whose vectors they are held against."""
+    """Embeds questions with the model whose vectors they are compared with."""
 
     def embed(self, text: str, model: str) -> QueryVector:
-        """Never raises, and never takes long: a search must not wait for a model that does not come."""
+        """Never raises and never takes long: a search must not wait for a model that does not load."""

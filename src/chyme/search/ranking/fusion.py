@@ -1,8 +1,8 @@
-"""Bring what was found by words and what was found by meaning into one order of files.
+"""Combine files found by words and files found by meaning into one ranking.
 
-BM25 and cosines cannot be added: each is first measured in spreads (standard deviations) of its own list, from the
-score of a file that is not in the list on. Both then count alike, unless even the best file by words has little of the
-question: in a list of one file, any word of it would lift as high as all of them.
+BM25 scores and cosines cannot be added: each is first measured in standard deviations of its own list, starting from
+the score of a file that is not in the list. Both then count equally, unless even the best file by words has little of
+the question: in a list of one file, any single word would raise it as high as all of them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from statistics import pstdev
 
 from chyme.search.ranking.matches import PASSAGES_SHOWN, Match, RankedFile
 
-DEPTH = 100  # files of each list that are fused; behind them the order by words goes on
-_LEAST_SPREAD = 0.05  # of what lies above the floor: files that are all about as near differ by nothing much
-_ENOUGH = 0.5  # who has so much of what the question says has answered it
-_CLEARLY = 1 / 3  # of the way from the floor to equality: who is so near is not near by chance
-_FIRST_BY_WORDS = 5  # files among which the nearest may stand too
-_LEAN_ON = 2  # the nearest files: those that are among the first by words say what else may be meant
-_LONG = 30  # files: in a shorter list those that are leaned on would leave nothing to the others
-_LEAN = 0.5  # how much they count beside the question
+DEPTH = 100  # files of each list that are fused; after them the order by words continues
+_MIN_SPREAD = 0.05  # of the range above the floor: files that are all about equally near hardly differ
+_FULL_COVERAGE = 0.5  # a file with so much of the question counts as an answer
+_CLEARLY_NEAR = 1 / 3  # of the way from the floor to equality: a file this near is not near by chance
+_FIRST_BY_WORDS = 5  # files among which the nearest are looked for
+_FEEDBACK_FILES = 2  # nearest files: those that are also among the first by words show what may be meant
+_MIN_FEEDBACK_LIST = 30  # files: in a shorter list the feedback would leave nothing to the others
+_FEEDBACK_WEIGHT = 0.5  # their weight relative to the question
 
 
 @dataclass(frozen=True, slots=True)
 class NearFile:
-    """A file that is near to what was meant, and its passages that are, nearest first."""
+    """A file near to the question's meaning, with its near passages, nearest first."""
 
     file_id: int
     score: float
@@ -35,24 +35,24 @@ class NearFile:
 
 @dataclass(frozen=True, slots=True)
 class FusedFile:
-    """A file that was found by words, by meaning, by both, or listed for what it is."""
+    """A file that was found by words, by meaning, by both, or by filters alone."""
 
     file_id: int
     score: float
-    worded: RankedFile | None = None
+    keyword_match: RankedFile | None = None
     near: NearFile | None = None
 
 
 def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[NearFile]:
-    """Files by their best passage, best first. `passages` come nearest first; `scores` may order them otherwise."""
+    """Files by their best passage, best first. `passages` come nearest first; `scores` may override their order."""
     by_file: dict[int, list[Match]] = {}
     for match in passages:
         by_file.setdefault(match.file_id, []).append(match)
-    known = scores or {}
+    overrides = scores or {}
     found = [
         NearFile(
             file_id,
-            max(known.get(match.passage_id, match.score) for match in matches),
+            max(overrides.get(match.passage_id, match.score) for match in matches),
             tuple(match.passage_id for match in matches[:PASSAGES_SHOWN]),
         )
         for file_id, matches in by_file.items()
@@ -60,80 +60,88 @@ def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = N
     return sorted(found, key=lambda near: (-near.score, near.file_id))
 
 
-def query_coverage(held: Sequence[tuple[int, bool]], texts: int) -> float:
-    """How much of a question a file has: of each word, in how many of all texts it stands, and whether the file has it.
+def query_coverage(word_counts: Sequence[tuple[int, bool]], texts: int) -> float:
+    """How much of a question a file has. For each word: how many of all texts have it, and whether the file does.
 
-    The rarer a word, the more it says; most, what stands nowhere.
+    The rarer a word, the more it counts; a word that is in no text counts most.
     """
-    says = [math.log1p((max(texts - with_it, 0) + 0.5) / (with_it + 0.5)) for with_it, _ in held]
-    return sum(much for much, (_, has_it) in zip(says, held, strict=True) if has_it) / sum(says) if says else 0.0
+    information = [math.log1p((max(texts - with_it, 0) + 0.5) / (with_it + 0.5)) for with_it, _ in word_counts]
+    return (
+        sum(value for value, (_, has_it) in zip(information, word_counts, strict=True) if has_it) / sum(information)
+        if information
+        else 0.0
+    )
 
 
 def fuse(
-    worded: Sequence[RankedFile], near: Sequence[NearFile], floor: float, answered: float = 1.0
+    by_words: Sequence[RankedFile], near: Sequence[NearFile], floor: float, coverage: float = 1.0
 ) -> list[FusedFile]:
     """The first DEPTH files of both lists in one order, best first.
 
-    Nothing in `near` is less than `floor` near. `answered`: how much of the question the best file by words has.
+    All files in `near` score at least `floor`. `coverage`: how much of the question the best file by words has.
     """
-    words = {file.file_id: file for file in worded[:DEPTH]}
+    words = {file.file_id: file for file in by_words[:DEPTH]}
     meaning = {file.file_id: file for file in near[:DEPTH]}
-    counts = min(1.0, answered / _ENOUGH)
-    lifted = _lifted({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
-    by_words = {file_id: counts * lift for file_id, lift in lifted.items()}
-    by_meaning = _lifted({file.file_id: file.score for file in meaning.values()}, floor, _LEAST_SPREAD * (1 - floor))
+    words_weight = min(1.0, coverage / _FULL_COVERAGE)
+    normalized = _normalize({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
+    word_scores = {file_id: words_weight * score for file_id, score in normalized.items()}
+    meaning_scores = _normalize(
+        {file.file_id: file.score for file in meaning.values()}, floor, _MIN_SPREAD * (1 - floor)
+    )
     fused = [
         FusedFile(
             file_id,
-            by_words.get(file_id, 0.0) + by_meaning.get(file_id, 0.0),
+            word_scores.get(file_id, 0.0) + meaning_scores.get(file_id, 0.0),
             words.get(file_id),
             meaning.get(file_id),
         )
         for file_id in words.keys() | meaning.keys()
     ]
-    return sorted(fused, key=lambda file: (-round(file.score, 6), _second_to(file, floor), file.file_id))
+    return sorted(fused, key=lambda file: (-round(file.score, 6), _tie_order(file, floor), file.file_id))
 
 
-def _second_to(file: FusedFile, floor: float) -> int:
-    """Of files that score alike: words in the text first, then what is clearly near, words in the name, the rest."""
-    if file.worded is not None and file.worded.by_words:
+def _tie_order(file: FusedFile, floor: float) -> int:
+    """Of files with equal scores: words in the text first, then clearly near, then words in the name, then others."""
+    if file.keyword_match is not None and file.keyword_match.by_words:
         return 0
-    if file.near is not None and file.near.score >= floor + _CLEARLY * (1 - floor):
+    if file.near is not None and file.near.score >= floor + _CLEARLY_NEAR * (1 - floor):
         return 1
-    return 2 if file.worded is not None else 3
+    return 2 if file.keyword_match is not None else 3
 
 
-def _lifted(scores: Mapping[int, float], nothing: float, least_spread: float) -> dict[int, float]:
-    """How far each file stands above those that are not in its list, in spreads of the list.
+def _normalize(scores: Mapping[int, float], absent_score: float, min_spread: float) -> dict[int, float]:
+    """How far each file is above those that are not in its list, in standard deviations of the list.
 
-    Of a full list nobody knows more than that the absent are no better than the last. A shorter one has everything:
-    whatever is absent scores `nothing`.
+    For a full list it is only known that absent files are no better than the last. A shorter list is complete: absent
+    files have `absent_score`.
     """
     values = list(scores.values())
-    absent = min(values, default=nothing)
+    absent = min(values, default=absent_score)
     if len(values) < DEPTH:
-        absent = min(absent, nothing)
+        absent = min(absent, absent_score)
         values.append(absent)
-    spread = max(pstdev(values), least_spread)
+    spread = max(pstdev(values), min_spread)
     return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
 
 
-def files_in_both(worded: Sequence[RankedFile], near: Sequence[NearFile]) -> list[NearFile]:
-    """The nearest files of a long list that are among the first by words too: they are likely to be what is meant."""
-    first = {file.file_id for file in worded[:_FIRST_BY_WORDS]}
-    return [file for file in near[:_LEAN_ON] if file.file_id in first] if len(near) >= _LONG else []
+def files_in_both(by_words: Sequence[RankedFile], near: Sequence[NearFile]) -> list[NearFile]:
+    """The nearest files of a long list that are also among the first by words: they are likely to be meant."""
+    first = {file.file_id for file in by_words[:_FIRST_BY_WORDS]}
+    return [file for file in near[:_FEEDBACK_FILES] if file.file_id in first] if len(near) >= _MIN_FEEDBACK_LIST else []
 
 
 def feedback_scores(
-    question: Sequence[float], towards: Sequence[bytes], vectors: Mapping[int, bytes]
+    question: Sequence[float], feedback: Sequence[bytes], vectors: Mapping[int, bytes]
 ) -> dict[int, float]:
-    """How near passages are to a question that leans towards other passages (Rocchio's way to ask again)."""
+    """How near passages are to a question vector moved towards other passages (Rocchio feedback)."""
     import numpy
 
-    if not towards or not vectors:
+    if not feedback or not vectors:
         return {}
-    asked = numpy.array(question, numpy.float32)
-    asked = asked + _LEAN * numpy.mean([numpy.frombuffer(vector, "<f4") for vector in towards], axis=0)
+    query_vector = numpy.array(question, numpy.float32)
+    query_vector = query_vector + _FEEDBACK_WEIGHT * numpy.mean(
+        [numpy.frombuffer(vector, "<f4") for vector in feedback], axis=0
+    )
     rows = numpy.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
-    scores = rows @ (asked / numpy.linalg.norm(asked)).astype(numpy.float32)
+    scores = rows @ (query_vector / numpy.linalg.norm(query_vector)).astype(numpy.float32)
     return dict(zip(vectors, scores.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The words of the vault, kept so that a mistyped word finds the one that was meant."""
+"""The words of the vault, stored so that a mistyped word finds the one that was meant."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from chyme.search.query.parser import Term, expression
 from chyme.search.query.spelling import deletions, words_of
 from chyme.text.stemmer import fold
 
-_LOOKED_AT = 20  # passages of other files in which a word is looked for before it is taken to stand only here
+_MAX_SEARCHED = 20  # passages of other files that are searched before a word counts as unique to a file
 
 
 def learn(db: Connection, words: Iterable[str]) -> None:
     """Remember words. A word already known writes nothing."""
-    told = json.dumps(list(words), ensure_ascii=False)
-    if told == "[]":
+    words_json = json.dumps(list(words), ensure_ascii=False)
+    if words_json == "[]":
         return
     new = db.execute(
-        "INSERT OR IGNORE INTO words (word) SELECT value FROM json_each(?) WHERE true RETURNING id, word", (told,)
+        "INSERT OR IGNORE INTO words (word) SELECT value FROM json_each(?) WHERE true RETURNING id, word", (words_json,)
     ).fetchall()
     if new:
         db.executemany(
@@ -29,12 +29,12 @@ def learn(db: Connection, words: Iterable[str]) -> None:
 
 
 def forget(db: Connection, words: Iterable[str]) -> None:
-    """Drop words that stand in no file any more."""
+    """Delete words that are in no file any more."""
     for word in words:
-        gone = db.execute("DELETE FROM words WHERE word = ? RETURNING id", (word,)).fetchone()
-        if gone:
+        deleted = db.execute("DELETE FROM words WHERE word = ? RETURNING id", (word,)).fetchone()
+        if deleted:
             db.executemany(
-                "DELETE FROM spelling WHERE deletion = ? AND word_id = ?", [(d, *gone) for d in deletions(word)]
+                "DELETE FROM spelling WHERE deletion = ? AND word_id = ?", [(d, *deleted) for d in deletions(word)]
             )
 
 
@@ -66,21 +66,21 @@ def find_by_prefix(db: Connection, beginning: str, limit: int = 12) -> list[str]
 
 
 def find_unique_words(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:
-    """Words of this file that no other file has: what must be forgotten with it.
+    """Words of this file that no other file has, which must be forgotten with it.
 
-    With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too.
-    A word that many files have in other forms but hardly any in this one may be among the answer:
-    better a correction less than a word left behind.
+    With `kept`, the file stays and its passages are replaced: words in `kept`, and those of its names, stay too. A word
+    that is in many files in other forms but hardly anywhere in this form may be returned: losing a correction is better
+    than leaving a word behind.
     """
     texts = words_of(text for (text,) in db.execute("SELECT text FROM passages WHERE file_id = ?", (file_id,)))
-    named = db.execute("SELECT name, title, tags, summary FROM file_terms WHERE file_id = ?", (file_id,)).fetchone()
-    names = words_of(named or ())
-    going = texts | names if kept is None else texts - names - set(kept)
-    return {word for word in going if not _stands_elsewhere(db, file_id, word)}
+    row = db.execute("SELECT name, title, tags, summary FROM file_terms WHERE file_id = ?", (file_id,)).fetchone()
+    names = words_of(row or ())
+    removed = texts | names if kept is None else texts - names - set(kept)
+    return {word for word in removed if not _is_elsewhere(db, file_id, word)}
 
 
 def find_unused_words(db: Connection) -> set[str]:
-    """Words that stand in no file any more in any form: left by renames and resets, to be forgotten at a purge."""
+    """Words that are in no file any more in any form: left by renames and resets, to be forgotten at a purge."""
     rows = db.execute(
         """
         SELECT word FROM words
@@ -91,15 +91,15 @@ def find_unused_words(db: Connection) -> set[str]:
     return {word for (word,) in rows}
 
 
-def _stands_elsewhere(db: Connection, file_id: int, word: str) -> bool:
-    asked = {"word": expression([Term(word)]), "file": file_id, "limit": _LOOKED_AT}
+def _is_elsewhere(db: Connection, file_id: int, word: str) -> bool:
+    parameters = {"word": expression([Term(word)]), "file": file_id, "limit": _MAX_SEARCHED}
     passages = db.execute(
         """
         SELECT passages.text
           FROM passage_fts CROSS JOIN passages ON passages.id = passage_fts.rowid
          WHERE passage_fts MATCH :word AND passages.file_id <> :file LIMIT :limit
         """,
-        asked,
+        parameters,
     )
     if any(word in words_of(row) for row in passages if word in fold(row[0])):
         return True
@@ -109,6 +109,6 @@ def _stands_elsewhere(db: Connection, file_id: int, word: str) -> bool:
           FROM file_fts CROSS JOIN file_terms ON file_terms.file_id = file_fts.rowid
          WHERE file_fts MATCH :word AND file_terms.file_id <> :file LIMIT :limit
         """,
-        asked,
+        parameters,
     )
     return any(word in words_of(row) for row in names)

@@ -1,4 +1,4 @@
-"""Whose vectors there are, and whose questions are held against."""
+"""The embedders whose vectors are stored, and which of them is in use."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import NamedTuple
 
 
 class Embedder(NamedTuple):
-    """A model that told what passages mean. Vectors of different embedders are never compared."""
+    """A model that makes vectors of passages. Vectors of different embedders are never compared."""
 
     id: int
     model: str
     dimension: int
-    serves: bool  # questions are held against its vectors
+    serves: bool  # questions are compared with its vectors
 
 
 _COLUMNS = "id, model, dimension, serves"
 
 
-def _embedder(row: tuple[int, str, int, int]) -> Embedder:
+def _from_row(row: tuple[int, str, int, int]) -> Embedder:
     id_, model, dimension, serves = row
     return Embedder(id_, model, dimension, bool(serves))
 
 
 def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
-    """The embedder of this name, made known if it is new. It serves if nobody does yet."""
+    """The embedder of this model, created if it is new. It becomes the one in use if there is none yet."""
     embedder = by_model(db, model)
     if embedder is None:
         row = db.execute(
@@ -37,7 +37,7 @@ def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
             """,
             (model, dimension, now),
         ).fetchone()
-        return _embedder(row)
+        return _from_row(row)
     if embedder.dimension != dimension:
         raise ValueError(
             f"{model} gave vectors of {embedder.dimension} numbers before and gives {dimension} now; "
@@ -47,32 +47,32 @@ def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
 
 
 def get_serving(db: Connection) -> Embedder | None:
-    """Whose vectors questions are held against; None before anything was embedded."""
+    """The embedder whose vectors questions are compared with; None before anything was embedded."""
     row = db.execute(f"SELECT {_COLUMNS} FROM embedders WHERE serves = 1").fetchone()
-    return _embedder(row) if row else None
+    return _from_row(row) if row else None
 
 
 def list_all(db: Connection) -> list[Embedder]:
     """Every embedder with vectors in the vault, oldest first."""
-    return [_embedder(row) for row in db.execute(f"SELECT {_COLUMNS} FROM embedders ORDER BY id")]
+    return [_from_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM embedders ORDER BY id")]
 
 
 def by_model(db: Connection, model: str) -> Embedder | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM embedders WHERE model = ?", (model,)).fetchone()
-    return _embedder(row) if row else None
+    return _from_row(row) if row else None
 
 
 def switch(db: Connection, embedder_id: int) -> None:
-    """Hold questions against this embedder's vectors from now on, and against nobody else's."""
+    """Compare questions with this embedder's vectors from now on, and with no others."""
     if db.execute("SELECT 1 FROM embedders WHERE id = ?", (embedder_id,)).fetchone() is None:
         raise ValueError(f"there is no embedder {embedder_id} to switch to")
-    # In two steps: rows are checked one by one, and at no moment may two of them serve.
+    # In two steps: rows are checked one by one, and two of them must never serve at the same time.
     db.execute("UPDATE embedders SET serves = 0 WHERE serves = 1 AND id <> ?", (embedder_id,))
     db.execute("UPDATE embedders SET serves = 1 WHERE id = ?", (embedder_id,))
 
 
 def sweep(db: Connection, keep: Collection[int], rows: int = 500) -> bool:
-    """One bounded step of forgetting all embedders but these and the one that serves; False when nothing is left."""
+    """One bounded step of deleting all embedders but these and the one in use; False when nothing is left."""
     unwanted = "serves = 0 AND id NOT IN (SELECT value FROM json_each(:keep))"
     values = {"keep": json.dumps(list(keep)), "rows": rows}
     removed = db.execute(
@@ -92,11 +92,10 @@ def sweep(db: Connection, keep: Collection[int], rows: int = 500) -> bool:
 
 
 def find_files_lacking(db: Connection, model: str, limit: int, hidden: bool = False) -> list[int]:
-    """Files that were last read for another model than this one, while nothing of that is due.
+    """Files whose completed digest is of another model than this one.
 
-    What the digest says counts, not whether there are passages: of many a file one model has none and another has.
-    Whoever has them read again meets none of them twice, and passes none of them on the way to the next. `hidden`: also
-    files that vanished, and may come back.
+    The digest decides, not whether there are passages: for many files one model has none and another has some. A caller
+    that requeues the returned files gets each file only once. `hidden`: also files that vanished, and may come back.
     """
     rows = db.execute(
         """

@@ -1,4 +1,4 @@
-"""What has yet to be embedded."""
+"""Which files have yet to be embedded."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sqlite3 import Connection
 
 
 def is_due(db: Connection) -> bool:
-    """Whether any file on disk is to be embedded, now or when a failure is tried again.
+    """Whether any file on disk is to be embedded, now or at a retry.
 
-    One that waits for something else, for a file nobody may read perhaps, is not waited for.
+    A file that waits for something else, such as permission to read it, does not count.
     """
     row = db.execute(
         """
@@ -25,7 +25,7 @@ def is_due(db: Connection) -> bool:
 
 
 def is_left_out(db: Connection, embedder_id: int) -> bool:
-    """Whether this embedder could not be had for a file on disk that another has read."""
+    """Whether this embedder was unavailable for a file on disk that another embedder has read."""
     row = db.execute(
         """
         SELECT EXISTS (
@@ -42,7 +42,7 @@ def is_left_out(db: Connection, embedder_id: int) -> bool:
 
 
 def lengths(db: Connection, file_ids: Collection[int]) -> dict[int, int]:
-    """How long the texts of these files are, in passages of the keyword index; 0 for those it does not know yet."""
+    """The lengths of these files' texts, in passages of the keyword index; 0 for files it does not know yet."""
     rows = db.execute(
         """
         SELECT wanted.value, iif(json_valid(digests.content), coalesce(digests.content ->> '$.passages', 0), 0)

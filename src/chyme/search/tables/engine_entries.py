@@ -1,5 +1,5 @@
-"""What larger engines shall hold: every passage, name and vector in the database, and nothing else. Private files are
-left out where the engines are on other machines (kept_here)."""
+"""The entries that the search servers must hold: every passage, name and vector in the database, and nothing else.
+Private files are left out if the servers are on other machines (kept_here)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from collections.abc import Collection, Iterator
 from sqlite3 import Connection
 
-_TOLD = "file_id NOT IN (SELECT file_id FROM kept_here)"
+_NOT_PRIVATE = "file_id NOT IN (SELECT file_id FROM kept_here)"
 
 
 def paths(db: Connection, file_ids: Collection[int] | None = None) -> list[tuple[int, str]]:
-    """Where these files are, or all there are."""
+    """The paths of these files, or of all."""
     if file_ids is None:
         return db.execute("SELECT id, path FROM files").fetchall()
     return db.execute(
@@ -21,7 +21,7 @@ def paths(db: Connection, file_ids: Collection[int] | None = None) -> list[tuple
 
 
 def sizes(db: Connection, file_ids: Collection[int]) -> dict[int, int]:
-    """How many passages and vectors each file has."""
+    """The number of passages and vectors of each file."""
     rows = db.execute(
         """
         SELECT wanted.value, (SELECT count(*) FROM passages WHERE file_id = wanted.value)
@@ -46,7 +46,7 @@ def passages_of(db: Connection, file_ids: Collection[int]) -> list[tuple[int, in
 
 
 def names_of(db: Connection, file_ids: Collection[int]) -> list[tuple[int, str, str, str, str]]:
-    """What the files are called, as the index reads it: file, name, title, tags and summary."""
+    """The files' names as the index reads them: file, name, title, tags and summary."""
     return db.execute(
         """
         SELECT file_terms.file_id, file_terms.name, file_terms.title, file_terms.tags, file_terms.summary
@@ -57,7 +57,7 @@ def names_of(db: Connection, file_ids: Collection[int]) -> list[tuple[int, str, 
 
 
 def vectors_of(db: Connection, file_ids: Collection[int], embedder_id: int) -> list[tuple[int, int, bytes]]:
-    """What this embedder said about the files: id, file and vector."""
+    """The embedder's vectors of these files: id, file and vector."""
     return db.execute(
         """
         SELECT semantic_passages.id, semantic_passages.file_id, vectors.vector
@@ -77,17 +77,17 @@ def files_embedded_by(db: Connection, embedder_id: int) -> list[int]:
 
 def every_passage(db: Connection) -> Iterator[tuple[int, int]]:
     """Ids with their files."""
-    return db.execute(f"SELECT id, file_id FROM passages WHERE digester = 'search-keyword' AND {_TOLD}")
+    return db.execute(f"SELECT id, file_id FROM passages WHERE digester = 'search-keyword' AND {_NOT_PRIVATE}")
 
 
 def every_name(db: Connection) -> Iterator[tuple[int, int]]:
-    """The same for names, which go by the ids of their files."""
-    return db.execute(f"SELECT file_id, file_id FROM file_terms WHERE {_TOLD}")
+    """The same for names, which have the ids of their files."""
+    return db.execute(f"SELECT file_id, file_id FROM file_terms WHERE {_NOT_PRIVATE}")
 
 
 def every_vector(db: Connection, embedder_id: int) -> Iterator[tuple[int, int]]:
     """The same for one embedder's vectors."""
     return db.execute(
-        f"SELECT id, file_id FROM semantic_passages JOIN vectors USING (id) WHERE embedder_id = ? AND {_TOLD}",
+        f"SELECT id, file_id FROM semantic_passages JOIN vectors USING (id) WHERE embedder_id = ? AND {_NOT_PRIVATE}",
         (embedder_id,),
     )

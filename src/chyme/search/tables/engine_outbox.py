@@ -1,4 +1,4 @@
-"""Files whose entries in larger engines are not what they should be. Triggers write it; see the migration."""
+"""Files whose entries in the search servers are out of date. Triggers write this table; see the migration."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 
 class ChangedFile(NamedTuple):
-    """A file whose entries must be written again, or taken away, and the change that made it so."""
+    """A file whose entries must be written again or deleted, and the number of its last change."""
 
     file_id: int
-    sequence: int  # grows with every change: an entry made before the last one is not done
+    sequence: int  # grows with every change: a push that read an older state does not count
 
 
 def activate(db: Connection) -> None:
-    """There are larger engines from now on, and they have yet to be told of every file."""
+    """Start to record changes, with every file still to be pushed."""
     db.execute("UPDATE outbox_state SET active = 1, sequence = sequence + 1")
     db.execute(
         """
@@ -27,7 +27,7 @@ def activate(db: Connection) -> None:
 
 
 def deactivate(db: Connection) -> None:
-    """There are no larger engines any more: nothing is kept for them."""
+    """Stop to record changes, since there are no search servers any more."""
     db.execute("UPDATE outbox_state SET active = 0")
     db.execute("DELETE FROM outbox")
     db.execute("DELETE FROM kept_here")
@@ -45,23 +45,23 @@ def list_changed(db: Connection, limit: int) -> list[ChangedFile]:
 
 
 def mark_done(db: Connection, rows: Sequence[ChangedFile], private: Collection[int] = ()) -> int:
-    """Take out files the engines were told of, but for those that changed since. Returns how many.
+    """Remove pushed files, except for those that changed since. Returns how many.
 
-    `private`: those of them that the engines were told nothing of, and must not be.
+    `private`: those of them of which nothing was pushed, nor must be.
     """
-    known = ((row.file_id,) for row in rows)
-    db.executemany("DELETE FROM kept_here WHERE file_id = ?", known)
+    file_ids = ((row.file_id,) for row in rows)
+    db.executemany("DELETE FROM kept_here WHERE file_id = ?", file_ids)
     db.executemany("INSERT INTO kept_here (file_id) VALUES (?)", ((file_id,) for file_id in private))
     return db.executemany("DELETE FROM outbox WHERE file_id = ? AND sequence = ?", rows).rowcount if rows else 0
 
 
 def list_local_only(db: Connection) -> set[int]:
-    """Private files, which engines on other machines are never told of."""
+    """Private files, which are never pushed to engines on other machines."""
     return {file_id for (file_id,) in db.execute("SELECT file_id FROM kept_here")}
 
 
 def put(db: Connection, file_ids: Collection[int]) -> None:
-    """Let these files be written again. Without larger engines nothing happens."""
+    """Have these files pushed again. Does nothing without search servers."""
     if not file_ids or not is_active(db):
         return
     db.execute("UPDATE outbox_state SET sequence = sequence + 1")
@@ -76,13 +76,13 @@ def put(db: Connection, file_ids: Collection[int]) -> None:
 
 
 def count(db: Connection) -> int:
-    """How many files the engines have yet to be told of."""
+    """How many files have yet to be pushed."""
     row = db.execute("SELECT count(*) FROM outbox").fetchone()
     return int(row[0])
 
 
 def count_behind(db: Connection) -> int:
-    """The same, also while nothing is kept for engines: then they have to be told of every file."""
+    """The same, also while no changes are recorded: then every file has yet to be pushed."""
     if is_active(db):
         return count(db)
     row = db.execute("SELECT count(*) FROM files").fetchone()
@@ -90,6 +90,6 @@ def count_behind(db: Connection) -> int:
 
 
 def find_oldest(db: Connection) -> ChangedFile | None:
-    """The file that changed longest ago; None when the engines know everything."""
+    """The file that changed longest ago; None if the engines have everything."""
     rows = list_changed(db, 1)
     return rows[0] if rows else None

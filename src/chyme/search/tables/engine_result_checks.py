@@ -1,4 +1,4 @@
-"""Hold what a larger engine answered against the database: what it does not know is not shown."""
+"""Check the answers of a search server against the database: what the database does not have is not shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.search.tables.keyword_queries import Condition
 
 
 def files_that_meet(db: Connection, where: Condition, limit: int) -> list[int]:
-    """Visible files that meet the condition, in no order."""
+    """Visible files that meet the condition, in no particular order."""
     rows = db.execute(
         f"""
         SELECT files.id FROM files LEFT JOIN documents ON documents.file_id = files.id
@@ -22,7 +22,7 @@ def files_that_meet(db: Connection, where: Condition, limit: int) -> list[int]:
 
 
 def known_passages(db: Connection, ids: Collection[int], where: Condition) -> dict[int, int]:
-    """Of these passages those that still exist, in visible files that meet the condition, with their files."""
+    """Those of these passages that still exist in visible files that meet the condition, with their files."""
     rows = db.execute(
         f"""
         SELECT passages.id, files.id
@@ -38,7 +38,7 @@ def known_passages(db: Connection, ids: Collection[int], where: Condition) -> di
 
 
 def known_files(db: Connection, ids: Collection[int], where: Condition) -> set[int]:
-    """Of these files those that are visible and meet the condition."""
+    """Those of these files that are visible and meet the condition."""
     rows = db.execute(
         f"""
         SELECT files.id
@@ -53,5 +53,5 @@ def known_files(db: Connection, ids: Collection[int], where: Condition) -> set[i
 
 
 def not_pushed_yet() -> Condition:
-    """Files of which the engines do not know the present state, or must not know any."""
+    """Files whose present state the engines do not have, or which they must not have at all."""
     return Condition("files.id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")

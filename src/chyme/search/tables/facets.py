@@ -1,4 +1,4 @@
-"""How found files divide: by kind, tag, folder, year, person and status. One pass over the files, one over voices."""
+"""The number of files by kind, tag, folder, year, person and status. One pass over the files, one over voices."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from sqlite3 import Connection
 
 from chyme.search.tables.keyword_queries import Condition
 
-MOST = 20  # values of one facet
-_ROWS = 1_000  # read at a time: what is kept grows with the values there are, not with the files
+MAX_VALUES = 20  # values of one facet
+_BATCH = 1_000  # read at a time: memory grows with the number of values, not of files
 
 Counts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """In how many of the files each value occurs, most frequent first."""
+    """The number of files with each value, most frequent first."""
 
     kind: Counts
     tag: Counts
-    folder: Counts  # the uppermost one
+    folder: Counts  # the topmost one
     year: Counts
     person: Counts  # heard in the file
     status: Counts
 
 
 def of_files(db: Connection, file_ids: Collection[int]) -> Facets:
-    """How these files divide; those that are gone or hidden are left out."""
+    """The facets of these files; files that are gone or hidden are left out."""
     ids = json.dumps(list(file_ids))
     return of_all(db, Condition("files.id IN (SELECT value FROM json_each(:facet_files))", {"facet_files": ids}))
 
 
 def of_all(db: Connection, where: Condition) -> Facets:
-    """How the visible files that meet the condition divide."""
+    """The facets of the visible files that meet the condition."""
     kinds: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     folders: Counter[str] = Counter()
@@ -52,21 +52,28 @@ def of_all(db: Connection, where: Condition) -> Facets:
         """,
         dict(where.values),
     )
-    while some := rows.fetchmany(_ROWS):
-        of_kind, lists, in_folder, of_year, in_state = zip(*some, strict=True)
-        kinds.update(of_kind)
-        tags.update(_tags(lists))
-        folders.update(in_folder)
-        years.update(of_year)
-        states.update(in_state)
-    tops: Counter[str] = Counter()
-    for folder, times in folders.items():
-        tops[folder.partition("/")[0]] += times
-    return Facets(_most(kinds), _most(tags), _most(tops), _most(years), _people(db, where), _most(states))
+    while batch := rows.fetchmany(_BATCH):
+        batch_kinds, batch_tags, batch_folders, batch_years, batch_states = zip(*batch, strict=True)
+        kinds.update(batch_kinds)
+        tags.update(_tags(batch_tags))
+        folders.update(batch_folders)
+        years.update(batch_years)
+        states.update(batch_states)
+    top_folders: Counter[str] = Counter()
+    for folder, count in folders.items():
+        top_folders[folder.partition("/")[0]] += count
+    return Facets(
+        _most_frequent(kinds),
+        _most_frequent(tags),
+        _most_frequent(top_folders),
+        _most_frequent(years),
+        _people(db, where),
+        _most_frequent(states),
+    )
 
 
-def _tags(lists: Iterable[str | None]) -> Iterator[str]:
-    parsed = json.loads(f"[{','.join(filter(None, lists))}]")  # at once: one by one takes twice as long
+def _tags(json_lists: Iterable[str | None]) -> Iterator[str]:
+    parsed = json.loads(f"[{','.join(filter(None, json_lists))}]")  # all at once: one by one takes twice as long
     return chain.from_iterable(map(set, parsed))
 
 
@@ -79,13 +86,13 @@ def _people(db: Connection, where: Condition) -> Counts:
          CROSS JOIN voice_groups ON voice_groups.id = voices.group_id
          CROSS JOIN people ON people.id = voice_groups.person_id
          WHERE files.vanished_at IS NULL AND ({where.sql}) AND people.name IS NOT NULL
-         GROUP BY people.id ORDER BY heard DESC, people.name LIMIT {MOST:d}
+         GROUP BY people.id ORDER BY heard DESC, people.name LIMIT {MAX_VALUES:d}
         """,
         dict(where.values),
     )
     return tuple(rows)
 
 
-def _most(counter: Counter[str]) -> Counts:
-    counted = [(value, times) for value, times in counter.items() if value]
-    return tuple(sorted(counted, key=lambda pair: (-pair[1], pair[0]))[:MOST])
+def _most_frequent(counter: Counter[str]) -> Counts:
+    counted = [(value, count) for value, count in counter.items() if value]
+    return tuple(sorted(counted, key=lambda pair: (-pair[1], pair[0]))[:MAX_VALUES])

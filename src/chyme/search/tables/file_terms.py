@@ -1,4 +1,4 @@
-"""What a file can be found by besides its text: its name, title, tags, summary, and the people heard in it."""
+"""The fields by which a file is found besides its text: name, title, tags, summary, and the people heard in it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from chyme.speech.people.tables import voices
 
 
 def write(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
-    """Make the file findable by what it is called. These texts are short, so they are cut here."""
+    """Index the file's name, title, tags and summary. These texts are short, so they are tokenised here."""
     terms = _terms(db, file, title, tags, summary)
     passages.write_names(db, file.id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
 
 
 def rewrite(db: Connection, file_id: int) -> None:
-    """The same after something changed that is not in the file itself, such as a person's name."""
+    """The same after a change outside the file, such as a person's new name."""
     file, document = files.by_id(db, file_id), documents.of_file(db, file_id)
     if file is not None and document is not None:
         write(db, file, document.title, document.tags, document.summary)
 
 
 def find_misindexed(db: Connection) -> list[str]:
-    """Files that are not found by the people heard in them, or still by others; empty when all is well."""
+    """Files that are not found by the people heard in them, or still found by others; empty if all is well."""
     wrong = []
     for (file_id,) in db.execute("SELECT DISTINCT file_id FROM voices").fetchall():
         file, document = files.by_id(db, file_id), documents.of_file(db, file_id)
@@ -39,5 +39,5 @@ def find_misindexed(db: Connection) -> list[str]:
 
 
 def _terms(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> NameTerms:
-    heard = [person.name for person in voices.people_in(db, file.id) if person.name]
-    return name_terms(file.name, title, [*tags, *heard], summary)
+    speakers = [person.name for person in voices.people_in(db, file.id) if person.name]
+    return name_terms(file.name, title, [*tags, *speakers], summary)

@@ -1,4 +1,4 @@
-"""What FTS5 reckons with when it scores by bm25(): how many texts an index has, and how long they are on average."""
+"""The totals FTS5 uses in bm25(): the number of texts in an index, and their average length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 class Totals(NamedTuple):
-    """Of one index."""
+    """The totals of one index."""
 
     texts: int
     average_length: float  # in words, all columns together
@@ -16,12 +16,12 @@ class Totals(NamedTuple):
 def totals(db: Connection, index: Literal["passage_fts", "file_fts"]) -> Totals:
     """Read from the row in which FTS5 keeps them: the number of texts, then of words in each column."""
     row = db.execute(f"SELECT block FROM {index}_data WHERE id = 1").fetchone()
-    texts, *lengths = _numbers(row[0]) if row and row[0] else [0]
+    texts, *lengths = _decode_varints(row[0]) if row and row[0] else [0]
     return Totals(texts, sum(lengths) / texts if texts else 0.0)
 
 
-def _numbers(block: bytes) -> list[int]:
-    """SQLite's variable-length integers: seven bits a byte, the highest bit says that another byte follows."""
+def _decode_varints(block: bytes) -> list[int]:
+    """Decode SQLite's variable-length integers: seven bits a byte, the highest bit says that another byte follows."""
     numbers = []
     number = 0
     for byte in block:

@@ -1,4 +1,4 @@
-"""The questions keyword search asks of the database. CROSS JOIN keeps SQLite from driving from the wrong side."""
+"""The database queries of keyword search. CROSS JOIN keeps SQLite from choosing the wrong driving table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is scored: passages that match, from some passage on when they are too many."""
+    """Which passages are scored: those that match, only from some passage on if they are too many."""
 
     expression: str
     since: int | None = None
@@ -34,7 +34,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """What a hit shows of its file."""
+    """What a hit shows about its file."""
 
     file_id: int
     path: str
@@ -51,11 +51,11 @@ def has_kind(number: int, kind: str) -> Condition:
 
 
 def has_ending(number: int, ending: str) -> Condition:
-    return Condition(f"files.name LIKE :ending{number} ESCAPE '\\'", {f"ending{number}": f"%.{_literal(ending)}"})
+    return Condition(f"files.name LIKE :ending{number} ESCAPE '\\'", {f"ending{number}": f"%.{_escape_like(ending)}"})
 
 
 def has_tag(number: int, names: Collection[str]) -> Condition:
-    """One of these tags, in capitals or not."""
+    """Has one of these tags, ignoring case."""
     return Condition(
         f"""EXISTS (SELECT 1 FROM json_each(documents.tags) AS tag
                  WHERE lower(tag.value) IN (SELECT value FROM json_each(:tags{number})))""",
@@ -64,15 +64,15 @@ def has_tag(number: int, names: Collection[str]) -> Condition:
 
 
 def in_folder(number: int, folder: str) -> Condition:
-    """The folder may be given by its whole path or by its last part or parts."""
+    """Is in this folder, given by its whole path or by its last part or parts."""
     return Condition(
         f"'/' || files.folder || '/' LIKE :folder{number} ESCAPE '\\'",
-        {f"folder{number}": f"%/{_literal(folder.strip('/'))}/%"},
+        {f"folder{number}": f"%/{_escape_like(folder.strip('/'))}/%"},
     )
 
 
 def is_dated_between(number: int, first: str, last: str) -> Condition:
-    """By the document's date, else by the day the file was last changed."""
+    """Has a date in this range: the document's, or else the day the file was last changed."""
     return Condition(
         f"{_DATE} BETWEEN :first{number} AND :last{number}", {f"first{number}": first, f"last{number}": last}
     )
@@ -83,7 +83,7 @@ def in_state(number: int, state: str) -> Condition:
 
 
 def has_words(number: int, expression: str) -> Condition:
-    """Anywhere in the file: in its text or in its name, title, tags or summary."""
+    """Has these words anywhere: in the text or in name, title, tags or summary."""
     return Condition(
         f"""files.id IN (
             SELECT passages.file_id
@@ -124,7 +124,7 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def best_passages(db: Connection, scope: Scope, limit: int, where: Condition) -> tuple[list[Match], bool]:
-    """Those of the best passages whose files are visible and meet the condition; whether there may be more."""
+    """Those of the best passages whose files are visible and meet the condition; and whether there may be more."""
     rows = db.execute(
         f"""
         SELECT best.id, files.id, -best.rank
@@ -143,7 +143,7 @@ def best_passages(db: Connection, scope: Scope, limit: int, where: Condition) ->
 
 
 def best_passages_among(db: Connection, scope: Scope, limit: int, where: Condition) -> list[Match]:
-    """The best passages of visible files that meet the condition. Only these are scored, which is what costs."""
+    """The best passages of visible files that meet the condition. Scoring is slow: only these are scored."""
     rows = db.execute(
         f"""
         WITH allowed (id) AS MATERIALIZED (
@@ -163,11 +163,11 @@ def best_passages_among(db: Connection, scope: Scope, limit: int, where: Conditi
     return [Match(*row) for row in rows]
 
 
-def newest(db: Connection, expression: str, most: int) -> int | None:
-    """From which passage on about `most` match, or None when no more do at all."""
+def newest(db: Connection, expression: str, limit: int) -> int | None:
+    """The id from which on about `limit` passages match, or None if there are no more than that."""
     row = db.execute(
         "SELECT rowid FROM passage_fts WHERE passage_fts MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-        (expression, most),
+        (expression, limit),
     ).fetchone()
     return int(row[0]) if row else None
 
@@ -232,9 +232,9 @@ def count_listed(db: Connection, where: Condition) -> int:
     return int(row[0])
 
 
-def count_matching(db: Connection, expression: str, where: Condition, most: int) -> tuple[int, bool]:
-    """How many visible files match, looking at no more than `most` passages; whether that is all of them."""
-    rows, looked = db.execute(
+def count_matching(db: Connection, expression: str, where: Condition, limit: int) -> tuple[int, bool]:
+    """How many visible files match, reading no more than `limit` passages; and whether that is exact."""
+    rows, examined = db.execute(
         f"""
         WITH matched (id) AS MATERIALIZED (SELECT rowid FROM passage_fts WHERE passage_fts MATCH :asked LIMIT :most),
              named (id) AS MATERIALIZED (SELECT rowid FROM file_fts WHERE file_fts MATCH :asked LIMIT :most),
@@ -247,19 +247,19 @@ def count_matching(db: Connection, expression: str, where: Condition, most: int)
           LEFT JOIN documents ON documents.file_id = files.id
          WHERE {_VISIBLE} AND {where.sql}
         """,
-        {**where.values, "asked": expression, "most": most},
+        {**where.values, "asked": expression, "most": limit},
     ).fetchone()
-    return int(rows), int(looked) < most
+    return int(rows), int(examined) < limit
 
 
-def frequency(db: Connection, expression: str, most: int = -1) -> tuple[int, int]:
-    """In how many passages and in how many names something stands, counted up to `most` each."""
+def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, int]:
+    """How many passages and how many names match, counted up to `limit` each."""
     row: tuple[int, int] = db.execute(
         """
         SELECT (SELECT count(*) FROM (SELECT 1 FROM passage_fts WHERE passage_fts MATCH :asked LIMIT :most)),
                (SELECT count(*) FROM (SELECT 1 FROM file_fts WHERE file_fts MATCH :asked LIMIT :most))
         """,
-        {"asked": expression, "most": most},
+        {"asked": expression, "most": limit},
     ).fetchone()
     return row
 
@@ -271,7 +271,7 @@ def count_passages(db: Connection) -> int:
 
 
 def files(db: Connection, ids: Collection[int]) -> dict[int, FoundFile]:
-    """What hits show of these files."""
+    """What hits show about these files."""
     rows = db.execute(
         f"""
         SELECT files.id, files.path, files.name, files.kind, documents.title, documents.summary, {_DATE}, documents.tags
@@ -289,5 +289,5 @@ def files(db: Connection, ids: Collection[int]) -> dict[int, FoundFile]:
     }
 
 
-def _literal(text: str) -> str:
+def _escape_like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

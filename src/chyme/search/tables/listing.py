@@ -1,4 +1,4 @@
-"""Which files a list shows, and in which order. Pages begin behind a key, so that nothing is shown twice or left out
+"""Which files a list shows, and in which order. A page begins after a key, so that no file is shown twice or skipped
 when files come and go meanwhile."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chyme.model import THUMBNAIL, Kind
 
 COLUMNS = {"added": "added", "date": "day", "name": "name", "title": "title", "size": "size", "kind": "kind"}
 
-FEW = 5_000  # files that are rather sorted than looked for among all
+FEW = 5_000  # up to so many files are sorted instead of filtered from an index
 
 Key = str | int
 
@@ -29,22 +29,22 @@ class FileFilter:
     folder: str | None = None
     states: tuple[str, ...] = ()
     year: str | None = None
-    people: tuple[int, ...] | None = None  # one of whom is heard
-    stale_before: str = ""  # documents in work that have not moved since then are stale
+    people: tuple[int, ...] | None = None  # one of them is heard
+    stale_before: str = ""  # documents in progress that have not changed since then are stale
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By which column, and behind which file the page begins."""
+    """The column to sort by, and the file after which the page begins."""
 
     sort: str
     descending: bool
-    behind: tuple[Key, int] | None = None
+    after: tuple[Key, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a list shows of a file."""
+    """What a list shows about a file."""
 
     path: str
     name: str
@@ -68,9 +68,9 @@ class Row:
 
 
 def members(db: Connection, wanted: FileFilter) -> set[int] | None:
-    """The files on disk that pass these filters; None when there are none. Each part is read from an index alone:
-    several large ones are brought together here faster than by any join."""
-    parts = [db.execute(statement, values) for statement, values in _parts(wanted)]
+    """The files on disk that pass these filters; None without filters. Each part is read from an index alone: combining
+    several large sets here is faster than any join."""
+    parts = [db.execute(statement, values) for statement, values in _filter_queries(wanted)]
     if not parts:
         return None
     found = {file_id for (file_id,) in parts[0]}
@@ -82,7 +82,7 @@ def members(db: Connection, wanted: FileFilter) -> set[int] | None:
     return found
 
 
-def _parts(wanted: FileFilter) -> Iterator[tuple[str, dict[str, str]]]:
+def _filter_queries(wanted: FileFilter) -> Iterator[tuple[str, dict[str, str]]]:
     if wanted.people is not None:
         yield (
             """
@@ -108,16 +108,16 @@ def _parts(wanted: FileFilter) -> Iterator[tuple[str, dict[str, str]]]:
         kinds = json.dumps(wanted.kinds)
         yield "SELECT file_id FROM shelf WHERE kind IN (SELECT value FROM json_each(:kinds))", {"kinds": kinds}
     if wanted.states:
-        yield _in_states(wanted.states), {"states": json.dumps(wanted.states), "stale_before": wanted.stale_before}
+        yield _states_query(wanted.states), {"states": json.dumps(wanted.states), "stale_before": wanted.stale_before}
 
 
-def _in_states(states: Collection[str]) -> str:
-    moved = {
+def _states_query(states: Collection[str]) -> str:
+    processing_states = {
         "processing": "(state = 'processing' AND moved_at >= :stale_before)",
         "stale": "(state = 'processing' AND moved_at < :stale_before)",
     }
     others = "(state <> 'processing' AND state IN (SELECT value FROM json_each(:states)))"
-    conditions = " OR ".join([others, *(moved[state] for state in states if state in moved)])
+    conditions = " OR ".join([others, *(processing_states[state] for state in states if state in processing_states)])
     return f"SELECT file_id FROM documents INDEXED BY documents_by_state WHERE {conditions}"
 
 
@@ -128,9 +128,9 @@ def count(db: Connection) -> int:
 
 
 def page(db: Connection, among: set[int] | None, order: Order, limit: int) -> list[tuple[int, Key]]:
-    """(file, its key) of one page. Few files are looked up and sorted; of many, the index tells who comes next."""
+    """(file, its key) of one page. Few files are looked up and sorted; many are filtered in the order of an index."""
     column = COLUMNS[order.sort]
-    direction, beyond = ("DESC", "<") if order.descending else ("ASC", ">")
+    direction, comparison = ("DESC", "<") if order.descending else ("ASC", ">")
     few = among is not None and len(among) <= FEW
     values: dict[str, str | int] = {"few": json.dumps(list(among))} if among is not None and few else {}
     source = (
@@ -139,9 +139,9 @@ def page(db: Connection, among: set[int] | None, order: Order, limit: int) -> li
         else f"shelf INDEXED BY shelf_by_{column}"
     )
     where = ""
-    if order.behind is not None:
-        where = f"WHERE (shelf.{column}, shelf.file_id) {beyond} (:key, :id)"
-        values["key"], values["id"] = order.behind
+    if order.after is not None:
+        where = f"WHERE (shelf.{column}, shelf.file_id) {comparison} (:key, :id)"
+        values["key"], values["id"] = order.after
     in_order = db.execute(
         f"""
         SELECT shelf.file_id, shelf.{column} FROM {source} {where}
@@ -151,12 +151,12 @@ def page(db: Connection, among: set[int] | None, order: Order, limit: int) -> li
     )
     passing = in_order if among is None or few else (row for row in in_order if row[0] in among)
     found = list(islice(passing, limit))
-    in_order.close()  # the rest is not wanted
+    in_order.close()  # the remaining rows are not needed
     return found
 
 
 def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
-    """Where these files are."""
+    """The paths of these files."""
     found = db.execute(
         "SELECT f.id, f.path FROM json_each(:ids) AS wanted CROSS JOIN files f ON f.id = wanted.value",
         {"ids": json.dumps(list(ids))},
@@ -165,11 +165,11 @@ def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 
 def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
-    """What is shown of these files, in this order; those that are gone are left out."""
+    """What is shown about these files, in this order; files that are gone are left out."""
     found = db.execute(
         f"""
-        SELECT {_SHOWN} FROM json_each(:ids) AS wanted
-         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
+        SELECT {_ROW_COLUMNS} FROM json_each(:ids) AS wanted
+         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"ids": json.dumps(list(ids))},
@@ -181,8 +181,8 @@ def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
     """The same by path."""
     found = db.execute(
         f"""
-        SELECT {_SHOWN} FROM json_each(:paths) AS wanted
-         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_BEGINS}
+        SELECT {_ROW_COLUMNS} FROM json_each(:paths) AS wanted
+         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"paths": json.dumps(list(paths))},
@@ -190,11 +190,11 @@ def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
     return [_row(*row) for row in found]
 
 
-_SHOWN = """
+_ROW_COLUMNS = """
     f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language, d.tags,
     d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
 """
-_BEGINS = """
+_FIRST_PASSAGE = """
          LEFT JOIN passages p
            ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
           AND p.source = 'file'
@@ -252,12 +252,12 @@ def folders(db: Connection, inside: str) -> Counter[str]:
     first, last = (f"{inside}/", f"{inside}0") if inside else ("", "\U0010ffff")
     depth = inside.count("/") + 1 if inside else 0
     counted: Counter[str] = Counter()
-    # Of all files only the index is read; then those that are not on disk are taken off again.
-    for by, which, sign in (("files_by_folder", "1", 1), ("files_vanished", "vanished_at IS NOT NULL", -1)):
+    # Count all files from the index alone, then subtract those that are not on disk.
+    for index, condition, sign in (("files_by_folder", "1", 1), ("files_vanished", "vanished_at IS NOT NULL", -1)):
         found = db.execute(
             f"""
-            SELECT folder, count(*) FROM files INDEXED BY {by}
-             WHERE folder >= :first AND folder < :last AND {which} GROUP BY folder
+            SELECT folder, count(*) FROM files INDEXED BY {index}
+             WHERE folder >= :first AND folder < :last AND {condition} GROUP BY folder
             """,
             {"first": first, "last": last},
         )
@@ -268,6 +268,6 @@ def folders(db: Connection, inside: str) -> Counter[str]:
 
 
 def last_event_id(db: Connection) -> int:
-    """The number of the last thing that happened: as long as it stays, nothing that is listed changes."""
+    """The id of the last event: while it stays the same, nothing in a list changes."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
     return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""Passages and names as the keyword indexes hold them. Triggers keep the indexes exact; nobody else writes to them."""
+"""Passages and names as the keyword indexes hold them. Only triggers write to the indexes, and keep them exact."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ def replace(
     words: Iterable[str] = (),
     forgotten_words: Iterable[str] = (),
 ) -> None:
-    """Put these passages in the place of those the digester cut before; words come and go with them.
+    """Replace the passages that the digester cut before; words are added and forgotten with them.
 
-    What is still the same at its place stays as it is, and so does its entry in the index.
+    A passage that is unchanged at its position stays, and so does its entry in the index.
     """
     stored = of_file(db, file_id, digester)
-    stay = {
-        at
+    unchanged = {
+        position
         for _, known in stored
-        if (at := known.ordinal) < len(passages) and known == dataclasses.replace(passages[at], ordinal=at)
+        if (position := known.ordinal) < len(passages)
+        and known == dataclasses.replace(passages[position], ordinal=position)
     }
-    gone = [(id_,) for id_, known in stored if known.ordinal not in stay]
-    db.executemany("DELETE FROM passages WHERE id = ?", gone)
+    removed = [(id_,) for id_, known in stored if known.ordinal not in unchanged]
+    db.executemany("DELETE FROM passages WHERE id = ?", removed)
     dictionary.forget(db, forgotten_words)
     db.executemany(
         f"INSERT INTO passages (file_id, digester, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -45,14 +46,14 @@ def replace(
                 passage.text, passage.segmented,
             )
             for ordinal, passage in enumerate(passages)
-            if ordinal not in stay
+            if ordinal not in unchanged
         ],
     )  # fmt: skip
     dictionary.learn(db, words)
 
 
 def remove(db: Connection, file_id: int, digester: str | None = None, forgotten_words: Iterable[str] = ()) -> None:
-    """Take the file's passages out of the index: one digester's, or all."""
+    """Remove the file's passages from the index: one digester's, or all."""
     db.execute(
         "DELETE FROM passages WHERE file_id = :file AND (:digester IS NULL OR digester = :digester)",
         {"file": file_id, "digester": digester},
@@ -75,7 +76,7 @@ def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> N
 def write_names(
     db: Connection, file_id: int, name: str, title: str, tags: str, summary: str, words: Iterable[str] = ()
 ) -> None:
-    """Make the file findable by these, as `decide.names.name_terms` made them. The same again costs nothing."""
+    """Index the file under these fields, as prepared by `chyme.search.name_terms`. Repeating this costs nothing."""
     db.execute(
         """
         INSERT INTO file_terms (file_id, name, title, tags, summary) VALUES (?, ?, ?, ?, ?)
@@ -93,7 +94,7 @@ def remove_names(db: Connection, file_id: int) -> None:
 
 
 def check(db: Connection) -> list[str]:
-    """What is wrong with the indexes, for people. Runs on the writer: FTS5's own check is a write command."""
+    """Problems of the indexes, in words for people. Runs on the writer: FTS5's own check is a write command."""
     problems: list[str] = []
     for index in ("passage_fts", "file_fts"):
         try:
@@ -104,7 +105,7 @@ def check(db: Connection) -> list[str]:
 
 
 def rebuild(db: Connection) -> None:
-    """Make both indexes again from the stored texts."""
+    """Rebuild both indexes from the stored texts."""
     for index in ("passage_fts", "file_fts"):
         db.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
 
@@ -112,13 +113,13 @@ def rebuild(db: Connection) -> None:
 def sweep(db: Connection, pages: int = 500) -> bool:
     """One bounded step of merging away what deleted files left in the indexes; False when nothing is left to do.
 
-    FTS5 keeps the words of deleted rows until its segments are merged. After a purge, call this until it says False.
+    FTS5 keeps the words of deleted rows until its segments are merged. After a purge, call this until it returns False.
     """
     busy = False
     for index in ("passage_fts", "file_fts"):
         before = db.total_changes
         db.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (-pages,))
-        busy |= db.total_changes - before >= 2  # FTS5's way to say that it merged something
+        busy |= db.total_changes - before >= 2  # this is how FTS5 reports that it merged something
     return busy
 
 
@@ -133,19 +134,19 @@ def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Pass
     rows = db.execute(
         f"SELECT id, {_COLUMNS} FROM passages WHERE file_id = ? AND digester = ? ORDER BY ordinal", (file_id, digester)
     )
-    return [_passage(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
 def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
-    """Passages with their files, by their ids; those that are gone are left out. An id may have got another passage."""
+    """Passages with their files, by their ids; deleted ones are left out. An id may belong to another passage now."""
     rows = db.execute(
         f"SELECT file_id, id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
-    return {id_: (file_id, passage) for file_id, (id_, passage) in ((row[0], _passage(row[1:])) for row in rows)}
+    return {id_: (file_id, passage) for file_id, (id_, passage) in ((row[0], _from_row(row[1:])) for row in rows)}
 
 
-def _passage(row: tuple[object, ...]) -> tuple[int, Passage]:
+def _from_row(row: tuple[object, ...]) -> tuple[int, Passage]:
     id_, source, ordinal, start, end, page, heading, seconds, until, speaker, box, text, segmented = row
     corners = tuple(json.loads(str(box))) if box else None
     place = Place(start, end, page, heading, seconds, until, speaker, corners)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from sqlite3 import Connection
 
 
 def last_failure(db: Connection) -> str | None:
-    """Why the last file on disk that its embedder was not there for could not be read, without the file's name."""
+    """Why the embedder was last unavailable for a file on disk, without the file's name."""
     row = db.execute(
         """
         SELECT digests.error, files.name
@@ -21,7 +21,7 @@ def last_failure(db: Connection) -> str | None:
 
 
 def is_waiting(db: Connection) -> bool:
-    """Whether any file on disk has yet to be read for its meaning."""
+    """Whether any file on disk has yet to be embedded."""
     row = db.execute(
         """
         SELECT EXISTS (SELECT 1 FROM digests INDEXED BY digests_by_status

@@ -1,4 +1,4 @@
-"""Which ids of vectors were ever given, and which are still there."""
+"""Which ids of vectors were ever assigned, and which still exist."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from sqlite3 import Connection
 
 
 def last_assigned(db: Connection) -> int:
-    """The highest id any passage ever had. It falls only when an older state of the database took its place."""
+    """The highest id any passage ever had. It decreases only if an older state of the database was restored."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'semantic_passages'").fetchone()
     return int(row[0]) if row else 0
 
 
 def list_existing(db: Connection, embedder_id: int, low: int, high: int) -> list[int]:
-    """The embedder's passages with an id above `low`, up to and with `high`, in order."""
+    """The embedder's passages with an id above `low`, up to and including `high`, in order."""
     rows = db.execute(
         """
         SELECT id FROM semantic_passages INDEXED BY semantic_passages_of_embedder

@@ -1,4 +1,4 @@
-"""Passages as embedders read them, with their vectors. An id is never given twice and never changes its vector."""
+"""Passages as embedders read them, with their vectors. An id is never assigned twice and never changes its vector."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def replace(
     dimension: int,
     keep_others: bool,
 ) -> None:
-    """Put these in the place of what this embedder said about the file before, and of what others did unless kept.
+    """Replace this embedder's passages of the file, and those of others unless `keep_others`.
 
-    What is still the same at its place stays as it is: whoever knows it by its id need not learn it again.
+    What is unchanged at its position stays, with its id, so that caches need not read it again.
     """
     width = dimension * NUMBER_BYTES
     if len(vectors) != width * len(passages):
         raise ValueError(
             f"{len(passages)} passages need {width * len(passages)} bytes of vectors, there are {len(vectors)}"
         )
-    stay = _same(of_file(db, file_id, embedder_id), passages, vectors, width)
+    unchanged = _unchanged_ordinals(of_file(db, file_id, embedder_id), passages, vectors, width)
     db.execute(
         """
         DELETE FROM semantic_passages
          WHERE file_id = :file
            AND iif(embedder_id = :embedder, ordinal NOT IN (SELECT value FROM json_each(:stay)), NOT :keep)
         """,
-        {"file": file_id, "embedder": embedder_id, "keep": keep_others, "stay": json.dumps(list(stay))},
+        {"file": file_id, "embedder": embedder_id, "keep": keep_others, "stay": json.dumps(list(unchanged))},
     )
     db.executemany(
         f"""
@@ -54,7 +54,7 @@ def replace(
                 passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None, passage.text,
             )
             for ordinal, passage in enumerate(passages)
-            if ordinal not in stay
+            if ordinal not in unchanged
         ],
     )  # fmt: skip
     ids = db.execute(
@@ -63,30 +63,35 @@ def replace(
     ).fetchall()
     db.executemany(
         "INSERT INTO vectors (id, vector) VALUES (?, ?)",
-        [(id_, vectors[at * width : (at + 1) * width]) for id_, at in ids if at not in stay],
+        [
+            (id_, vectors[position * width : (position + 1) * width])
+            for id_, position in ids
+            if position not in unchanged
+        ],
     )
 
 
-def _same(
+def _unchanged_ordinals(
     stored: Sequence[tuple[int, Passage, bytes]], passages: Sequence[Passage], vectors: bytes, width: int
 ) -> set[int]:
-    """The ordinals at which a stored passage and its vector are what they are to be."""
+    """The ordinals at which a stored passage and its vector are unchanged."""
     return {
-        at
+        position
         for _, known, vector in stored
-        if (at := known.ordinal) < len(passages)
-        and (known.source, known.place, known.text) == (passages[at].source, passages[at].place, passages[at].text)
-        and vector == vectors[at * width : (at + 1) * width]
+        if (position := known.ordinal) < len(passages)
+        and (known.source, known.place, known.text)
+        == (passages[position].source, passages[position].place, passages[position].text)
+        and vector == vectors[position * width : (position + 1) * width]
     }
 
 
 def remove(db: Connection, file_id: int) -> None:
-    """Forget what the file means, whoever said it."""
+    """Delete the file's passages and vectors of all embedders."""
     db.execute("DELETE FROM semantic_passages WHERE file_id = ?", (file_id,))
 
 
 def remove_of_model(db: Connection, file_id: int, model: str) -> None:
-    """Forget what this model said about the file."""
+    """Delete this model's passages and vectors of the file."""
     db.execute(
         """
         DELETE FROM semantic_passages
@@ -97,7 +102,7 @@ def remove_of_model(db: Connection, file_id: int, model: str) -> None:
 
 
 def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
-    """Give a file what embedders said about another with equal content. What only others said about it stays."""
+    """Give a file the vectors of another with equal content. Vectors of embedders that the other file lacks stay."""
     files = {"from": from_file_id, "to": to_file_id}
     db.execute(
         """
@@ -142,18 +147,18 @@ def list_after(db: Connection, embedder_id: int, after_id: int, limit: int) -> l
 
 
 def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
-    """Passages and their files by the passages' ids; those that are gone are left out."""
+    """Passages and their files by the passages' ids; deleted ones are left out."""
     rows = db.execute(
         f"""
         SELECT id, file_id, {_COLUMNS} FROM semantic_passages WHERE id IN (SELECT value FROM json_each(?))
         """,
         (json.dumps(list(ids)),),
     )
-    return {id_: (file_id, _passage(rest)) for id_, file_id, *rest in rows}
+    return {id_: (file_id, _from_row(rest)) for id_, file_id, *rest in rows}
 
 
 def vectors_by_id(db: Connection, ids: Collection[int]) -> dict[int, bytes]:
-    """Vectors by the ids of their passages; those that are gone are left out."""
+    """Vectors by the ids of their passages; deleted ones are left out."""
     rows = db.execute(
         "SELECT id, vector FROM vectors WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
     )
@@ -161,7 +166,7 @@ def vectors_by_id(db: Connection, ids: Collection[int]) -> dict[int, bytes]:
 
 
 def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, Passage, bytes]]:
-    """What this embedder said about a file: ids, passages and vectors, in order."""
+    """This embedder's ids, passages and vectors of a file, in order."""
     rows = db.execute(
         f"""
         SELECT id, vector, {_COLUMNS} FROM semantic_passages JOIN vectors USING (id)
@@ -169,11 +174,11 @@ def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, P
         """,
         (file_id, embedder_id),
     )
-    return [(id_, _passage(rest), vector) for id_, vector, *rest in rows]
+    return [(id_, _from_row(rest), vector) for id_, vector, *rest in rows]
 
 
 def texts_of(db: Connection, file_id: int, embedder_id: int) -> list[str]:
-    """The passages of a file that this embedder told the meaning of."""
+    """The passages of a file that this embedder has embedded."""
     rows = db.execute(
         "SELECT text FROM semantic_passages WHERE file_id = ? AND embedder_id = ?", (file_id, embedder_id)
     )
@@ -181,7 +186,7 @@ def texts_of(db: Connection, file_id: int, embedder_id: int) -> list[str]:
 
 
 def ids_of_files_where(db: Connection, embedder_id: int, where: Condition, limit: int) -> list[int]:
-    """Up to so many of the embedder's passages in visible files that meet the condition."""
+    """Up to `limit` of the embedder's passages in visible files that meet the condition."""
     rows = db.execute(
         f"""
         SELECT semantic_passages.id
@@ -197,7 +202,7 @@ def ids_of_files_where(db: Connection, embedder_id: int, where: Condition, limit
 
 
 def visible(db: Connection, ids: Collection[int], where: Condition) -> dict[int, int]:
-    """Of these passages those that still exist, in visible files that meet the condition, with their files."""
+    """Those of these passages that still exist in visible files that meet the condition, with their files."""
     rows = db.execute(
         f"""
         SELECT semantic_passages.id, files.id
@@ -213,18 +218,18 @@ def visible(db: Connection, ids: Collection[int], where: Condition) -> dict[int,
 
 
 def count(db: Connection, embedder_id: int) -> int:
-    """How many passages this embedder told the meaning of."""
+    """How many passages this embedder has embedded."""
     row = db.execute("SELECT count(*) FROM semantic_passages WHERE embedder_id = ?", (embedder_id,)).fetchone()
     return int(row[0])
 
 
 def highest_id(db: Connection, embedder_id: int) -> int:
-    """The id of the embedder's newest passage, 0 when it has none."""
+    """The id of the embedder's newest passage, 0 if it has none."""
     row = db.execute("SELECT max(id) FROM semantic_passages WHERE embedder_id = ?", (embedder_id,)).fetchone()
     return int(row[0] or 0)
 
 
-def _passage(row: Sequence[Any]) -> Passage:
+def _from_row(row: Sequence[Any]) -> Passage:
     source, ordinal, start, end, page, heading, seconds, until, speaker, box, text = row
     corners = tuple(json.loads(box)) if box else None
     return Passage(source, ordinal, text, Place(start, end, page, heading, seconds, until, speaker, corners))

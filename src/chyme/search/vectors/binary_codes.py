@@ -1,4 +1,4 @@
-"""Vectors by their signs: a bit for each number sorts out what is far before anything is multiplied."""
+"""Vectors as sign bits: comparing these rules out most vectors before anything is multiplied."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     Words = NDArray[numpy.uint64]
     Counts = NDArray[numpy.uint16]
 
-WORD = 64  # signs to a word
-_COUNTED = 16_384  # vectors whose signs are counted in one go: what lies between the steps stays in the cache
-_MULTIPLIED = 256
+WORD = 64  # signs per word
+_COUNT_BLOCK = 16_384  # vectors whose signs are counted together: intermediate results stay in the CPU cache
+_MULTIPLY_BLOCK = 256
 
 
 def words_for(dimension: int) -> int:
@@ -24,76 +24,76 @@ def words_for(dimension: int) -> int:
 
 
 def pack_signs(vectors: Floats) -> Words:
-    """The signs of each vector: its column. A row holds the same word of all vectors, to be read from end to end."""
+    """The signs of each vector as a column. A row holds the same word of all vectors, to be read sequentially."""
     import numpy
 
     bits = numpy.packbits(vectors > 0, axis=1)
-    whole = numpy.zeros((len(vectors), words_for(vectors.shape[1]) * WORD // 8), numpy.uint8)
-    whole[:, : bits.shape[1]] = bits
-    return numpy.ascontiguousarray(whole.view("<u8").T)
+    padded = numpy.zeros((len(vectors), words_for(vectors.shape[1]) * WORD // 8), numpy.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return numpy.ascontiguousarray(padded.view("<u8").T)
 
 
 def count_differing(codes: Words, code: Words, differing: Counts) -> None:
-    """Put down for each column in how many signs it differs from the code."""
+    """Write into `differing` how many signs of each column differ from the code."""
     import numpy
 
-    different = numpy.empty(_COUNTED, numpy.uint64)
-    bits = numpy.empty(_COUNTED, numpy.uint8)
-    for first in range(0, len(differing), _COUNTED):
-        sums = differing[first : first + _COUNTED]
+    different = numpy.empty(_COUNT_BLOCK, numpy.uint64)
+    bits = numpy.empty(_COUNT_BLOCK, numpy.uint8)
+    for first in range(0, len(differing), _COUNT_BLOCK):
+        sums = differing[first : first + _COUNT_BLOCK]
         sums[:] = 0
         for row, word in zip(codes, code, strict=True):
-            numpy.bitwise_xor(row[first : first + _COUNTED], word, out=different[: len(sums)])
+            numpy.bitwise_xor(row[first : first + _COUNT_BLOCK], word, out=different[: len(sums)])
             numpy.bitwise_count(different[: len(sums)], out=bits[: len(sums)])
             numpy.add(sums, bits[: len(sums)], out=sums)
 
 
 def find_lowest(differing: Counts, wanted: int) -> NDArray[numpy.int64]:
-    """Where the lowest counts stand, so many of them, in the order they stand in."""
+    """The positions of the `wanted` lowest counts, in ascending order."""
     import numpy
 
     if wanted >= len(differing):
         return numpy.arange(len(differing))
-    up_to = numpy.zeros(1, numpy.int64)
-    for first in range(0, len(differing), _COUNTED):  # all at once, bincount would make whole numbers of everything
-        counted = numpy.bincount(differing[first : first + _COUNTED], minlength=len(up_to))
-        counted[: len(up_to)] += up_to
-        up_to = counted
-    last = int(numpy.searchsorted(numpy.cumsum(up_to), wanted))
-    below = int(up_to[:last].sum())
+    histogram = numpy.zeros(1, numpy.int64)
+    for first in range(0, len(differing), _COUNT_BLOCK):  # in blocks, since bincount converts its input to integers
+        counted = numpy.bincount(differing[first : first + _COUNT_BLOCK], minlength=len(histogram))
+        counted[: len(histogram)] += histogram
+        histogram = counted
+    last = int(numpy.searchsorted(numpy.cumsum(histogram), wanted))
+    below = int(histogram[:last].sum())
     found = numpy.flatnonzero(differing <= last)
     if len(found) == wanted:
         return found
-    level = numpy.flatnonzero(differing[found] == last)
-    return numpy.delete(found, level[wanted - below :])
+    ties = numpy.flatnonzero(differing[found] == last)
+    return numpy.delete(found, ties[wanted - below :])
 
 
-def cosines(vectors: Floats, asked: Floats, rows: Whole | None = None) -> Floats:
-    """The cosines of these rows, of all when none are named, with the vector asked for; all are of length 1."""
+def cosines(vectors: Floats, query_vector: Floats, rows: Whole | None = None) -> Floats:
+    """The cosines of these rows (None: all) with the question's vector; all vectors have length 1."""
     import numpy
 
     count = len(vectors) if rows is None else len(rows)
     found = numpy.empty(count, numpy.float32)
-    near = numpy.empty((min(count, _MULTIPLIED), len(asked)), numpy.float32)
-    for first in range(0, count, _MULTIPLIED):
-        out = found[first : first + _MULTIPLIED]
+    buffer = numpy.empty((min(count, _MULTIPLY_BLOCK), len(query_vector)), numpy.float32)
+    for first in range(0, count, _MULTIPLY_BLOCK):
+        out = found[first : first + _MULTIPLY_BLOCK]
         if rows is None:
-            numpy.dot(vectors[first : first + _MULTIPLIED], asked, out=out)
+            numpy.dot(vectors[first : first + _MULTIPLY_BLOCK], query_vector, out=out)
             continue
-        taken = near[: len(out)]
-        numpy.take(vectors, rows[first : first + _MULTIPLIED], axis=0, out=taken, mode="clip")
-        numpy.dot(taken, asked, out=out)
+        chosen = buffer[: len(out)]
+        numpy.take(vectors, rows[first : first + _MULTIPLY_BLOCK], axis=0, out=chosen, mode="clip")
+        numpy.dot(chosen, query_vector, out=out)
     return found
 
 
 def top_scores(ids: Whole, scores: Floats, count: int) -> list[tuple[int, float]]:
-    """The ids with the highest scores, best first, the lower id first of equals."""
+    """The ids with the highest scores, best first; of equal ones the lower id first."""
     import numpy
 
     scores = numpy.nan_to_num(scores, nan=-1.0)
     if count < len(scores):
         floor = numpy.partition(scores, len(scores) - count)[len(scores) - count]
-        kept = numpy.flatnonzero(scores >= floor)
-        ids, scores = ids[kept], scores[kept]
+        best = numpy.flatnonzero(scores >= floor)
+        ids, scores = ids[best], scores[best]
     order = numpy.lexsort((ids, -scores))[:count]
     return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Where the nearest vectors are found fast: a cache beside the database, kept current and made anew when lost."""
+"""A cache beside the database that finds the nearest vectors fast; it is kept current, and rebuilt when lost."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from chyme.search.vectors.segment_folder import SegmentFolder
 log = logging.getLogger(__name__)
 
 FOLDER = "vectors"
-IDENTITY = "identity"  # the mark that tells one database from all others
-AT_ONCE = 100_000  # vectors one search reads; the rest of a backlog is read while it is answered without them
+IDENTITY = "identity"  # the vault property that identifies the database
+AT_ONCE = 100_000  # vectors one search reads; the rest of a backlog is read in the background
 _NAME = re.compile(r"\d+-[0-9a-f]{16}")  # of an embedder's folder
-_DEAD_SEEN = 0.1  # of all vectors: seen so many that are gone, it is time to count them
+_DELETED_SHARE = 0.1  # share of deleted vectors in results at which they are counted
 
 
 class VectorCache:
-    """Vectors of every embedder, each by itself. Threads may share it; must be closed, before the database is.
+    """Vectors of every embedder, each by itself. Thread-safe; must be closed before the database.
 
-    `at_once` None reads all there is before the first answer. Without `tended`, nothing is done in the background.
+    With `at_once` None, everything is read before the first answer. Without `tended`, nothing runs in the background.
     """
 
     def __init__(
@@ -47,86 +47,86 @@ class VectorCache:
         self._folder = folder
         self._read = read
         self._at_once = at_once
-        self._amounts = amounts or SizeLimits()
-        self._tended = tended
-        self._guard = threading.Lock()
-        self._held: dict[int, EmbedderVectors] = {}  # by embedder
-        self._dead: dict[int, int] = {}
+        self._limits = amounts or SizeLimits()
+        self._background = tended
+        self._lock = threading.Lock()
+        self._vectors: dict[int, EmbedderVectors] = {}  # by embedder
+        self._deleted_seen: dict[int, int] = {}
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._closing = threading.Event()
 
     def refresh(self, embedder: Embedder) -> bool:
-        """Read what is new; False when more is left than one search should wait for."""
-        held = self._held_of(embedder)
-        current = held.refresh(self._at_once)
-        if not current or held.needs_compaction:
-            self._tend_soon()
+        """Read new vectors; False if more are left than one search should wait for."""
+        cached = self._vectors_of(embedder)
+        current = cached.refresh(self._at_once)
+        if not current or cached.needs_compaction:
+            self._wake_thread()
         return current
 
     def nearest(
         self, vector: Sequence[float], embedder: Embedder, count: int, allowed: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
-        """Ids of passages and their cosines, best first; among `allowed` alone, if given, which must rise.
+        """Ids of passages and their cosines, best first; only among `allowed` if given, which must be ascending.
 
-        Some may be gone from the database: whoever shows them asks there first.
+        Some may be deleted from the database: check there before showing them.
         """
         import numpy
 
-        asked = numpy.array(vector, numpy.float32)
-        if asked.shape != (embedder.dimension,):
+        query_vector = numpy.array(vector, numpy.float32)
+        if query_vector.shape != (embedder.dimension,):
             raise UsageError(
                 f"the question's vector has {len(vector)} numbers and those of {embedder.model} have "
                 f"{embedder.dimension}; they come from different models and cannot be compared"
             )
         self.refresh(embedder)
-        pieces = self._held_of(embedder).pieces
+        pieces = self._vectors_of(embedder).pieces
         if count < 1:
             return []
         if allowed is not None:
-            return nearest_neighbours.nearest_of(pieces, asked, count, allowed)
-        return nearest_neighbours.nearest(pieces, asked, count)
+            return nearest_neighbours.nearest_of(pieces, query_vector, count, allowed)
+        return nearest_neighbours.nearest(pieces, query_vector, count)
 
     def is_current(self, embedder: Embedder) -> bool:
-        """Whether everything is held that the database has: not while a long backlog is read, nor when it does not fit
+        """Whether the cache has everything the database has: not while a long backlog is read, nor if it does not fit
         into memory and nothing can be written."""
-        return vectors.highest_id(self._read(), embedder.id) <= self._held_of(embedder).highest
+        return vectors.highest_id(self._read(), embedder.id) <= self._vectors_of(embedder).highest
 
     def count(self, embedder: Embedder) -> int:
-        """How many vectors are held, with those that are gone from the database since."""
-        return sum(map(len, self._held_of(embedder).pieces))
+        """How many vectors are cached, including those deleted from the database since."""
+        return sum(map(len, self._vectors_of(embedder).pieces))
 
     def count_deleted(self, embedder: Embedder, count: int) -> None:
-        """Somebody was given so many that are gone from the database."""
+        """Note that a result contained so many vectors that are deleted from the database."""
         if not count:
             return
-        enough = _DEAD_SEEN * self.count(embedder)
-        with self._guard:
-            seen = self._dead.get(embedder.id, 0) + count
-            self._dead[embedder.id] = seen if seen < enough else 0
-        if seen >= enough:
-            self._tend_soon()
+        threshold = _DELETED_SHARE * self.count(embedder)
+        with self._lock:
+            seen = self._deleted_seen.get(embedder.id, 0) + count
+            self._deleted_seen[embedder.id] = seen if seen < threshold else 0
+        if seen >= threshold:
+            self._wake_thread()
 
     def compact(self) -> None:
-        """Read what is left of a backlog, write files, join small ones, and let go of what is gone."""
+        """Read the rest of a backlog, write files, merge small ones, and drop deleted vectors."""
         self._remove_unknown()
-        for held in list(self._held.values()):
-            before = -1
-            while not held.refresh(self._amounts.chunk) and held.highest != before and not self._closing.is_set():
-                before = held.highest
-            held.compact(self._closing.is_set)
+        for cached in list(self._vectors.values()):
+            previous = -1
+            while not cached.refresh(self._limits.chunk) and cached.highest != previous and not self._closing.is_set():
+                previous = cached.highest
+            cached.compact(self._closing.is_set)
 
     def preload(self, embedder: Embedder) -> None:
-        """Read what is there in the background, so that the first question need not. From now on none waits for all
-        of a long backlog, either."""
+        """Read existing vectors in the background, so that the first question need not. From now on, no question waits
+        for all of a long backlog either."""
         self._at_once = AT_ONCE
-        self._held_of(embedder)
-        self._tend_soon()
+        self._vectors_of(embedder)
+        self._wake_thread()
 
     def clear(self) -> None:
-        """Keep nothing: the next question finds everything read anew from the database."""
-        with self._guard:
-            self._held.clear()
+        """Drop everything: the next question reads it again from the database."""
+        with self._lock:
+            self._vectors.clear()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -135,44 +135,44 @@ class VectorCache:
         if self._thread is not None:
             self._thread.join()
 
-    def _held_of(self, embedder: Embedder) -> EmbedderVectors:
-        held = self._held.get(embedder.id)
-        if held is None:
-            with self._guard:
-                held = self._held.get(embedder.id)
-                if held is None:
+    def _vectors_of(self, embedder: Embedder) -> EmbedderVectors:
+        cached = self._vectors.get(embedder.id)
+        if cached is None:
+            with self._lock:
+                cached = self._vectors.get(embedder.id)
+                if cached is None:
                     label = self._label(embedder)
-                    shelf = SegmentFolder(self._folder / _name(label), label)
-                    held = self._held[embedder.id] = EmbedderVectors(shelf, self._read, embedder, self._amounts)
-        return held
+                    folder = SegmentFolder(self._folder / _folder_name(label), label)
+                    cached = self._vectors[embedder.id] = EmbedderVectors(folder, self._read, embedder, self._limits)
+        return cached
 
     def _label(self, embedder: Embedder) -> Label:
         identity = vault_properties.value_of(self._read(), IDENTITY) or ""
         return Label(identity, embedder.id, embedder.model, embedder.dimension)
 
     def _remove_unknown(self) -> None:
-        """Folders of embedders that the database no longer knows, or of another database."""
+        """Remove folders of embedders that the database no longer knows, or of another database."""
         if not self._folder.is_dir():
             return
         known = embedders.list_all(self._read())
-        wanted = {_name(self._label(embedder)) for embedder in known}
+        wanted = {_folder_name(self._label(embedder)) for embedder in known}
         for path in self._folder.iterdir():
             if _NAME.fullmatch(path.name) and path.name not in wanted:
                 shutil.rmtree(path, ignore_errors=True)
-        for id_ in set(self._held) - {embedder.id for embedder in known}:
-            self._held.pop(id_, None)
+        for id_ in set(self._vectors) - {embedder.id for embedder in known}:
+            self._vectors.pop(id_, None)
 
-    def _tend_soon(self) -> None:
-        if not self._tended or self._closing.is_set():
+    def _wake_thread(self) -> None:
+        if not self._background or self._closing.is_set():
             return
         self._wake.set()
-        with self._guard:
+        with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._keep_tending, name="vectors", daemon=True)
+                self._thread = threading.Thread(target=self._compact_repeatedly, name="vectors", daemon=True)
                 self._thread.start()
 
-    def _keep_tending(self) -> None:
-        complained = ""
+    def _compact_repeatedly(self) -> None:
+        last_warning = ""
         while True:
             self._wake.wait()
             self._wake.clear()
@@ -180,15 +180,15 @@ class VectorCache:
                 return
             try:
                 self.compact()
-                complained = ""
+                last_warning = ""
             except WriteInterrupted:
                 return
-            except Exception as error:  # every search may wake us, and the newest vectors are found all the same
-                if str(error) != complained:
+            except Exception as error:  # every search may start this again, and the newest vectors are found anyway
+                if str(error) != last_warning:
                     log.warning("the cache of vectors in %s cannot be tended: %s", self._folder, error)
-                complained = str(error)
+                last_warning = str(error)
 
 
-def _name(label: Label) -> str:
-    told = f"{label.database}\0{label.model}\0{label.dimension}"
-    return f"{label.embedder}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+def _folder_name(label: Label) -> str:
+    key = f"{label.database}\0{label.model}\0{label.dimension}"
+    return f"{label.embedder}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"

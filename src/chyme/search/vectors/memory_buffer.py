@@ -9,22 +9,22 @@ from chyme.search.vectors.segment import Piece
 
 
 class MemoryBuffer:
-    """Rows are only ever added behind those that somebody may be reading."""
+    """Rows are only added after those that another thread may be reading."""
 
-    def __init__(self, dimension: int, room: int) -> None:
+    def __init__(self, dimension: int, capacity: int) -> None:
         self._dimension = dimension
-        self._room = room  # rows to a buffer
+        self._capacity = capacity  # rows per buffer
         self._full: list[Piece] = []
         self._buffer = self._empty(0)
-        self._begun = self._end = 0  # which rows of the buffer are there
+        self._start = self._end = 0  # the used rows of the buffer
 
     def __len__(self) -> int:
-        return sum(map(len, self._full)) + self._end - self._begun
+        return sum(map(len, self._full)) + self._end - self._start
 
     @property
     def room(self) -> int:
-        """How many rows may be added in one go."""
-        return len(self._buffer) - self._end or self._room
+        """How many rows may be added at once."""
+        return len(self._buffer) - self._end or self._capacity
 
     def add(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Add vectors with ids above all others: id, file and vector."""
@@ -32,7 +32,7 @@ class MemoryBuffer:
 
         if self._end == len(self._buffer):
             self._full = self.pieces()
-            self._buffer, self._begun, self._end = self._empty(self._room), 0, 0
+            self._buffer, self._start, self._end = self._empty(self._capacity), 0, 0
         part = self._buffer.between(self._end, self._end + len(rows))
         part.ids[:] = [id_ for id_, _, _ in rows]
         part.files[:] = [file_id for _, file_id, _ in rows]
@@ -42,25 +42,25 @@ class MemoryBuffer:
         self._end += len(rows)
 
     def drop(self, up_to: int) -> None:
-        """Let go of what a file holds by now."""
-        self._full = [left for piece in self._full if len(left := piece.after(up_to))]
-        self._begun = self._end - len(self._current().after(up_to))
-        if self._begun == self._end:
-            self._buffer, self._begun, self._end = self._empty(0), 0, 0
+        """Drop the rows up to this id, which a file holds now."""
+        self._full = [remaining for piece in self._full if len(remaining := piece.after(up_to))]
+        self._start = self._end - len(self._current().after(up_to))
+        if self._start == self._end:
+            self._buffer, self._start, self._end = self._empty(0), 0, 0
 
     def pieces(self) -> list[Piece]:
-        """What is in here now, lowest id first."""
-        return [*self._full, self._current()] if self._begun < self._end else list(self._full)
+        """The present rows, lowest id first."""
+        return [*self._full, self._current()] if self._start < self._end else list(self._full)
 
     def _current(self) -> Piece:
-        return self._buffer.between(self._begun, self._end)
+        return self._buffer.between(self._start, self._end)
 
-    def _empty(self, room: int) -> Piece:
+    def _empty(self, capacity: int) -> Piece:
         import numpy
 
         return Piece(
-            numpy.empty(room, numpy.int64),
-            numpy.empty(room, numpy.int64),
-            numpy.empty((words_for(self._dimension), room), numpy.uint64),
-            numpy.empty((room, self._dimension), numpy.float32),
+            numpy.empty(capacity, numpy.int64),
+            numpy.empty(capacity, numpy.int64),
+            numpy.empty((words_for(self._dimension), capacity), numpy.uint64),
+            numpy.empty((capacity, self._dimension), numpy.float32),
         )

@@ -1,4 +1,4 @@
-"""The vectors nearest to one, among pieces: by their signs first where there are many, then by their cosines."""
+"""Find the vectors nearest to a given one in pieces: by their signs first if there are many, then by their cosines."""
 
 from __future__ import annotations
 
@@ -11,40 +11,42 @@ from chyme.search.vectors.segment import Piece
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Floats, Whole
 
-FEW = 5000  # up to so many it costs least to multiply them all
-SHARE = 0.035  # of all is looked at closely
-AT_LEAST = 16  # times what is wanted is looked at closely
+FEW = 5000  # up to so many vectors, multiplying them all is cheapest
+SHARE = 0.035  # of all vectors is compared exactly
+AT_LEAST = 16  # times the wanted number is compared exactly
 
 Near = list[tuple[int, float]]
 
 
-def nearest(pieces: Sequence[Piece], asked: Floats, count: int, few: int = FEW, share: float = SHARE) -> Near:
+def nearest(pieces: Sequence[Piece], query_vector: Floats, count: int, few: int = FEW, share: float = SHARE) -> Near:
     """The ids with the highest cosines, best first."""
     total = sum(map(len, pieces))
     if total <= max(few, count):
-        return _best(pieces, [cosines(piece.vectors, asked) for piece in pieces], count)
-    return _among(pieces, _close(pieces, asked, max(AT_LEAST * count, round(share * total))), asked, count)
+        return _rank_all(pieces, [cosines(piece.vectors, query_vector) for piece in pieces], count)
+    return _rank_rows(
+        pieces, _select_by_signs(pieces, query_vector, max(AT_LEAST * count, round(share * total))), query_vector, count
+    )
 
 
-def nearest_of(pieces: Sequence[Piece], asked: Floats, count: int, allowed: Sequence[int]) -> Near:
-    """The same among these ids alone, which rise; all of them are looked at closely."""
+def nearest_of(pieces: Sequence[Piece], query_vector: Floats, count: int, allowed: Sequence[int]) -> Near:
+    """The same among these ascending ids only; all of them are compared exactly."""
     import numpy
 
     ids = numpy.array(allowed, numpy.int64)
     rows = []
     for piece in pieces:
-        at = piece.ids.searchsorted(ids)
-        inside = at < len(piece)
-        at, wanted = at[inside], ids[inside]
-        rows.append(at[piece.ids[at] == wanted])
-    return _among(pieces, rows, asked, count)
+        positions = piece.ids.searchsorted(ids)
+        inside = positions < len(piece)
+        positions, wanted = positions[inside], ids[inside]
+        rows.append(positions[piece.ids[positions] == wanted])
+    return _rank_rows(pieces, rows, query_vector, count)
 
 
-def _close(pieces: Sequence[Piece], asked: Floats, wanted: int) -> list[Whole]:
-    """Rows of each piece whose signs differ least from those asked for."""
+def _select_by_signs(pieces: Sequence[Piece], query_vector: Floats, wanted: int) -> list[Whole]:
+    """The rows of each piece whose signs differ least from the question's."""
     import numpy
 
-    code = pack_signs(asked.reshape(1, -1))[:, 0]
+    code = pack_signs(query_vector.reshape(1, -1))[:, 0]
     differing = numpy.empty(sum(map(len, pieces)), numpy.uint16)
     begin = 0
     for piece in pieces:
@@ -56,15 +58,15 @@ def _close(pieces: Sequence[Piece], asked: Floats, wanted: int) -> list[Whole]:
     return [part - (end - len(piece)) for part, end, piece in zip(parts, ends, pieces, strict=True)]
 
 
-def _among(pieces: Sequence[Piece], rows: Sequence[Whole], asked: Floats, count: int) -> Near:
+def _rank_rows(pieces: Sequence[Piece], rows: Sequence[Whole], query_vector: Floats, count: int) -> Near:
     import numpy
 
-    scores = [cosines(piece.vectors, asked, at) for piece, at in zip(pieces, rows, strict=True)]
-    ids = [piece.ids[at] for piece, at in zip(pieces, rows, strict=True)]
+    scores = [cosines(piece.vectors, query_vector, chosen) for piece, chosen in zip(pieces, rows, strict=True)]
+    ids = [piece.ids[chosen] for piece, chosen in zip(pieces, rows, strict=True)]
     return top_scores(numpy.concatenate(ids), numpy.concatenate(scores), count) if pieces else []
 
 
-def _best(pieces: Sequence[Piece], scores: Sequence[Floats], count: int) -> Near:
+def _rank_all(pieces: Sequence[Piece], scores: Sequence[Floats], count: int) -> Near:
     import numpy
 
     return (

@@ -1,6 +1,6 @@
-"""A file of vectors that never changes: written in one go, and mapped to be read.
+"""An immutable file of vectors: written in one go, then mapped into memory.
 
-It begins with a page that says what is in it; then come the ids, the files, the signs and the vectors themselves.
+It begins with a page that describes the contents; then follow the ids, the file ids, the signs and the vectors.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Floats, Whole, Words
 
 _MAGIC = b"chyme vectors 1\n"
-_PAGE = 4096
-_WRITTEN = 2048  # vectors in one go
+_PAGE_BYTES = 4096
+_WRITE_BATCH = 2048  # vectors per write
 
 
 class DamagedSegment(ValueError):
-    """The file is not what it should be, and is of no use."""
+    """The file is not what it should be, and cannot be used."""
 
 
 class WriteInterrupted(Exception):
-    """Writing was given up half-way, because it was asked to end."""
+    """Writing was stopped half-way on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Whose vectors: nothing is read that bears another label."""
+    """Whose vectors these are: a file with another label is never used."""
 
     database: str
     embedder: int
@@ -53,14 +53,14 @@ class Piece:
 
     ids: Whole
     files: Whole
-    codes: Words  # a column for each vector
+    codes: Words  # one column per vector
     vectors: Floats
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def between(self, first: int, last: int | None = None) -> Piece:
-        """Rows by where they stand."""
+        """Rows by position."""
         rows = slice(first, last)
         return Piece(self.ids[rows], self.files[rows], self.codes[:, rows], self.vectors[rows])
 
@@ -71,21 +71,21 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What one file holds: all vectors there were in its span."""
+    """The contents of one file: all vectors that existed in its span."""
 
     path: Path
-    inode: int  # a file of the same name may have taken its place
+    inode: int  # to notice that another file has replaced it
     span: Span
     piece: Piece
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _Header:
     label: Label
     low: int
     high: int
     count: int
-    checksum: int  # of everything but the vectors, which are too many to be read each time
+    checksum: int  # of everything but the vectors, which are too many to read each time
 
 
 def write(
@@ -95,80 +95,80 @@ def write(
     parts: Sequence[tuple[Piece, Whole]],
     interrupted: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Write these rows of these pieces; ids must rise from the first to the last."""
+    """Write these rows of these pieces; the ids must be ascending."""
     count = sum(len(rows) for _, rows in parts)
-    stream.write(bytes(_PAGE))
+    stream.write(bytes(_PAGE_BYTES))
     checksum = 0
-    for block in _index(label, parts):
+    for block in _index_blocks(label, parts):
         checksum = zlib.crc32(block, checksum)
         stream.write(block)
-    stream.write(bytes(-stream.tell() % _PAGE))
+    stream.write(bytes(-stream.tell() % _PAGE_BYTES))
     for piece, rows in parts:
-        for first in range(0, len(rows), _WRITTEN):
+        for first in range(0, len(rows), _WRITE_BATCH):
             if interrupted():
                 raise WriteInterrupted
-            stream.write(_plain(piece.vectors[rows[first : first + _WRITTEN]], "<f4"))
+            stream.write(_as_bytes(piece.vectors[rows[first : first + _WRITE_BATCH]], "<f4"))
     stream.seek(0)
-    stream.write(_page(_Head(label, *span, count, checksum)))
+    stream.write(_format_header(_Header(label, *span, count, checksum)))
 
 
-def _index(label: Label, parts: Sequence[tuple[Piece, Whole]]) -> Iterator[memoryview]:
+def _index_blocks(label: Label, parts: Sequence[tuple[Piece, Whole]]) -> Iterator[memoryview]:
     for piece, rows in parts:
-        yield _plain(piece.ids[rows], "<i8")
+        yield _as_bytes(piece.ids[rows], "<i8")
     for piece, rows in parts:
-        yield _plain(piece.files[rows], "<i8")
+        yield _as_bytes(piece.files[rows], "<i8")
     for word in range(words_for(label.dimension)):
         for piece, rows in parts:
-            yield _plain(piece.codes[word][rows], "<u8")
+            yield _as_bytes(piece.codes[word][rows], "<u8")
 
 
-def _plain(numbers: NDArray[numpy.generic], kind: str) -> memoryview:
-    return numbers.astype(kind, copy=False).data.cast("B") if numbers.size else memoryview(b"")
+def _as_bytes(numbers: NDArray[numpy.generic], dtype: str) -> memoryview:
+    return numbers.astype(dtype, copy=False).data.cast("B") if numbers.size else memoryview(b"")
 
 
-def _page(head: _Head) -> bytes:
-    told = json.dumps(asdict(head)).encode()
-    page = _MAGIC + b"%08x " % zlib.crc32(told) + told + b"\n"
-    if len(page) > _PAGE:
-        raise ValueError(f"the name of the model is too long: {head.label.model}")
-    return page.ljust(_PAGE, b"\0")
+def _format_header(header: _Header) -> bytes:
+    payload = json.dumps(asdict(header)).encode()
+    page = _MAGIC + b"%08x " % zlib.crc32(payload) + payload + b"\n"
+    if len(page) > _PAGE_BYTES:
+        raise ValueError(f"the name of the model is too long: {header.label.model}")
+    return page.ljust(_PAGE_BYTES, b"\0")
 
 
 def open_segment(path: Path, label: Label) -> Segment:
-    """Map a file and check it; Damaged when it is cut short, altered, of another format or of other vectors."""
+    """Map a file and check it; DamagedSegment if it is truncated, altered, of another format or other vectors."""
     import numpy
 
     with open_regular(path) as stream:
         inode = os.fstat(stream.fileno()).st_ino
-        head = _head(stream.read(_PAGE), label)
+        header = _parse_header(stream.read(_PAGE_BYTES), label)
         words = words_for(label.dimension)
-        signs_at = _PAGE + 16 * head.count
-        index_end = signs_at + 8 * words * head.count
-        vectors_at = index_end + -index_end % _PAGE
-        size = vectors_at + 4 * label.dimension * head.count
+        signs_offset = _PAGE_BYTES + 16 * header.count
+        index_end = signs_offset + 8 * words * header.count
+        vectors_offset = index_end + -index_end % _PAGE_BYTES
+        size = vectors_offset + 4 * label.dimension * header.count
         if stream.seek(0, 2) != size:
             raise DamagedSegment(f"{path.name} should have {size} bytes")
         mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    with memoryview(mapped) as view, view[_PAGE:index_end] as index:
-        if zlib.crc32(index) != head.checksum:
+    with memoryview(mapped) as view, view[_PAGE_BYTES:index_end] as index:
+        if zlib.crc32(index) != header.checksum:
             raise DamagedSegment(f"{path.name} has been altered")
-    ids, files = numpy.frombuffer(mapped, "<i8", 2 * head.count, _PAGE).reshape(2, -1)
-    codes = numpy.frombuffer(mapped, "<u8", words * head.count, signs_at).reshape(words, head.count)
+    ids, files = numpy.frombuffer(mapped, "<i8", 2 * header.count, _PAGE_BYTES).reshape(2, -1)
+    codes = numpy.frombuffer(mapped, "<u8", words * header.count, signs_offset).reshape(words, header.count)
     vectors = (
-        numpy.frombuffer(mapped, "<f4", label.dimension * head.count, vectors_at)
-        if head.count
+        numpy.frombuffer(mapped, "<f4", label.dimension * header.count, vectors_offset)
+        if header.count
         else numpy.empty(0, "<f4")
     )
-    piece = Piece(ids, files, codes, vectors.reshape(head.count, label.dimension))
-    return Segment(path, inode, Span(head.low, head.high), piece)
+    piece = Piece(ids, files, codes, vectors.reshape(header.count, label.dimension))
+    return Segment(path, inode, Span(header.low, header.high), piece)
 
 
-def _head(page: bytes, label: Label) -> _Head:
-    told = page.rstrip(b"\0").removeprefix(_MAGIC)
-    checksum, _, values = told.rstrip(b"\n").partition(b" ")
+def _parse_header(page: bytes, label: Label) -> _Header:
+    text = page.rstrip(b"\0").removeprefix(_MAGIC)
+    checksum, _, values = text.rstrip(b"\n").partition(b" ")
     if not page.startswith(_MAGIC) or b"%08x" % zlib.crc32(values) != checksum:
-        raise DamagedSegment("its first page is not ours")
-    head = json.loads(values)
-    if Label(**head.pop("label")) != label:
+        raise DamagedSegment("its first page is not in our format")
+    fields = json.loads(values)
+    if Label(**fields.pop("label")) != label:
         raise DamagedSegment("it belongs to other vectors")
-    return _Head(label, **head)
+    return _Header(label, **fields)

@@ -1,7 +1,7 @@
 """The files of one embedder's vectors, in a folder that several processes share.
 
-Files are written under another name and renamed, so that each is whole or not there. One that was superseded may be
-removed while others read it: what they have mapped stays. Two processes that write the same write it twice, no more.
+Files are written under another name and renamed, so that each is complete or absent. A superseded file may be removed
+while others read it: what they have mapped stays. If two processes write the same data, it is only written twice.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _LOCK = "lock"
 
 
 class SegmentFolder:
-    """What lies in one folder."""
+    """The files in one folder."""
 
     def __init__(self, folder: Path, label: Label) -> None:
         self._folder = folder
         self._label = label
 
     def _make_folder(self) -> None:
-        """Two levels at most: where the vault's own folder is gone, none is made in its place."""
+        """Create two levels at most: if the vault's own folder is gone, it must not be created again."""
         self._folder.parent.mkdir(mode=0o700, exist_ok=True)
         make_private_folder(self._folder)
 
     def segments(self, known: Mapping[Path, Segment]) -> list[Segment]:
-        """Those that together reach farthest without a gap, in order; the ones known are not opened again."""
+        """The segments that together reach farthest without a gap, in order; known ones are not opened again."""
         unusable: set[Span] = set()
         while True:
             chosen = []
             for span in select_covering(self._spans() - unusable):
-                segment = self._opened(span, known)
+                segment = self._open_known(span, known)
                 if segment is None:
                     unusable.add(span)
                     break
@@ -57,16 +57,16 @@ class SegmentFolder:
             else:
                 return chosen
 
-    def _opened(self, span: Span, known: Mapping[Path, Segment]) -> Segment | None:
+    def _open_known(self, span: Span, known: Mapping[Path, Segment]) -> Segment | None:
         path = self._path(span)
-        held = known.get(path)
+        cached = known.get(path)
         try:
-            if held is not None and path.stat().st_ino == held.inode:
-                return held
+            if cached is not None and path.stat().st_ino == cached.inode:
+                return cached
             segment = open_segment(path, self._label)
             if segment.span != span:
-                raise DamagedSegment("it bears the name of another")
-        except OSError:  # as a rule because another process has joined it with others since
+                raise DamagedSegment("it has the name of another")
+        except OSError:  # usually because another process has merged it with others since
             return None
         except DamagedSegment as damage:
             log.warning("%s is read anew from the database: %s", path.name, damage)
@@ -77,12 +77,12 @@ class SegmentFolder:
     def write(
         self, span: Span, parts: Sequence[tuple[Piece, Whole]], interrupted: Callable[[], bool] = lambda: False
     ) -> None:
-        """Put a new file on the shelf, durably."""
+        """Write a new file durably."""
         self._make_folder()
         path = self._path(span)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}{os.urandom(4).hex()}{_UNFINISHED}")
         with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), "wb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)  # let go when this process ends, however it does
+            fcntl.flock(stream, fcntl.LOCK_EX)  # released when this process ends in any way
             try:
                 write(stream, self._label, span, parts, interrupted)
                 stream.flush()
@@ -94,11 +94,11 @@ class SegmentFolder:
         _sync(self._folder)
 
     def remove_superseded(self, chosen: Sequence[Segment]) -> None:
-        """Remove what the chosen ones make needless, and what a process left unfinished when it died."""
+        """Remove files that the chosen ones replace, and unfinished files of processes that died."""
         wanted = {segment.path for segment in chosen}
-        reached = chosen[-1].span.high if chosen else 0
+        highest = chosen[-1].span.high if chosen else 0
         for span in self._spans():
-            if span.high <= reached and self._path(span) not in wanted:
+            if span.high <= highest and self._path(span) not in wanted:
                 _remove(self._path(span))
         for path in self._folder.glob(f"*{_UNFINISHED}"):
             with contextlib.suppress(OSError), open_regular(path) as stream:
@@ -112,7 +112,7 @@ class SegmentFolder:
 
     @contextlib.contextmanager
     def lock_cleanup(self) -> Iterator[bool]:
-        """Whether no other process tidies up here; none does until the end of the block."""
+        """Yield whether no other process cleans up here; if so, none does until the end of the block."""
         self._make_folder()
         with open_lock(self._folder / _LOCK) as stream:
             try:

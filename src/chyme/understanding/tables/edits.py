@@ -1,4 +1,4 @@
-"""What persons set about documents, and how it can be taken back."""
+"""What people set about documents, and how to undo it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CHANGES_KEPT = 1000  # of the whole vault
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something a person set, that can be undone."""
+    """Something a person set, which can be undone."""
 
     id: int
     file_id: int
     what: str
-    before: Mapping[str, Mapping[str, object] | None]  # field → {"value": …}; None where nobody had set it
+    before: Mapping[str, Mapping[str, object] | None]  # field → {"value": …}; None if it was not set before
 
 
 def of_file(db: Connection, file_id: int) -> dict[str, object]:
@@ -27,7 +27,7 @@ def of_file(db: Connection, file_id: int) -> dict[str, object]:
 
 
 def put(db: Connection, file_id: int, field: str, value: object, now: str) -> None:
-    """Set a field, whatever was set before."""
+    """Set a field, replacing what was set before."""
     db.execute(
         """
         INSERT INTO edits (file_id, field, value, updated_at) VALUES (:file, :field, :value, :now)
@@ -38,18 +38,18 @@ def put(db: Connection, file_id: int, field: str, value: object, now: str) -> No
 
 
 def remove(db: Connection, file_id: int, field: str) -> None:
-    """Nobody has set this field any more."""
+    """Unset this field."""
     db.execute("DELETE FROM edits WHERE file_id = ? AND field = ?", (file_id, field))
 
 
 def list_tag_edits(db: Connection) -> list[tuple[int, dict[str, object]]]:
-    """(file, what a person did to its tags) of every file where somebody did."""
+    """(file, what a person did to its tags) of every file with such edits."""
     rows = db.execute("SELECT file_id, value FROM edits WHERE field = 'tags' ORDER BY file_id")
     return [(file_id, json.loads(value)) for file_id, value in rows]
 
 
 def record_change(db: Connection, file_id: int, what: str, before: Mapping[str, object], now: str) -> None:
-    """Remember a change and how things were."""
+    """Remember a change and the state before it."""
     db.execute(
         "INSERT INTO edit_changes (at, file_id, what, undo) VALUES (?, ?, ?, ?)",
         (now, file_id, what, json.dumps(before, ensure_ascii=False)),

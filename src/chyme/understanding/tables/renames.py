@@ -1,4 +1,4 @@
-"""Which names were accepted, so that they can be taken back."""
+"""Which names were accepted, so that they can be undone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ CHANGES_KEPT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A file that got another name. Written before it is done: `becomes` may not be where the file is."""
+    """A file that got another name. Written before it is done: the file may not be at `becomes`."""
 
     id: int
-    at: str  # the same for all that were accepted at once
+    at: str  # the same for all that were accepted together
     file_id: int
     was: str  # path
     becomes: str
@@ -22,7 +22,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may get another name: what `slug` proposes, and whether a person set the title or date since."""
+    """A file that may get another name: the proposal of `slug`, and whether a person set the title or date since."""
 
     file_id: int
     slug: str | None  # content of the digest
@@ -42,12 +42,12 @@ def add(db: Connection, at: str, file_id: int, was: str, becomes: str) -> int:
 
 
 def correct(db: Connection, rename_id: int, becomes: str) -> None:
-    """It will be another name: somebody took the first one."""
+    """Record another new name, because the first one was taken."""
     db.execute("UPDATE renames SET becomes = ? WHERE id = ?", (becomes, rename_id))
 
 
 def prune(db: Connection) -> None:
-    """Forget what was accepted so long ago that nobody takes it back."""
+    """Delete the oldest entries, which are too old to be undone."""
     db.execute("DELETE FROM renames WHERE id <= (SELECT max(id) FROM renames) - ?", (CHANGES_KEPT,))
 
 
@@ -56,7 +56,7 @@ def forget(db: Connection, ids: Sequence[int]) -> None:
 
 
 def last_batch(db: Connection) -> list[Rename]:
-    """All that were accepted at once with the last one, the last first."""
+    """All that were accepted together with the last one, the last first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM renames WHERE at = (SELECT at FROM renames ORDER BY id DESC LIMIT 1) ORDER BY id DESC"
     )

@@ -1,4 +1,4 @@
-"""The tags of the vault, which files have them, and what persons decided about them."""
+"""The tags of the vault, which files have them, and what people decided about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chyme.understanding.tags.similarity import KnownTag, TagBits, sign_bits
 
 CHANGES_KEPT = 1000
 
-# What persons gave by hand: (file_id, name). Whom they took a tag away from has it no more, and is not among them.
+# Tags that people gave: (file_id, name). Files they removed a tag from are not included.
 _BY_HAND = """
     SELECT e.file_id, t.value AS name FROM edits e, json_each(e.value, '$.set') AS t WHERE e.field = 'tags'
      UNION
@@ -25,11 +25,11 @@ _BY_HAND = """
 
 @dataclass(frozen=True, slots=True)
 class TagCount:
-    """A tag, and on how many files that are on disk it stands."""
+    """A tag, and how many files on disk have it."""
 
     name: str
     files: int
-    by_machine: int  # files a digest gave it to, whatever persons said afterwards
+    by_machine: int  # files a digest gave it to, even if a person removed it later
     by_person: int  # files a person gave it to
 
 
@@ -57,25 +57,25 @@ def names(db: Connection) -> list[str]:
 
 
 def in_use(db: Connection) -> list[str]:
-    """Every tag that a file may have, by hand or not, in alphabetical order."""
+    """Every tag that a file may have, from a digest or a person, in alphabetical order."""
     rows = db.execute(f"SELECT name FROM tags UNION SELECT name FROM ({_BY_HAND}) ORDER BY 1")
     return [name for (name,) in rows]
 
 
 def by_name(db: Connection, name: str) -> tuple[int, str | None] | None:
-    """(id, model of its vector) of the tag that is written exactly so."""
+    """(id, model of its vector) of the tag with exactly this spelling."""
     row: tuple[int, str | None] | None = db.execute("SELECT id, model FROM tags WHERE name = ?", (name,)).fetchone()
     return row
 
 
 def ensure(db: Connection, name: str, now: str) -> int:
-    """The tag's id; it is there afterwards."""
+    """The tag's id; the tag is added if necessary."""
     found = by_name(db, name)
     return found[0] if found else add(db, name, None, now)
 
 
 def add(db: Connection, name: str, meaning: TagVector | None, now: str) -> int:
-    """A tag that was not there."""
+    """Add a new tag."""
     row = db.execute("INSERT INTO tags (name, created_at) VALUES (?, ?) RETURNING id", (name, now)).fetchone()
     if meaning is not None:
         set_vector(db, row[0], meaning)
@@ -83,7 +83,7 @@ def add(db: Connection, name: str, meaning: TagVector | None, now: str) -> int:
 
 
 def set_vector(db: Connection, tag_id: int, meaning: TagVector) -> None:
-    """Keep what the tag means, as today's embedder tells it."""
+    """Store the tag's vector, as the present embedder computed it."""
     vector = normalise(meaning.vector)
     db.execute(
         "UPDATE tags SET model = ?, vector = ?, code = ? WHERE id = ?",
@@ -92,14 +92,14 @@ def set_vector(db: Connection, tag_id: int, meaning: TagVector) -> None:
 
 
 def set_missing_vector(db: Connection, meaning: TagVector) -> None:
-    """The same for a tag by its name, where it lacks a vector or has another model's."""
+    """The same for a tag by its name, if it has no vector or another model's."""
     found = by_name(db, meaning.tag)
     if found is not None and found[1] != meaning.model:
         set_vector(db, found[0], meaning)
 
 
 def list_codes(db: Connection, model: str) -> list[TagBits]:
-    """The signs of all tags whose vectors are of this model."""
+    """The sign bits of all tags whose vectors are of this model."""
     return db.execute("SELECT id, code FROM tags WHERE model = ?", (model,)).fetchall()
 
 
@@ -112,8 +112,8 @@ def list_with_vectors(db: Connection, ids: Collection[int]) -> list[KnownTag]:
     return [KnownTag(id_, name, unpack_vector(vector)) for id_, name, vector in rows]
 
 
-def meanings(db: Connection, most: int) -> list[KnownTag]:
-    """The tags on most files, with their vectors: those of the model that most vectors are of."""
+def meanings(db: Connection, limit: int) -> list[KnownTag]:
+    """The tags on most files, with their vectors of the model that made most of the vectors."""
     rows = db.execute(
         """
         SELECT t.id, t.name, t.vector
@@ -121,7 +121,7 @@ def meanings(db: Connection, most: int) -> list[KnownTag]:
          WHERE t.model = (SELECT model FROM tags WHERE model NOT NULL GROUP BY model ORDER BY count(*) DESC, 1 LIMIT 1)
          GROUP BY t.id ORDER BY count(g.file_id) DESC, t.id LIMIT ?
         """,
-        (most,),
+        (limit,),
     )
     return [KnownTag(id_, name, unpack_vector(vector)) for id_, name, vector in rows]
 
@@ -132,7 +132,7 @@ def meaning_of(db: Connection, name: str) -> TagVector | None:
 
 
 def find_file_without_vector(db: Connection, name: str) -> int | None:
-    """A file that has this tag from a digest, where nobody knows what the tag means."""
+    """A file that has this tag from a digest, if the tag has no vector."""
     row = db.execute(
         """
         SELECT g.file_id FROM tags t JOIN file_tags g ON g.tag_id = t.id
@@ -156,21 +156,21 @@ def of_file(db: Connection, file_id: int) -> list[str]:
 
 
 def set_file_tags(db: Connection, file_id: int, ids: Sequence[int]) -> None:
-    """The file has these tags, in this order, and no others; tags that nobody has any more go."""
-    before = db.execute("SELECT tag_id FROM file_tags WHERE file_id = ? ORDER BY ordinal, tag_id", (file_id,))
-    had = [tag_id for (tag_id,) in before]
-    if had == list(ids):
+    """Give the file these tags, in this order, and no others; delete tags that no file has any more."""
+    rows = db.execute("SELECT tag_id FROM file_tags WHERE file_id = ? ORDER BY ordinal, tag_id", (file_id,))
+    old_ids = [tag_id for (tag_id,) in rows]
+    if old_ids == list(ids):
         return
     db.execute("DELETE FROM file_tags WHERE file_id = ?", (file_id,))
     db.executemany(
         "INSERT INTO file_tags (file_id, tag_id, ordinal) VALUES (?, ?, ?)",
         [(file_id, tag_id, ordinal) for ordinal, tag_id in enumerate(ids)],
     )
-    delete_unused(db, set(had).difference(ids))
+    delete_unused(db, set(old_ids).difference(ids))
 
 
 def delete_unused(db: Connection, tag_ids: Collection[int]) -> None:
-    """Those of these tags that no file has, by digest or by hand."""
+    """Delete those of these tags that no file has, from a digest or a person."""
     for tag_id in tag_ids:
         db.execute(
             f"""
@@ -183,7 +183,7 @@ def delete_unused(db: Connection, tag_ids: Collection[int]) -> None:
 
 
 def files_with(db: Connection, wanted: Iterable[str]) -> list[int]:
-    """The files a digest or a person gave one of these tags to, or a person took it away from; vanished ones too."""
+    """Files a digest or a person gave one of these tags to, or a person removed it from; also vanished ones."""
     rows = db.execute(
         """
         SELECT g.file_id
@@ -199,7 +199,7 @@ def files_with(db: Connection, wanted: Iterable[str]) -> list[int]:
 
 
 def holders(db: Connection, name: str) -> list[Holder]:
-    """The files on disk that have this tag, whoever gave it to them."""
+    """The files on disk that have this tag, from a digest or a person."""
     rows = db.execute(
         f"""
         WITH by_hand AS (SELECT file_id FROM ({_BY_HAND}) WHERE name = :name)
@@ -240,15 +240,15 @@ def list_tags(db: Connection) -> list[TagCount]:
 
 
 def digest_of(db: Connection, file_id: int) -> TagDigest | None:
-    """What the digest of the file's tags says."""
+    """The parsed digest of the file's tags."""
     row = db.execute("SELECT content FROM digests WHERE file_id = ? AND digester = ?", (file_id, TAGS)).fetchone()
     return from_json(row[0]) if row else None
 
 
 def refresh_digest(db: Connection, file_id: int) -> None:
-    """Bring the digest in line with the file's tags.
+    """Update the digest to match the file's tags.
 
-    Its content hash stays that of what was proposed: nothing is made again because a person decided something.
+    Its content hash stays that of the proposal: nothing is made again because a person decided something.
     """
     tagged = digest_of(db, file_id)
     if tagged is not None:
@@ -257,12 +257,12 @@ def refresh_digest(db: Connection, file_id: int) -> None:
 
 
 def rules(db: Connection) -> dict[str, str | None]:
-    """What persons decided: tag → what it becomes; None: it is never given."""
+    """What people decided: tag → what it becomes; None: it is never given."""
     return dict(db.execute("SELECT name, becomes FROM tag_rules").fetchall())
 
 
 def list_manual(db: Connection) -> set[str]:
-    """Every tag that a person gave to a file, vanished ones too."""
+    """Every tag that a person gave to a file, including vanished ones."""
     return {name for (name,) in db.execute(f"SELECT DISTINCT name FROM ({_BY_HAND})")}
 
 

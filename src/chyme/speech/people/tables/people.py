@@ -1,4 +1,4 @@
-"""Who is heard in the vault, and what was decided about them."""
+"""The people heard in the vault, and what was decided about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGES_KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class PersonTotals:
-    """A person and how much of them there is in files that are on disk."""
+    """A person, with their totals in files that are on disk."""
 
     id: int
     name: str | None
@@ -38,18 +38,18 @@ def by_id(db: Connection, person_id: int) -> Person | None:
 
 
 def by_name(db: Connection, name: str) -> Person | None:
-    """Whoever has this name, in capitals or not."""
+    """The person with this name, ignoring case."""
     row = db.execute("SELECT id, name FROM people WHERE folded = ?", (fold_name(name),)).fetchone()
     return Person(*row) if row else None
 
 
 def list_named(db: Connection) -> list[Person]:
-    """Everybody who has a name."""
+    """All people who have a name."""
     return [Person(*row) for row in db.execute("SELECT id, name FROM people WHERE name NOT NULL ORDER BY id")]
 
 
 def list_people(db: Connection, person_id: int | None = None) -> list[PersonTotals]:
-    """Everybody who is heard in a file on disk or has a name, named ones first, then by how long they speak."""
+    """All people who are heard in a file on disk or have a name; named ones first, then by how long they speak."""
     rows = db.execute(
         """
         SELECT p.id, p.name, count(f.id), count(DISTINCT f.id), coalesce(sum(v.seconds) FILTER (WHERE f.id NOT NULL), 0)
@@ -68,30 +68,30 @@ def list_people(db: Connection, person_id: int | None = None) -> list[PersonTota
 
 
 def add(db: Connection, now: str) -> int:
-    """Somebody who has not been heard before."""
+    """Add a person who has not been heard before."""
     row = db.execute("INSERT INTO people (created_at, updated_at) VALUES (?, ?) RETURNING id", (now, now)).fetchone()
     return int(row[0])
 
 
 def restore(db: Connection, person_id: int, now: str) -> bool:
-    """Somebody who was there before, without their name. False when they are there."""
+    """Add a former person again, without the name. False if they exist."""
     statement = "INSERT OR IGNORE INTO people (id, created_at, updated_at) VALUES (?, ?, ?)"
     return db.execute(statement, (person_id, now, now)).rowcount == 1
 
 
 def rename(db: Connection, person_id: int, name: str | None, now: str) -> None:
-    """Give a name that nobody else has, or take it away."""
+    """Set a name that no other person has, or remove it."""
     folded = fold_name(name) if name else None
     db.execute("UPDATE people SET name = ?, folded = ?, updated_at = ? WHERE id = ?", (name, folded, now, person_id))
 
 
 def delete(db: Connection, person_id: int) -> None:
-    """Forget somebody who has no voices."""
+    """Delete a person without voices."""
     db.execute("DELETE FROM people WHERE id = ?", (person_id,))
 
 
 def delete_empty(db: Connection, ids: Collection[int]) -> None:
-    """Those of these who have neither voices nor a name: nobody could say who they are."""
+    """Delete those of these people who have neither voices nor a name, since nothing identifies them."""
     db.execute(
         """
         DELETE FROM people

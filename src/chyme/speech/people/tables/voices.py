@@ -1,4 +1,4 @@
-"""The voices of every file, and the groups of those that sound alike."""
+"""The voices of every file, and groups of similar ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from chyme.speech.people.names import SPEAKERS, Person, Speaker, skipped_in, spe
 from chyme.speech.people.tables import people
 from chyme.speech.people.voice_matching import KnownVoice, VoiceGroup, compute_centroid, pack_vector, unpack_vector
 
-SAMPLES = 50  # the longest voices of a group make its centre: more cost time on every new file and change little
+SAMPLES = (
+    50  # the longest voices of a group define its centre: more of them cost time on every new file and change little
+)
 FIRST_WORDS = 80
 
 
@@ -29,7 +31,7 @@ class LocatedVoice:
     person_id: int
 
 
-_FOUND = """
+_SELECT_VOICES = """
     SELECT v.id, v.file_id, f.path, v.speaker, v.seconds, v.group_id, g.person_id
       FROM voices v JOIN voice_groups g ON g.id = v.group_id JOIN files f ON f.id = v.file_id
 """
@@ -58,22 +60,24 @@ def groups(db: Connection, model: str) -> list[VoiceGroup]:
 
 def of_person(db: Connection, person_id: int) -> list[LocatedVoice]:
     """A person's voices in files that are on disk."""
-    rows = db.execute(_FOUND + " WHERE g.person_id = ? AND f.vanished_at IS NULL ORDER BY f.path, v.id", (person_id,))
+    rows = db.execute(
+        _SELECT_VOICES + " WHERE g.person_id = ? AND f.vanished_at IS NULL ORDER BY f.path, v.id", (person_id,)
+    )
     return [LocatedVoice(*row) for row in rows]
 
 
 def by_id(db: Connection, voice_id: int) -> LocatedVoice | None:
-    row = db.execute(_FOUND + " WHERE v.id = ?", (voice_id,)).fetchone()
+    row = db.execute(_SELECT_VOICES + " WHERE v.id = ?", (voice_id,)).fetchone()
     return LocatedVoice(*row) if row else None
 
 
 def by_speaker(db: Connection, path: str, speaker: str) -> LocatedVoice | None:
-    row = db.execute(_FOUND + " WHERE f.path = ? AND v.speaker = ?", (path, speaker)).fetchone()
+    row = db.execute(_SELECT_VOICES + " WHERE f.path = ? AND v.speaker = ?", (path, speaker)).fetchone()
     return LocatedVoice(*row) if row else None
 
 
 def count_of(db: Connection, person_id: int) -> int:
-    """How many voices a person has, in vanished files too."""
+    """How many voices a person has, including those in vanished files."""
     row = db.execute(
         "SELECT count(*) FROM voices v JOIN voice_groups g ON g.id = v.group_id WHERE g.person_id = ?", (person_id,)
     ).fetchone()
@@ -86,7 +90,7 @@ def groups_of(db: Connection, person_id: int) -> list[int]:
 
 
 def files_of(db: Connection, person_ids: Collection[int]) -> set[int]:
-    """The files these people are heard in, vanished ones too."""
+    """The files these people are heard in, including vanished ones."""
     rows = db.execute(
         """
         SELECT DISTINCT v.file_id
@@ -100,7 +104,7 @@ def files_of(db: Connection, person_ids: Collection[int]) -> set[int]:
 
 
 def people_in(db: Connection, file_id: int) -> list[Person]:
-    """Everybody heard in a file who has a name."""
+    """The people heard in a file who have a name."""
     rows = db.execute(
         """
         SELECT DISTINCT p.id, p.name
@@ -113,9 +117,9 @@ def people_in(db: Connection, file_id: int) -> list[Person]:
 
 
 def speakers_by_file(db: Connection, file_ids: Collection[int]) -> dict[int, dict[str, Person]]:
-    """Who the speakers of these files are: file → label → person.
+    """The speakers of these files: file → label → person.
 
-    While a file waits for its voices to be heard again its labels may mean others, so it is left out.
+    A file whose voices are to be analysed again is left out, since its labels may then mean others.
     """
     rows = db.execute(
         """
@@ -136,7 +140,7 @@ def speakers_by_file(db: Connection, file_ids: Collection[int]) -> dict[int, dic
 
 
 def first_words(db: Connection, file_id: int, speaker: str) -> tuple[str, float, float] | None:
-    """How a speaker's first sentence begins, and from when to when it is said."""
+    """The beginning of a speaker's first sentence, and from when to when it is said."""
     row = db.execute(
         """
         SELECT substr(trim(json_extract(said.value, '$.text')), 1, ?),
@@ -152,7 +156,7 @@ def first_words(db: Connection, file_id: int, speaker: str) -> tuple[str, float,
 
 
 def add_group(db: Connection, person_id: int, voice: Voice) -> int:
-    """A group that begins with this voice."""
+    """Add a group that begins with this voice."""
     row = db.execute(
         "INSERT INTO voice_groups (person_id, model, centroid) VALUES (?, ?, ?) RETURNING id",
         (person_id, voice.model, pack_vector(voice.vector)),
@@ -170,7 +174,7 @@ def add(db: Connection, file_id: int, voice: Voice, group_id: int, is_new: bool)
 
 
 def replace(db: Connection, voice_id: int, voice: Voice, group_id: int) -> None:
-    """The same voice, heard again."""
+    """Update a voice that was analysed again."""
     db.execute(
         "UPDATE voices SET speaker = ?, group_id = ?, seconds = ?, model = ?, vector = ? WHERE id = ?",
         (voice.speaker, group_id, voice.seconds, voice.model, pack_vector(voice.vector), voice_id),
@@ -187,7 +191,7 @@ def remove(db: Connection, ids: Iterable[int]) -> None:
 
 
 def assign_group(db: Connection, group_id: int, person_id: int) -> None:
-    """The group belongs to this person now."""
+    """Assign the group to this person."""
     db.execute("UPDATE voice_groups SET person_id = ? WHERE id = ?", (person_id, group_id))
 
 
@@ -197,12 +201,12 @@ def owner_of(db: Connection, group_id: int) -> int | None:
 
 
 def split_group(db: Connection, group_id: int, voice_ids: Collection[int]) -> int:
-    """Make a group of some voices of a group, or all; returns the group that has them."""
-    chosen = json.dumps(list(voice_ids))
-    left = db.execute(
-        "SELECT 1 FROM voices WHERE group_id = ? AND id NOT IN (SELECT value FROM json_each(?))", (group_id, chosen)
+    """Move some or all voices of a group to a group of their own; returns the group that has them."""
+    chosen_ids = json.dumps(list(voice_ids))
+    remaining = db.execute(
+        "SELECT 1 FROM voices WHERE group_id = ? AND id NOT IN (SELECT value FROM json_each(?))", (group_id, chosen_ids)
     ).fetchone()
-    if left is None:
+    if remaining is None:
         return group_id
     row = db.execute(
         """
@@ -213,31 +217,32 @@ def split_group(db: Connection, group_id: int, voice_ids: Collection[int]) -> in
     ).fetchone()
     db.execute(
         "UPDATE voices SET group_id = ? WHERE group_id = ? AND id IN (SELECT value FROM json_each(?))",
-        (row[0], group_id, chosen),
+        (row[0], group_id, chosen_ids),
     )
     tidy(db, (group_id, row[0]))
     return int(row[0])
 
 
 def tidy(db: Connection, group_ids: Collection[int]) -> None:
-    """Voices came or went: the middle of these groups moves, empty ones go, and so do unnamed people left without."""
-    left_without: set[int] = set()
+    """After voices were added or removed: update the groups' centres, delete empty groups and unnamed people without
+    voices."""
+    affected_people: set[int] = set()
     for group_id in sorted(set(group_ids)):
         rows = db.execute(
             "SELECT seconds, vector FROM voices WHERE group_id = ? ORDER BY seconds DESC LIMIT ?", (group_id, SAMPLES)
         ).fetchall()
         if rows:
-            middle = pack_vector(compute_centroid((seconds, unpack_vector(vector)) for seconds, vector in rows))
-            db.execute("UPDATE voice_groups SET centroid = ? WHERE id = ?", (middle, group_id))
+            centroid = pack_vector(compute_centroid((seconds, unpack_vector(vector)) for seconds, vector in rows))
+            db.execute("UPDATE voice_groups SET centroid = ? WHERE id = ?", (centroid, group_id))
             continue
-        gone = db.execute("DELETE FROM voice_groups WHERE id = ? RETURNING person_id", (group_id,)).fetchone()
-        if gone:
-            left_without.add(gone[0])
-    people.delete_empty(db, left_without)
+        deleted = db.execute("DELETE FROM voice_groups WHERE id = ? RETURNING person_id", (group_id,)).fetchone()
+        if deleted:
+            affected_people.add(deleted[0])
+    people.delete_empty(db, affected_people)
 
 
 def format_digest(db: Connection, file_id: int, before: str | None) -> str:
-    """What the digest of a file's voices says; whom nobody tried to recognise is taken over from `before`."""
+    """The content of the digest of a file's voices; speakers that were not analysed are taken from `before`."""
     rows = db.execute(
         """
         SELECT v.speaker, g.person_id, v.id, round(v.seconds, 2), v.is_new
@@ -251,9 +256,9 @@ def format_digest(db: Connection, file_id: int, before: str | None) -> str:
 
 
 def refresh_digest(db: Connection, file_id: int) -> bool:
-    """Bring the digest in line with the voices; False when it was, or there is none.
+    """Update the digest to match the voices; False if it did already, or there is none.
 
-    Its content hash stays that of what was heard: nothing is made again because a person decided something.
+    Its content hash stays that of the analysis: nothing is made again because a person decided something.
     """
     row = db.execute(
         "SELECT content FROM digests WHERE file_id = ? AND digester = ? AND content NOT NULL", (file_id, SPEAKERS)
@@ -267,5 +272,5 @@ def refresh_digest(db: Connection, file_id: int) -> bool:
 
 
 def clear_digest(db: Connection, file_id: int) -> None:
-    """The file has no voices any more, and its digest must not go on to name them."""
+    """The file has no voices any more, so that its digest must not name them."""
     db.execute("UPDATE digests SET content = NULL WHERE file_id = ? AND digester = ?", (file_id, SPEAKERS))
