@@ -38,7 +38,7 @@ def test_progress_reaches_other_processes_as_events_but_not_at_every_step(bench:
     assert 3 <= len(told) <= 5
     assert told[0][:2] == ("talk.rec", "speech")
     assert [detail for *_, detail in told] == sorted(str(detail) for *_, detail in told)
-    assert vault.coordinator.at_work.running == {}
+    assert vault.coordinator.in_flight.running == {}
 
 
 def test_what_needs_a_parser_is_prepared_before_an_attempt_that_waits(bench: Open) -> None:

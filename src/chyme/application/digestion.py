@@ -86,6 +86,7 @@ class Digestion:
             app.ledger,
             self._finished,
         )
+        self.pause = self.coordinator.pause
         self.supervisor = FileScheduler(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
             places={
@@ -100,7 +101,7 @@ class Digestion:
             app.scanner,
             self.supervisor.wake,
             settings.rescan_seconds,
-            report_full=lambda reason: self.coordinator.room.pause(reason, self.coordinator.room.resumed),
+            report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
         )
         self._stop = threading.Event()
         self._purged = time.monotonic()
@@ -183,8 +184,8 @@ class Digestion:
             running,
             again + models,
             self.watcher.unfinished_count,
-            tuple(self.coordinator.at_work.running.values()),
-            self._app.database.presence.find_problem() or self.supervisor.paused or self.coordinator.paused,
+            tuple(self.coordinator.in_flight.running.values()),
+            self.pause.reason(),
             min((at for at in (digest_queue.next_retry(db), when) if at), default=None),
             0 if due else of_jobs,
         )
@@ -203,7 +204,7 @@ class Digestion:
             if not progress.moving:
                 moving_since = time.monotonic()
             patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
-            if not (progress.todo or progress.running or patient or self.supervisor.in_flight):
+            if not (progress.todo or progress.running or patient or self.coordinator.in_flight.files()):
                 overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
                 if (not progress.again or not (wait or overdue)) and not self._more_of_jobs():
                     return progress

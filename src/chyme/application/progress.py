@@ -145,17 +145,16 @@ class ProgressTracker:
         """Why nothing can be written or begun. Cheap: asks the file system and what the process knows."""
         if self._app.database.damaged is not None:
             return str(self._app.database.damaged)
-        gone = self._app.database.presence.find_problem()
-        if gone is not None or not self._app.is_digesting:
-            return gone
-        return self._app.work.supervisor.paused or self._app.work.coordinator.paused
+        if not self._app.is_digesting:
+            return self._app.database.presence.find_problem()
+        return self._app.work.pause.reason()
 
     def _wished(self) -> int:
         return len(self._app.work.supervisor.requested_files()) if self._app.is_digesting else 0
 
     def _work(self) -> tuple[tuple[str, str, float], ...]:
         if self._app.is_digesting:
-            return tuple(self._app.work.coordinator.at_work.running.values())
+            return tuple(self._app.work.coordinator.in_flight.running.values())
         return tuple(events.list_in_progress(self._app.database.read()))
 
     def _estimate(self, counted: RemainingCounts) -> float | None:
@@ -194,11 +193,11 @@ class ProgressTracker:
 
     def _under_way(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
         """What is being made, and by lane, how long each has been worked on."""
-        at_work, moment = self._app.work.coordinator.at_work, now()
+        in_flight, moment = self._app.work.coordinator.in_flight, now()
         found: list[RunningDigest] = []
         elapsed: dict[int, list[float]] = {}
-        since = dict(at_work.since)
-        for file_id, (_, name, fraction) in list(at_work.running.items()):
+        since = dict(in_flight.since)
+        for file_id, (_, name, fraction) in list(in_flight.running.items()):
             digester = self._by_name.get(name)
             if digester is None:
                 continue

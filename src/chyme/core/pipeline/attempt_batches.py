@@ -15,8 +15,8 @@ from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digester_inputs import inputs_of
 from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
+from chyme.core.pipeline.in_flight import InFlight
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
-from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 from chyme.core.pipeline.task_runners import TaskRunner
@@ -82,7 +82,7 @@ class BatchRunner:
         vault: Vault,
         scratch: ScratchFolders,
         leases: LeaseRenewer,
-        at_work: ActiveAttempts,
+        in_flight: InFlight,
         clock: Callable[[], datetime],
     ) -> None:
         self._database = database
@@ -91,7 +91,7 @@ class BatchRunner:
         self._vault = vault
         self._scratch = scratch
         self._leases = leases
-        self._at_work = at_work
+        self._in_flight = in_flight
         self._clock = clock
 
     def run(self, attempts: Sequence[Attempt], memory_bytes: int, cpu_factor: float) -> dict[str, BatchResult]:
@@ -106,8 +106,8 @@ class BatchRunner:
                 return {}
             digester, seconds = attempts[0].digester, max(attempt.seconds for attempt, _ in gathered)
             for attempt, _ in gathered:
-                self._at_work.begin(attempt.file, digester.name)
-                until_done.callback(self._at_work.end, attempt.file)
+                self._in_flight.begin(attempt.file, digester.name)
+                until_done.callback(self._in_flight.end, attempt.file)
             began = [self._clock()]
 
             def start() -> None:

@@ -25,14 +25,14 @@ from chyme.core.pipeline.attempt_batches import BatchRunner, BatchTaskRunner, Ma
 from chyme.core.pipeline.crash_recovery import recover
 from chyme.core.pipeline.digest_state import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
 from chyme.core.pipeline.digester_inputs import inputs_of
-from chyme.core.pipeline.disk_space import DiskSpace
 from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
+from chyme.core.pipeline.in_flight import InFlight
 from chyme.core.pipeline.lease_owner import is_dead, this_process
 from chyme.core.pipeline.lease_renewal import LeaseRenewer
 from chyme.core.pipeline.model_calls import ModelCalls
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
+from chyme.core.pipeline.pause import Pause
 from chyme.core.pipeline.plan import with_siblings
-from chyme.core.pipeline.progress.active_attempts import ActiveAttempts
 from chyme.core.pipeline.progress.attempt_results import AttemptResult, log_attempt, summarize_attempt
 from chyme.core.pipeline.progress.pending_digests import PendingDigest, is_active, list_pending
 from chyme.core.pipeline.registry_rules import Rules
@@ -113,14 +113,11 @@ class Coordinator:
         self._leases = LeaseRenewer(database, clock)
         self._stop = threading.Event()
         self._begun: dict[str, datetime] = {}  # run → when a child took it
-        self.room = DiskSpace(scratch)
-        self.at_work = ActiveAttempts(database, clock)
-        self._gathering = BatchRunner(database, rules, runner, vault, self._scratch, self._leases, self.at_work, clock)
-
-    @property
-    def paused(self) -> str | None:
-        """Why digestion stands still, for people."""
-        return self.room.paused
+        self.pause = Pause(database, scratch)
+        self.in_flight = InFlight(database, clock)
+        self._gathering = BatchRunner(
+            database, rules, runner, vault, self._scratch, self._leases, self.in_flight, clock
+        )
 
     def stop(self) -> None:
         """Begin nothing more, and wait for nothing: attempts end at the next word of their progress."""
@@ -265,9 +262,9 @@ class Coordinator:
 
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:
         """Run the digester under its limits; whatever happens becomes an outcome."""
-        file, digester, resumed = attempt.file, attempt.digester, self.room.resumed
+        file, digester, resumed = attempt.file, attempt.digester, self.pause.disk.resumed
         self._leases.add(attempt.lease)
-        self.at_work.begin(file, digester.name)
+        self.in_flight.begin(file, digester.name)
         try:
             with open_unchanged(self._vault, file) as fd, self._scratch.lend(_key(attempt)) as scratch:
                 task = Task(digester.name, file, fd, inputs_of(self._database.read(), self._rules, attempt), scratch)
@@ -278,7 +275,7 @@ class Coordinator:
                     task,
                     digester.family,
                     limits,
-                    on_progress=lambda fraction: self.at_work.progress(file, digester.name, fraction),
+                    on_progress=lambda fraction: self.in_flight.progress(file, digester.name, fraction),
                     on_start=lambda: self._started(attempt),
                 )
                 ensure_unchanged(file, fd)
@@ -289,22 +286,24 @@ class Coordinator:
             return self._failed(attempt, error)
         except ChymeError as error:
             if isinstance(error, DiskFull):
-                self.room.pause(str(error), resumed)
+                self.pause.disk.pause(str(error), resumed)
             return Interrupted(), PassResult.STOPPED
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             if full:
-                self.room.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
+                self.pause.disk.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
             if full or self._database.presence.find_problem():
                 return Interrupted(), PassResult.STOPPED
             return Unreadable(error.strerror or str(error)), PassResult.DONE
         finally:
-            self.at_work.end(file)
+            self.in_flight.end(file)
 
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, PassResult]:
         full = self._out_of_room()
         if full:
-            self.room.pause(f"there is hardly any room left in {self._scratch.root}; make room", self.room.resumed)
+            self.pause.disk.pause(
+                f"there is hardly any room left in {self._scratch.root}; make room", self.pause.disk.resumed
+            )
         if full or self._database.presence.find_problem():  # neither is the file's fault
             return Interrupted(), PassResult.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in MODEL_FAILURE_CATEGORIES else None
@@ -349,7 +348,7 @@ class Coordinator:
         now = self._clock()
         self._leases.add(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
-        self.at_work.take(attempt.file)
+        self.in_flight.take(attempt.file)
 
     def _begin_to_record(
         self, attempt: Attempt, turn: FilePass, outcome: Outcome, so_far: PassResult
@@ -369,7 +368,7 @@ class Coordinator:
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
         over = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
-        resumed = self.room.resumed
+        resumed = self.pause.disk.resumed
         return PendingVerdict(attempt, so_far, settled, write, self._database.submit(write, size), over, resumed)
 
     def _recorded(self, recording: PendingVerdict) -> tuple[Attempt | None, FilePass]:
@@ -381,7 +380,7 @@ class Coordinator:
                 break
             except DiskFull as error:
                 self._wait_for_room(recording.attempt, str(error), resumed)
-                resumed, written = self.room.resumed, self._database.submit(recording.write)
+                resumed, written = self.pause.disk.resumed, self._database.submit(recording.write)
             except VaultGone:  # told of and logged by whoever found out
                 if self._stop.is_set():
                     raise
@@ -409,8 +408,8 @@ class Coordinator:
         return verdict, prepare_output(output, extras)
 
     def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
-        self.room.pause(reason, resumed)
-        while not self.room.may_resume():
+        self.pause.disk.pause(reason, resumed)
+        while not self.pause.disk.may_resume():
             if self._stop.is_set():
                 raise VaultError(reason)
             self._leases.add(attempt.lease, self._clock() + LEASE)

@@ -62,7 +62,7 @@ class FileScheduler:
         self._places = {**dict.fromkeys(Lane, 2), **places, Lane.ORDINARY: concurrency}
         self._among = among  # only these files; None means all
         self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
-        self._in_flight: dict[int, Lane] = {}
+        self._in_flight = coordinator.in_flight
         self._bundles = 0  # of Lane.MEANING, under way
         self._gathering_since: float | None = None  # when the first file of the next bundle was seen
         self._resting: dict[int, float] = {}
@@ -72,7 +72,6 @@ class FileScheduler:
         self._woken = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-supervisor", daemon=True)
-        self.paused: str | None = None  # why nothing is begun; a full disk is told by the coordinator's room
         self.passes = 0
 
     def start(self) -> None:
@@ -90,23 +89,17 @@ class FileScheduler:
             self._thread.join()
         self._pool.shutdown(wait=True)  # none is cancelled: each has its file claimed and must give it back
 
-    @property
-    def in_flight(self) -> int:
-        with self._guard:
-            return len(self._in_flight)
-
     def _run(self) -> None:
         swept = asked = time.monotonic()
         while not self._stop.is_set():
             self._woken.clear()
             if self._database.damaged is not None:  # until it is restored or rescued, which needs us to end
-                self.paused = str(self._database.damaged)
                 self._stop.wait(WAKE_SECONDS)
                 continue
-            if not self._coordinator.room.may_resume():
+            if not self._coordinator.pause.disk.may_resume():
                 self._stop.wait(WAKE_SECONDS)
                 continue
-            resumed = self._coordinator.room.resumed
+            resumed = self._coordinator.pause.disk.resumed
             try:
                 self._database.presence.require()
                 if time.monotonic() - swept >= SWEEP_SECONDS:
@@ -120,7 +113,7 @@ class FileScheduler:
                 self._stop.wait(WAKE_SECONDS)
                 continue
             except DiskFull as error:
-                self._coordinator.room.pause(str(error), resumed)
+                self._coordinator.pause.disk.pause(str(error), resumed)
             except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
                 self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
@@ -133,8 +126,8 @@ class FileScheduler:
 
     def _take(self, lane: Lane) -> None:
         """As many as there are free places, all in one transaction."""
+        busy = self._in_flight.files()
         with self._guard:
-            busy = dict(self._in_flight)
             nobody_alone = self._alone is None
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
@@ -144,13 +137,12 @@ class FileScheduler:
             chosen = [file_id for bundle in bundles for file_id in bundle]
             if not chosen:
                 return
-            with self._guard:
-                self._in_flight.update(dict.fromkeys(chosen, lane))
+            self._in_flight.add_files(chosen, lane)
             taken = self._coordinator.claim(chosen, _LANES_OF_PASS[lane])
         except BaseException:
+            for file_id in chosen:
+                self._in_flight.remove_file(file_id)
             with self._guard:
-                for file_id in chosen:
-                    self._in_flight.pop(file_id, None)
                 if nobody_alone:
                     self._alone = None  # whoever was to be has not begun
             raise
@@ -249,12 +241,12 @@ class FileScheduler:
             self._woken.set()
 
     def _done(self, file_id: int, handled: PassResult) -> None:
+        lane = self._in_flight.remove_file(file_id)
         with self._guard:
-            lane = self._in_flight.pop(file_id, Lane.ORDINARY)
             if self._alone == file_id:
                 self._alone = None
             self.passes += 1
-            ordinary = sum(one is Lane.ORDINARY for one in self._in_flight.values())
+            ordinary = self._in_flight.count_by_lane()[Lane.ORDINARY]
             room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
             room &= lane is not Lane.MEANING  # its place is free when the whole bundle is done
             if handled is not PassResult.DONE:

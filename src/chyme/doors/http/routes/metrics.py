@@ -125,7 +125,7 @@ def _running(app: App) -> dict[str, int]:
     lanes = {one.name: one.lane.name.lower() for one in app.rules.registry}
     counts = dict.fromkeys(lanes.values(), 0)
     if app.is_digesting:
-        for _, digester, _ in list(app.work.coordinator.at_work.running.values()):
+        for _, digester, _ in list(app.work.coordinator.in_flight.running.values()):
             counts[lanes.get(digester, "ordinary")] += 1
     return counts
 

@@ -1,0 +1,22 @@
+"""Why digestion stands still: the one place that knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chyme.core.pipeline.disk_space import DiskSpace
+from chyme.core.store.sqlite.database import Database
+
+
+class Pause:
+    """Joins what can stop digestion: a damaged database, a vault that is gone, a full disk."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self._database = database
+        self.disk = DiskSpace(folder)
+
+    def reason(self) -> str | None:
+        """The reason for people; None while digestion goes on."""
+        if self._database.damaged is not None:
+            return str(self._database.damaged)
+        return self._database.presence.find_problem() or self.disk.paused
