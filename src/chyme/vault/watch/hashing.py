@@ -149,13 +149,13 @@ class Hasher:
             if inspection is None:
                 inspection = FileInspection(self._vault, job.found.path, job.found.escaped)
                 job.inspection = inspection
-            more = True
+            has_more = True
             for _ in range(SLICE_PIECES):
-                if self._stop or not (more := inspection.read_piece()):
+                if self._stop or not (has_more := inspection.read_piece()):
                     break
             if inspection.has_changed():
                 self._finish(job, None, recheck=True)
-            elif not more:
+            elif not has_more:
                 self._finish(job, inspection.result(), recheck=True)
         except OSError as error:
             log.debug("%s could not be hashed: %s", job.found.path, error)
