@@ -272,7 +272,7 @@ def _suggest_renaming(db: Connection, error: UnknownTag, typed: Sequence[str]) -
     message = str(error).rstrip(".")
     end = "" if message.endswith("?") else "."
     return UsageError(
-        f"{message}{end} To rename a tag: chyme tags rename '{parse_typed_tag(old)}' '{parse_typed_tag(new)}'"
+        f"{message}{end} For a new name use: chyme tags rename '{parse_typed_tag(old)}' '{parse_typed_tag(new)}'"
     )
 
 
