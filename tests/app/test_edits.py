@@ -217,7 +217,7 @@ def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        (EditRequest(), "nothing to change was said"),
+        (EditRequest(), "there is nothing to change"),
         (EditRequest({"title": " "}), "title needs something"),
         (EditRequest({"date": "yesterday"}), "is no date"),
         (EditRequest({"summary": "x"}), "'summary' cannot be set; there are title, date, tags"),
@@ -227,7 +227,7 @@ def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None
         (EditRequest(remove=["cat"]), "letter.txt: has no tag “cat”"),
         (EditRequest(add=["???"]), "is no tag"),
         (EditRequest(tags=[f"tag {number}" for number in range(200)]), "more than 100 tags"),
-        (EditRequest(clear=["date"]), "letter.txt: nobody has set that"),
+        (EditRequest(clear=["date"]), "letter.txt: that was never set by hand"),
     ],
 )
 def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File, wanted: EditRequest, why: str) -> None:
@@ -240,7 +240,7 @@ def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File,
 
 def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> None:
     app.edits.set_title("letter.txt", "Greetings")
-    with pytest.raises(UsageError, match="is already so"):
+    with pytest.raises(UsageError, match="already has that value"):
         app.edits.set_title("letter.txt", "  Greetings ")
     app.edits.undo()
     assert document(app).title == "A letter"

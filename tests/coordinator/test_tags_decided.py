@@ -162,7 +162,7 @@ def test_a_name_that_is_taken_banned_or_none_is_refused(vault: Tagging) -> None:
     for new, why in (
         ("contract", "chyme tags merge 'contract' 'lease'"),
         ("page", "“page” is banned; say first: chyme tags unban 'page'"),
-        ("LEASE", "is called so already"),
+        ("LEASE", "already has that name"),
         ("a, b", "is no tag"),
     ):
         with pytest.raises(UsageError, match=why):

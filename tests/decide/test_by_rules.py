@@ -10,7 +10,7 @@ from growth import grows_linearly
 
 from chyme.model import Kind
 from chyme.understanding.classification.document_rules import classify_document_by_rules, dates_of, plain_text
-from chyme.understanding.classification.result import MOST_TAGS, Candidate, Classification, as_json, from_json
+from chyme.understanding.classification.result import MAX_TAGS, Candidate, Classification, as_json, from_json
 
 TODAY = date(2026, 11, 16)
 LETTER = """Ada Miller, Harbour Street 5
@@ -175,6 +175,6 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(text: str, mi
         found = classify_document_by_rules(
             {where: text[:size]}, None, kind=Kind.TEXT, mime=mime, name="a.txt", language="en", language_confidence=1.0
         )
-        assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MOST_TAGS
+        assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MAX_TAGS
 
     assert grows_linearly(read, len(text))

@@ -201,7 +201,7 @@ def test_tags_that_do_not_stand_in_the_text_are_kept_and_less_sure() -> None:
 
 
 def test_what_a_picture_shows_is_not_looked_for_in_its_words() -> None:
-    picture = replace(TOOTH, telling=False)
+    picture = replace(TOOTH, is_prose=False)
     answer = ModelAnswer("Rotes Segelboot", tags=("boot",), confidence={"tags": 0.9})
     assert AnswerCheck(picture)(answer) is None
     assert merge_with_rules(answer, picture, "wordy").confidence["tags"] == 0.9
@@ -316,7 +316,7 @@ def test_the_rules_language_stands_where_they_are_sure() -> None:
     unsure = replace(ASKED, rules=replace(RULES, language="nl", confidence={"language": 0.4}))
     assert merge_with_rules(replace(TOLD, language="en-GB"), unsure, "w").language == "en"
     assert merge_with_rules(replace(TOLD, language="Klingon"), unsure, "w").language == "nl"
-    silent = replace(unsure, text="", telling=False, rules=Classification())
+    silent = replace(unsure, text="", is_prose=False, rules=Classification())
     assert merge_with_rules(TOLD, silent, "w").language is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chyme.errors import UsageError
 from chyme.understanding.tags.names import (
-    LONGEST,
+    MAX_LENGTH,
     comparison_key,
     normalise_tag,
     parse_typed_tag,
@@ -58,7 +58,7 @@ JUNK = (
     *("http://example.com/x", "www.example.de", "example.com", "me@example.org", "invoice.pdf", "/home/me/x", "a\\b"),
     *("<b>bold</b>", "<script>", "[link](there)", "a=b", "{x}", "a `code` b", "broken \ufffd"),
     *("the", "and or", "they're", "der die das", "les", "document", "Untitled", "N/A", "tags"),
-    *("one two three four five", "x" * (LONGEST + 1), "x" * 100_000, "deadbeef01", "invoice, receipt"),
+    *("one two three four five", "x" * (MAX_LENGTH + 1), "x" * 100_000, "deadbeef01", "invoice, receipt"),
     *("c9bf9e57-1685-4c89-bafb-ff5af830be8a", "日" * 30),
 )
 SAME = (

@@ -17,7 +17,7 @@ from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.understanding.tags.tag_embeddings import MOST, TagEmbeddings
+from chyme.understanding.tags.tag_embeddings import MAX_TAGS, TagEmbeddings
 
 
 @dataclass
@@ -74,8 +74,8 @@ def test_tags_that_the_model_cannot_read_are_counted_and_have_no_vector() -> Non
 
 @pytest.mark.usefixtures("weights")
 def test_no_file_has_too_many_tags() -> None:
-    _, told = digest(tagged(*(f"subject number {number}" for number in range(MOST + 5))))
-    assert told["tags"] == MOST
+    _, told = digest(tagged(*(f"subject number {number}" for number in range(MAX_TAGS + 5))))
+    assert told["tags"] == MAX_TAGS
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What a file is about: title, summary, date, tags, name."""
+"""Finding out what a file is about: title, summary, date, tags and name."""

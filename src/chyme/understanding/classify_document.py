@@ -1,4 +1,4 @@
-"""Say what a document is: title, summary, date, language and tags."""
+"""Classify a document: find its title, summary, date, language and tags."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
 MAX_INPUT_CHARS = 5_000_000  # characters of a text
-PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # from the preparation to the attempt
-SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # passed from prepare() to digest()
+SLACK_SECONDS = 10.0  # the digester waits longer than the answer may take
 METADATA = "url-metadata"
 _LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 
 
 class ClassifyDocument(Digester):
-    """Asks the language model if there is one, else answers by rules; `engine` in the JSON says who did.
+    """Asks the language model if there is one, else uses rules; `engine` in the JSON says which it was.
 
-    Of what a model says only that is kept which holds against the text: see classification/model_answer_checks.py.
+    Only those parts of a model's answer are used that agree with the text: see classification/model_answer_checks.py.
     """
 
     name = "classify-document"
@@ -80,8 +80,8 @@ class ClassifyDocument(Digester):
         rules = f"rules {document_rules.RULES_VERSION}.{DATE_RULES}.{PROPERTIES}, {languages.fingerprint()}"
         if self.language is None:
             return rules
-        asked = f"{self.language.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}"
-        return f"{asked}, {self.language.characters} characters, {rules}"
+        model = f"{self.language.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}"
+        return f"{model}, {self.language.characters} characters, {rules}"
 
     @property
     def reads_at_most(self) -> Mapping[str, int]:
@@ -103,40 +103,40 @@ class ClassifyDocument(Digester):
         return self.seconds if self.language is None else max(self.seconds, self.language.seconds + SLACK_SECONDS)
 
     def prepare(self, source: Source) -> None:
-        """Leave what the rules say, and what the model will be asked."""
-        texts = _texts(source)
+        """Write the result of the rules and the input for the model into the scratch folder."""
+        texts = _read_texts(source)
         characters = self.language.characters if self.language else 0
         write_atomically(
             source.scratch / PREPARED,
-            model_input_to_json(build_model_input(texts, _by_rules(source, texts), characters)),
+            model_input_to_json(build_model_input(texts, _classify_by_rules(source, texts), characters)),
         )
 
     def digest(self, source: Source) -> list[Output]:
         if self.language is None:
-            return [self._output(_by_rules(source, _texts(source)))]
+            return [self._to_output(_classify_by_rules(source, _read_texts(source)))]
         prepared = read_prepared(source.scratch)
         if prepared is None:
-            raise UnreadableFile(f"{source.file.name}: what was to be asked of the model cannot be read; run it again")
+            raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
         if not prepared.text.strip():
-            return [self._output(prepared.rules)]
-        return [self._output(_by_model(source, prepared, self.language))]
+            return [self._to_output(prepared.rules)]
+        return [self._to_output(_classify_by_model(source, prepared, self.language))]
 
     def without_model(self, source: Source) -> list[Output]:
         prepared = read_prepared(source.scratch)
-        return [self._output(prepared.rules if prepared else _by_rules(source, _texts(source)))]
+        return [self._to_output(prepared.rules if prepared else _classify_by_rules(source, _read_texts(source)))]
 
-    def _output(self, found: Classification) -> Output:
-        return Output(self.name, content_of(found))
+    def _to_output(self, classification: Classification) -> Output:
+        return Output(self.name, content_of(classification))
 
 
 def content_of(found: Classification) -> str | None:
-    """None when nothing at all is known."""
-    known = found.title or found.summary or found.date or found.language or found.tags
-    return as_json(found) if known else None
+    """The output's content; None if no field is known."""
+    is_known = found.title or found.summary or found.date or found.language or found.tags
+    return as_json(found) if is_known else None
 
 
 def read_prepared(scratch: Path) -> ModelInput | None:
-    """What the preparation left; None when there is nothing of that shape. A child wrote it: nobody trusts it."""
+    """What prepare() wrote; None if it is missing or malformed. A child process wrote it, so it is not trusted."""
     try:
         with open_untrusted(scratch / PREPARED, PREPARED_BYTES) as stream:
             return model_input_from_json(stream.read())
@@ -145,7 +145,7 @@ def read_prepared(scratch: Path) -> ModelInput | None:
 
 
 def to_model_answer(answer: ClassificationAnswer) -> ModelAnswer:
-    """A model's answer as the checks take it."""
+    """A model's answer in the form the checks expect."""
     return ModelAnswer(
         answer.title,
         answer.title_text,
@@ -159,61 +159,61 @@ def to_model_answer(answer: ClassificationAnswer) -> ModelAnswer:
 
 
 def last_seen(file: File) -> date:
-    """The day the file was there as it is: no date in it is of later, but for what it plans."""
+    """The last day the file is known to have had its content: later dates in it can only be plans."""
     changed = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=file.stamp.mtime_ns // 1000)
-    noted = file.updated_at or file.created_at
-    return max(changed.date(), date.fromisoformat(noted[:10])) if noted else changed.date()
+    recorded = file.updated_at or file.created_at
+    return max(changed.date(), date.fromisoformat(recorded[:10])) if recorded else changed.date()
 
 
-def _by_model(source: Source, prepared: ModelInput, settings: LanguageSettings) -> Classification:
+def _classify_by_model(source: Source, prepared: ModelInput, settings: LanguageSettings) -> Classification:
     file = source.file
-    telling = not is_data(file.mime)
-    asked = ModelQuestion(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, telling)
-    check = AnswerCheck(asked)
+    is_prose = not is_data(file.mime)
+    question = ModelQuestion(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, is_prose)
+    check = AnswerCheck(question)
     answer = ask_about_document(
         source.calls,
         file.name,
         prepared.sent,
-        asked.language,
+        question.language,
         settings,
-        lambda given: check(to_model_answer(given)),
+        lambda reply: check(to_model_answer(reply)),
     )
-    return merge_with_rules(to_model_answer(answer), asked, settings.model, prepared.note)
+    return merge_with_rules(to_model_answer(answer), question, settings.model, prepared.note)
 
 
-def _texts(source: Source) -> dict[str, str]:
-    """What there is to read, by the output it is from."""
+def _read_texts(source: Source) -> dict[str, str]:
+    """The texts to classify by, by the output they come from."""
     texts = {
         name: output.content for name in ClassifyDocument.reads if (output := source.output(name)) and output.content
     }
     if source.file.kind is Kind.TEXT:
         texts[FILE] = read_text(source, MAX_INPUT_CHARS).text
-    elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: what was written beside it
+    elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: use the note beside the link
         note = link_note_of(source)
         if note is not None and note.text:
             texts[METADATA] = json.dumps({"title": note.title, "description": note.remark}, ensure_ascii=False)
     return texts
 
 
-def _by_rules(source: Source, texts: Mapping[str, str]) -> Classification:
-    file, stated = source.file, properties_of(source)
-    language, sure = languages.language_of(document_rules.plain_text(texts))
+def _classify_by_rules(source: Source, texts: Mapping[str, str]) -> Classification:
+    file, properties = source.file, properties_of(source)
+    language, confidence = languages.language_of(document_rules.plain_text(texts))
     dates = document_rules.dates_of(
         texts,
-        stated,
+        properties,
         kind=file.kind,
         mime=file.mime,
         name=file.name,
-        language=language or stated.language,
+        language=language or properties.language,
         today=last_seen(file),
     )
     return document_rules.classify_document_by_rules(
         texts,
-        stated,
+        properties,
         kind=file.kind,
         mime=file.mime,
         name=file.name,
         language=language,
-        language_confidence=sure,
+        language_confidence=confidence,
         dates=dates,
     )

@@ -1,4 +1,4 @@
-"""Say what a picture is: title, summary, date, language and tags."""
+"""Classify a picture: find its title, summary, date, language and tags."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from chyme.understanding.classify_document import (
 from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
 
 OCR = "image-ocr"
-MAX_WORDS_CHARS = 4000  # characters of the words read in it, which the picture shows anyway
+MAX_WORDS_CHARS = 4000  # characters of the recognised words; the picture shows them anyway
 
 
 class ClassifyImage(Digester):
-    """Asks the vision model if there is one, else answers by rules from what the others found in the picture.
+    """Asks the vision model if there is one, else uses rules on what the other digesters found in the picture.
 
-    When it was taken is told by the camera, whatever a model reads in the picture.
+    The camera's date wins over any date that a model reads in the picture.
     """
 
     name = "classify-image"
@@ -77,42 +77,43 @@ class ClassifyImage(Digester):
         return max(self.seconds, self.vision.seconds + SLACK_SECONDS) if self.vision else self.seconds
 
     def prepare(self, source: Source) -> None:
-        """Leave what the rules say, and the words that were read."""
+        """Write the result of the rules and the recognised words into the scratch folder."""
         write_atomically(
-            source.scratch / PREPARED, model_input_to_json(ModelInput(_by_rules(source), _words(source), where=OCR))
+            source.scratch / PREPARED,
+            model_input_to_json(ModelInput(_classify_by_rules(source), _words_in(source), where=OCR)),
         )
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is not None and self.waits_for(source.file):
-            return [Output(self.name, content_of(_by_model(source, self.vision)))]
-        found = _by_rules(source)
+            return [Output(self.name, content_of(_classify_by_model(source, self.vision)))]
+        classification = _classify_by_rules(source)
         if self.vision is not None:
-            notes = (found.note, not_sent_note(source.file, self.vision))
-            found = replace(found, note="; ".join(note for note in notes if note))
-        return [Output(self.name, content_of(found))]
+            notes = (classification.note, not_sent_note(source.file, self.vision))
+            classification = replace(classification, note="; ".join(note for note in notes if note))
+        return [Output(self.name, content_of(classification))]
 
     def without_model(self, source: Source) -> list[Output]:
         prepared = read_prepared(source.scratch)
-        return [Output(self.name, content_of(prepared.rules if prepared else _by_rules(source)))]
+        return [Output(self.name, content_of(prepared.rules if prepared else _classify_by_rules(source)))]
 
 
-def _by_model(source: Source, vision: VisionSettings) -> Classification:
+def _classify_by_model(source: Source, vision: VisionSettings) -> Classification:
     file, jpeg, prepared = source.file, preview_of(source), read_prepared(source.scratch)
     if prepared is None:
-        raise UnreadableFile(f"{file.name}: what was to be asked of the model cannot be read; run it again")
+        raise UnreadableFile(f"{file.name}: the question for the model cannot be read; run it again")
     words = prepared.text[:MAX_WORDS_CHARS]
-    asked = ModelQuestion(file.name, words, OCR, last_seen(file), prepared.rules, telling=False)
-    check = AnswerCheck(asked)
+    question = ModelQuestion(file.name, words, OCR, last_seen(file), prepared.rules, is_prose=False)
+    check = AnswerCheck(question)
     answer = ask_about_picture(
-        source.calls, file.name, jpeg, words, vision, lambda given: check(to_model_answer(given))
+        source.calls, file.name, jpeg, words, vision, lambda reply: check(to_model_answer(reply))
     )
-    return merge_with_rules(to_model_answer(answer), asked, vision.model)
+    return merge_with_rules(to_model_answer(answer), question, vision.model)
 
 
-def _by_rules(source: Source) -> Classification:
-    file, words = source.file, _words(source)
-    language, sure = languages.language_of(words)
-    contents = {name: _content(source, name) for name in ClassifyImage.reads}
+def _classify_by_rules(source: Source) -> Classification:
+    file, words = source.file, _words_in(source)
+    language, confidence = languages.language_of(words)
+    contents = {name: _content_of(source, name) for name in ClassifyImage.reads}
     return classified(
         preview=contents["image-preview"],
         ocr=contents[OCR],
@@ -120,7 +121,7 @@ def _by_rules(source: Source) -> Classification:
         objects=contents["image-objects"],
         name=file.name,
         language=language,
-        language_confidence=sure,
+        language_confidence=confidence,
         dates=document_rules.dates_of(
             {name: content for name, content in contents.items() if content},
             None,
@@ -133,11 +134,11 @@ def _by_rules(source: Source) -> Classification:
     )
 
 
-def _words(source: Source) -> str:
-    """What was read in the picture, without the marks of doubt."""
-    return document_rules.plain_text({OCR: _content(source, OCR) or ""})
+def _words_in(source: Source) -> str:
+    """The words recognised in the picture, without the marks of doubt."""
+    return document_rules.plain_text({OCR: _content_of(source, OCR) or ""})
 
 
-def _content(source: Source, name: str) -> str | None:
+def _content_of(source: Source, name: str) -> str | None:
     output = source.output(name)
     return output.content if output else None

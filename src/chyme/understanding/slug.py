@@ -1,4 +1,4 @@
-"""Propose a friendly name for a file that no person has named."""
+"""Propose a readable name for a file that a device or program named."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chyme.model import File, Kind, Output
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.slug_format import RULES_VERSION, slug_of
 
-SURE_OF_DATE, SURE_OF_UNCLEAR = 0.5, 0.7  # a date less sure than this does not go into a name
+SURE_OF_DATE, SURE_OF_UNCLEAR = 0.5, 0.7  # confidence a date needs to go into a name
 
 
 class Slug(Digester):
-    """A proposal: the file is renamed only when somebody accepts it. Nothing for a name that a person gave.
+    """Proposes a name; the file is renamed only when a person accepts it. Names that people gave get no proposal.
 
-    It reads the classifiers alone: they have looked at texts, summaries and captions already, and where they find no
-    title there is none.
+    It reads only the classifiers: they have read texts, summaries and captions already, and where they find no title
+    there is none.
     """
 
     name = "slug"
@@ -44,17 +44,17 @@ class Slug(Digester):
         name = source.file.name
         if not is_machine_made(name):
             return [Output(self.name, None)]
-        for reads in self.reads:
-            found = _classified(source, reads)
-            slug = propose_name(name, found.title, sure_date(found)) if found else None
-            if found and slug:
-                content = {"slug": slug, "title": found.title, "from": reads}
+        for classifier in self.reads:
+            classification = _read_classification(source, classifier)
+            slug = propose_name(name, classification.title, sure_date(classification)) if classification else None
+            if classification and slug:
+                content = {"slug": slug, "title": classification.title, "from": classifier}
                 return [Output(self.name, json.dumps(content, ensure_ascii=False))]
         return [Output(self.name, None)]
 
 
 def propose_name(name: str, title: str | None, date: str | None) -> str | None:
-    """The name that a file of this name would get; None where nothing better is known."""
+    """The proposed name for a file of this name; None if there is nothing better."""
     if not title or is_machine_made(title):
         return None
     slug = slug_of(title, date, name[len(without_extension(name)) :])
@@ -62,17 +62,17 @@ def propose_name(name: str, title: str | None, date: str | None) -> str | None:
 
 
 def sure_date(found: Classification) -> str | None:
-    """Its date where that may go into a name; of which day and month may be the other way round only if signs speak."""
-    unclear = any(one.ambiguous for one in found.dates if one.date == found.date)
-    enough = SURE_OF_UNCLEAR if unclear else SURE_OF_DATE
-    return found.date if found.confidence.get("date", 1.0) >= enough else None
+    """The date if it may go into a name. One whose day and month may be swapped needs a higher confidence."""
+    ambiguous = any(candidate.ambiguous for candidate in found.dates if candidate.date == found.date)
+    needed = SURE_OF_UNCLEAR if ambiguous else SURE_OF_DATE
+    return found.date if found.confidence.get("date", 1.0) >= needed else None
 
 
-def _classified(source: Source, name: str) -> Classification | None:
-    upstream = source.output(name)
-    if upstream is None or not upstream.content:
+def _read_classification(source: Source, name: str) -> Classification | None:
+    output = source.output(name)
+    if output is None or not output.content:
         return None
     try:
-        return from_json(upstream.content)
+        return from_json(output.content)
     except (ValueError, TypeError, KeyError):
         return None

@@ -1,1 +1,1 @@
-"""Title, summary, date, language and tags, by rules and by models."""
+"""Classification: title, summary, date, language and tags, by rules and by models."""

@@ -1,4 +1,4 @@
-"""What tables, data and source code are, in one plain sentence: they have none of their own."""
+"""Describe tables, data and source code in one plain sentence, since they contain no sentence themselves."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MAX_CHARS = 400_000  # characters in which the form is found
-_NAMED = 6  # columns, fields or parts that are told by name
+MAX_CHARS = 400_000  # characters that are read to find the structure
+_MAX_NAMES = 6  # columns, fields or parts that are listed by name
 _NAME_LENGTH = 40
-_LONG = 50  # characters of a cell, on average, from which on it is no table but a layout
+_MAX_CELL = 50  # average characters of a cell above which it is no table but a page layout
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
-_EDGE = re.compile(r"^[\s|:+-]+$")
+_RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
 _MARKUP = re.compile(r"[*_`\\]+|<[^<>]{0,80}>")
 _CODE = {
@@ -42,12 +42,12 @@ _ELEMENT = re.compile(r"<([A-Za-z][\w.:-]{0,60})")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Its column names as far as it has any, and its size."""
+    """A table's size, and its column names if it has any."""
 
     columns: int
     rows: int
     names: tuple[str, ...]
-    caption: str = ""  # a row of one cell above it
+    caption: str = ""  # from a first row with only one filled cell
 
 
 def is_code(mime: str) -> bool:
@@ -66,100 +66,100 @@ def is_tabbed(text: str) -> bool:
 
 
 def describe_data(text: str, mime: str) -> str | None:
-    """What a file of data is; None when it is none, or its form is not what its type promises."""
+    """A description of a data file; None if it is no data, or not in the form its type promises."""
     if mime in _TABLES:
         table = parse_delimited_table(text)
         return describe_table(table) if table else None
     if mime in _CODE:
         lines = text.count("\n") + 1
         names = tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS])))
-        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_many(lines, 'line')}{_listed(names)}."
+        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_count_of(lines, 'line')}{_listing(names)}."
     if mime not in _DATA:
         return None
     if "json" in mime:
-        return _objects(text, mime)
+        return _describe_json(text, mime)
     if "xml" in mime:
         elements = list(dict.fromkeys(_ELEMENT.findall(text[:MAX_CHARS])))
-        return f"{_DATA[mime]} data{_listed(elements[:_NAMED])}." if elements else None
+        return f"{_DATA[mime]} data{_listing(elements[:_MAX_NAMES])}." if elements else None
     names = tuple(dict.fromkeys(_FIELDS.findall(text[:MAX_CHARS])))
-    return f"{_DATA[mime][:1].upper()}{_DATA[mime][1:]} data{_listed(names)}."
+    return f"{_DATA[mime][:1].upper()}{_DATA[mime][1:]} data{_listing(names)}."
 
 
 def describe_table(table: Table) -> str:
     """`A table of 12 columns and 340 rows: name, price, …`"""
-    size = f"{_many(table.columns, 'column')} and {_many(table.rows, 'row')}"
-    return f"A table of {size}{_listed(table.names)}."
+    size = f"{_count_of(table.columns, 'column')} and {_count_of(table.rows, 'row')}"
+    return f"A table of {size}{_listing(table.names)}."
 
 
 def parse_delimited_table(text: str) -> Table | None:
-    """A table with commas, semicolons, tabs or bars between its cells."""
+    """The table in a text with commas, semicolons, tabs or bars between the cells."""
     lines = [line for line in text[:MAX_CHARS].split("\n", 60)[:60] if line.strip()]
     if not lines:
         return None
     counts = {sign: lines[0].count(sign) for sign in ",;\t|"}
-    sign = max(counts, key=lambda one: counts[one])
-    cells = [[_cell(cell) for cell in line.split(sign)] if counts[sign] else [_cell(line)] for line in lines[:2]]
-    alone = [cell for cell in cells[0] if cell]
-    caption = alone[0] if len(alone) == 1 and len(cells[0]) > 1 and len(cells) > 1 else ""
-    head = cells[1] if caption else cells[0]
+    sign = max(counts, key=lambda candidate: counts[candidate])
+    cells = [[_clean(cell) for cell in line.split(sign)] if counts[sign] else [_clean(line)] for line in lines[:2]]
+    filled = [cell for cell in cells[0] if cell]
+    caption = filled[0] if len(filled) == 1 and len(cells[0]) > 1 and len(cells) > 1 else ""
+    header = cells[1] if caption else cells[0]
     rows = text.count("\n") + (not text.endswith("\n"))
-    named = _are_names(head)
-    return Table(len(head), max(rows - named - bool(caption), 0), _names(head) if named else (), caption)
+    named = _are_names(header)
+    return Table(len(header), max(rows - named - bool(caption), 0), _column_names(header) if named else (), caption)
 
 
 def parse_markdown_table(markdown: str) -> Table | None:
-    """The first table of more than a row in markdown, if tables are most of the text."""
+    """The first table in markdown with more than one row, if tables are most of the text."""
     rows = _ROW.findall(markdown)
     if sum(map(len, rows)) < 0.5 * len(markdown):
         return None
-    cells = [[_cell(cell) for cell in row.strip().strip("|").split("|")] for row in rows[:60] if not _EDGE.match(row)]
+    cells = [[_clean(cell) for cell in row.strip().strip("|").split("|")] for row in rows[:60] if not _RULE.match(row)]
     filled = [len(cell) for row in cells for cell in row if cell]
-    if not filled or sum(filled) > _LONG * len(filled):
-        return None  # running text that a page laid out in columns
-    caption = next((row for row in cells if any(row)), [])
-    alone = [cell for cell in caption if cell]
-    titled = alone[0] if len(alone) == 1 and len(caption) > 1 and not _NUMBER.match(alone[0]) else ""
-    full = next((row for row in cells if sum(map(bool, row)) > max(1, len(row) // 2)), None)
-    if full is None:
+    if not filled or sum(filled) > _MAX_CELL * len(filled):
+        return None  # running text laid out in columns
+    first = next((row for row in cells if any(row)), [])
+    first_filled = [cell for cell in first if cell]
+    title = first_filled[0] if len(first_filled) == 1 and len(first) > 1 and not _NUMBER.match(first_filled[0]) else ""
+    header = next((row for row in cells if sum(map(bool, row)) > max(1, len(row) // 2)), None)
+    if header is None:
         return None
-    wide = sum(map(bool, full))
-    named = _are_names([cell for cell in full if cell])
-    count = sum(not _EDGE.match(row) for row in rows) - named - bool(titled)
-    return Table(wide, max(count, 0), _names(full) if named else (), titled) if count > 0 else None
+    columns = sum(map(bool, header))
+    named = _are_names([cell for cell in header if cell])
+    count = sum(not _RULE.match(row) for row in rows) - named - bool(title)
+    return Table(columns, max(count, 0), _column_names(header) if named else (), title) if count > 0 else None
 
 
-def _objects(text: str, mime: str) -> str | None:
-    what = _DATA[mime]
+def _describe_json(text: str, mime: str) -> str | None:
+    format_name = _DATA[mime]
     try:
-        held = json.loads(text if len(text) <= MAX_CHARS else "")
+        data = json.loads(text if len(text) <= MAX_CHARS else "")
     except (ValueError, RecursionError):
         names = tuple(dict.fromkeys(re.findall(r'"([A-Za-z_][\w .-]{0,40})"\s*:', text[:50_000])))
-        return f"{what} data{_listed(names)}." if names else None
-    if isinstance(held, list):
-        names = tuple(held[0]) if held and isinstance(held[0], dict) else ()
-        return f"{what} data: {_many(len(held), 'entry', 'entries')}{_listed(names, ' with ')}."
-    return f"{what} data{_listed(tuple(held))}." if isinstance(held, dict) and held else None
+        return f"{format_name} data{_listing(names)}." if names else None
+    if isinstance(data, list):
+        names = tuple(data[0]) if data and isinstance(data[0], dict) else ()
+        return f"{format_name} data: {_count_of(len(data), 'entry', 'entries')}{_listing(names, ' with ')}."
+    return f"{format_name} data{_listing(tuple(data))}." if isinstance(data, dict) and data else None
 
 
-def _cell(text: str) -> str:
+def _clean(text: str) -> str:
     return " ".join(_MARKUP.sub("", text[:500]).replace("&nbsp;", " ").split()).strip("\"' ")
 
 
 def _are_names(cells: Sequence[str]) -> bool:
-    """Whether a row names columns: it has words and hardly a number."""
+    """Whether a row names columns: it has words and few numbers."""
     filled = [cell for cell in cells if cell]
     return bool(filled) and sum(bool(_NUMBER.match(cell)) for cell in filled) <= 0.25 * len(filled)
 
 
-def _names(cells: Sequence[str]) -> tuple[str, ...]:
+def _column_names(cells: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell for cell in cells if cell and not _NUMBER.match(cell)))
 
 
-def _listed(names: Sequence[str], joint: str = ": ") -> str:
-    shown = [name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…" for name in names[:_NAMED]]
-    more = ", …" if len(names) > _NAMED else ""
+def _listing(names: Sequence[str], joint: str = ": ") -> str:
+    shown = [name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…" for name in names[:_MAX_NAMES]]
+    more = ", …" if len(names) > _MAX_NAMES else ""
     return f"{joint}{', '.join(shown)}{more}" if shown else ""
 
 
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
+def _count_of(count: int, singular: str, plural: str = "") -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -1,4 +1,4 @@
-"""Classify a document without a model: each field from what the document says of itself, its text and its name."""
+"""Classify a document without a model, from its metadata, its text and its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.text.markdown_blocks import BlockType
 from chyme.text.sentences import word_count
 from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
-from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MOST_TAGS, Candidate, Classification
+from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import (
     FILE,
     MAX_CHARS,
@@ -41,13 +41,13 @@ __all__ = [
     "plain_text",
 ]
 
-RULES_VERSION = 2  # raise it when a rule changes what comes out
-_BEGINNING = 20_000  # characters looked at for a title alone
+RULES_VERSION = 2  # raise it when a rule changes the result
+_BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS = 7
-_KEYWORDS = 5  # of those the author gave
-_MANY_KEYWORDS = 15  # from which on they are there for search engines
+_MAX_KEYWORDS = 5  # of the author's keywords that become tags
+_MANY_KEYWORDS = 15  # more than this are meant for search engines
 _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
-_SHORT = 60  # characters of text from which on a guess at the language beats what the document says
+_ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 
 
@@ -62,44 +62,44 @@ def classify_document_by_rules(
     language_confidence: float,
     dates: Sequence[Candidate] = (),
 ) -> Classification:
-    """All that can be told of a document. `texts` are the contents of its outputs by name, FILE its own text."""
-    found = read_source_text(texts, properties)
-    if mime == "text/plain" and is_tabbed(found.text):
+    """Classify a document. `texts` are the contents of its outputs by name, with its own text as FILE."""
+    source = read_source_text(texts, properties)
+    if mime == "text/plain" and is_tabbed(source.text):
         mime = TAB_SEPARATED
     confidence: dict[str, float] = {}
     evidence: dict[str, str] = {}
 
-    def note(field: str, sure: float, read: str) -> None:
-        confidence[field] = round(sure, 2)
-        evidence[field] = shorten_text(read, EVIDENCE_LENGTH)
+    def note(field: str, score: float, text: str) -> None:
+        confidence[field] = round(score, 2)
+        evidence[field] = shorten_text(text, EVIDENCE_LENGTH)
 
-    spoken_in = _language(found, language, language_confidence)
-    if spoken_in:
-        note("language", *spoken_in[1:])
-    tongue = spoken_in[0] if spoken_in else None
-    named = find_topics(found.blocks, None, tongue, 3) if found.spoken else []
-    title = _title(found, name, mime, properties, named)
+    chosen_language = _choose_language(source, language, language_confidence)
+    if chosen_language:
+        note("language", *chosen_language[1:])
+    code = chosen_language[0] if chosen_language else None
+    topics = find_topics(source.blocks, None, code, 3) if source.spoken else []
+    title = _choose_title(source, name, mime, properties, topics)
     if title:
         note("title", title.confidence, title.evidence)
-    shown = title.text if title else None
-    taken = choose_date(dates)
-    if taken:
-        note("date", taken.confidence, taken.text)
-    sorts = document_type_tags(found.text, _telling(title), mime)
-    bill = next((sort for sort, _ in sorts if sort in ("invoice", "receipt")), "")
-    sender = _sender(found, title, bill) if bill else ""
-    summary = choose_sentence(found, shown, mime, tongue, bill, sender, taken.date if taken else "")
+    title_text = title.text if title else None
+    day = choose_date(dates)
+    if day:
+        note("date", day.confidence, day.text)
+    types = document_type_tags(source.text, _real_title(title), mime)
+    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
+    sender = _find_sender(source, title, bill_type) if bill_type else ""
+    summary = choose_sentence(source, title_text, mime, code, bill_type, sender, day.date if day else "")
     if summary:
         note("summary", summary.confidence, summary.evidence)
-    tags = _tags(found, title, mime, tongue, sorts)
+    tags = _choose_tags(source, title, mime, code, types)
     if tags:
-        note("tags", sum(one.score for one in tags) / len(tags), ", ".join(one.tag for one in tags))
+        note("tags", sum(topic.score for topic in tags) / len(tags), ", ".join(topic.tag for topic in tags))
     return Classification(
-        shown,
+        title_text,
         summary.text if summary else None,
-        taken.date if taken else None,
-        tongue,
-        tuple(one.tag for one in tags),
+        day.date if day else None,
+        code,
+        tuple(topic.tag for topic in tags),
         confidence,
         evidence,
         tuple(dates),
@@ -108,20 +108,20 @@ def classify_document_by_rules(
 
 
 def own_title(texts: Mapping[str, str], mime: str, language: str | None = None) -> str | None:
-    """The title that a document bears in its own text or metadata, by the same rules; its name does not count."""
-    found = read_source_text(texts, None, _BEGINNING)
-    if mime == "text/plain" and is_tabbed(found.text):
+    """The title in a document's text or metadata, by the same rules; the file name does not count."""
+    source = read_source_text(texts, None, _BEGINNING)
+    if mime == "text/plain" and is_tabbed(source.text):
         mime = TAB_SEPARATED
-    named = find_topics(found.blocks, None, language, 3) if found.spoken else []
-    title = _title(found, "", mime, None, named)
+    topics = find_topics(source.blocks, None, language, 3) if source.spoken else []
+    title = _choose_title(source, "", mime, None, topics)
     return title.text if title else None
 
 
-def plain_text(texts: Mapping[str, str], most: int = MAX_CHARS) -> str:
-    """The running text in plain words, from the whole of it: by this its language is told."""
-    return "\n".join(one.text for one in read_source_text(texts, None, most).blocks if one.sort is not BlockType.MENU)[
-        :most
-    ]
+def plain_text(texts: Mapping[str, str], max_chars: int = MAX_CHARS) -> str:
+    """The running text without markup, sampled from its whole length, for detecting the language."""
+    return "\n".join(
+        block.text for block in read_source_text(texts, None, max_chars).blocks if block.sort is not BlockType.MENU
+    )[:max_chars]
 
 
 def dates_of(
@@ -134,7 +134,7 @@ def dates_of(
     language: str | None,
     today: date,
 ) -> tuple[Candidate, ...]:
-    """Every date the file may be of, the likeliest first: from its text, its properties, its previews and its name."""
+    """All possible dates of the file, the likeliest first: from its text, properties, previews and name."""
     found: list[Candidate | None] = [from_name(name, today)]
     for where in TEXTS[:6]:
         if texts.get(where, "").strip():
@@ -152,97 +152,97 @@ def dates_of(
         from_stamp(text_in(page, "published_date"), "published", today),
         from_stamp(text_in(page, "modified_date"), "modified", today),
         from_stamp(text_in(picture, "taken"), "exif", today),
-        from_stamp(_recorded(texts), "properties", today),
+        from_stamp(_recording_date(texts), "properties", today),
     ]
-    sort = "mail" if mime in _MAIL else "page" if kind is Kind.URL or mime == "text/html" else str(kind)
-    return rank_dates([one for one in found if one is not None], sort, today)
+    file_kind = "mail" if mime in _MAIL else "page" if kind is Kind.URL or mime == "text/html" else str(kind)
+    return rank_dates([candidate for candidate in found if candidate is not None], file_kind, today)
 
 
-def _recorded(texts: Mapping[str, str]) -> str:
-    told = read_json(texts.get("media-preview"))
-    tags = told.get("tags")
-    return text_in(told, "recorded") or (text_in(tags, "date") if isinstance(tags, dict) else "")
+def _recording_date(texts: Mapping[str, str]) -> str:
+    preview = read_json(texts.get("media-preview"))
+    tags = preview.get("tags")
+    return text_in(preview, "recorded") or (text_in(tags, "date") if isinstance(tags, dict) else "")
 
 
-def _language(found: SourceText, language: str | None, sure: float) -> tuple[str, float, str] | None:
-    """The language, how sure it is, and by what."""
-    said = found.said.language
-    enough = sum(len(block.text) for block in found.blocks[:50]) >= _SHORT
-    if language and (enough or not said):
-        return language, sure, f"the words of {found.where}" if found.where else "its words"
-    return (said, 0.5, f"{found.said.where}: {said}") if said and found.text.strip() else None
+def _choose_language(source: SourceText, language: str | None, confidence: float) -> tuple[str, float, str] | None:
+    """The language, its confidence, and the evidence."""
+    stated = source.metadata.language
+    has_enough_text = sum(len(block.text) for block in source.blocks[:50]) >= _ENOUGH_TEXT
+    if language and (has_enough_text or not stated):
+        return language, confidence, f"the words of {source.where}" if source.where else "its words"
+    return (stated, 0.5, f"{source.metadata.where}: {stated}") if stated and source.text.strip() else None
 
 
-def _title(
-    found: SourceText, name: str, mime: str, properties: DocumentProperties | None, named: Sequence[Topic]
+def _choose_title(
+    source: SourceText, name: str, mime: str, properties: DocumentProperties | None, topics: Sequence[Topic]
 ) -> Title | None:
-    told = [one.tag for one in named]
+    names = [topic.tag for topic in topics]
     generator = properties.generator if properties else ""
     best = next(
-        iter(find_titles(found, name, mime, generator, [told[0].capitalize(), *told[1:]] if told else ())), None
+        iter(find_titles(source, name, mime, generator, [names[0].capitalize(), *names[1:]] if names else ())), None
     )
     return best if best and best.confidence >= MIN_CONFIDENCE else None
 
 
-def _telling(title: Title | None) -> str | None:
-    """The title, if the document has one besides its name."""
+def _real_title(title: Title | None) -> str | None:
+    """The title, unless it is only the file name."""
     return title.text if title and title.where != "name" else None
 
 
-def _sender(found: SourceText, title: Title | None, bill: str) -> str:
-    """Who wrote a bill: the company in its letterhead, or the line it is called by, unless that is a number."""
-    told = find_company(found)
-    if told or title is None or title.where != found.where:
-        return told
-    opens = same_words(title.text, found.blocks[0].text[: len(title.text)]) if found.blocks else False
+def _find_sender(source: SourceText, title: Title | None, bill_type: str) -> str:
+    """Who wrote a bill: the company in its letterhead, or its title line, unless that contains a number."""
+    company = find_company(source)
+    if company or title is None or title.where != source.where:
+        return company
+    opens_text = same_words(title.text, source.blocks[0].text[: len(title.text)]) if source.blocks else False
     return (
         title.text
-        if opens and not title_names_type(title.text, bill) and not any(map(str.isdecimal, title.text))
+        if opens_text and not title_names_type(title.text, bill_type) and not any(map(str.isdecimal, title.text))
         else ""
     )
 
 
-def _tags(
-    found: SourceText, title: Title | None, mime: str, language: str | None, sorted_as: Sequence[tuple[str, float]]
+def _choose_tags(
+    source: SourceText, title: Title | None, mime: str, language: str | None, types: Sequence[tuple[str, float]]
 ) -> list[Topic]:
-    """What kind of document it is, what its author calls it, and what it is about; no tag twice."""
-    telling = _telling(title)
-    sorts = [Topic(tag, score) for tag, score in sorted_as]
-    if found.spoken:
-        sorts.append(Topic("recording", 0.9))
-    given = _keywords(found)
-    subjects = [] if is_code(mime) else find_topics(found.blocks, telling, language, _TOPICS - min(len(given), 4))
+    """Tags for the kind of document, the author's keywords and the topics; none twice."""
+    named = _real_title(title)
+    type_topics = [Topic(tag, score) for tag, score in types]
+    if source.spoken:
+        type_topics.append(Topic("recording", 0.9))
+    keywords = _keywords(source)
+    subjects = [] if is_code(mime) else find_topics(source.blocks, named, language, _TOPICS - min(len(keywords), 4))
     if is_data(mime):
         subjects = []
-    told: list[Topic] = []
-    for one in (*sorts, *given, *subjects):
-        if not any(_says_again(one.tag, other.tag) for other in told):
-            told.append(one)
-    return told[:MOST_TAGS]
+    chosen: list[Topic] = []
+    for topic in (*type_topics, *keywords, *subjects):
+        if not any(_repeats(topic.tag, other.tag) for other in chosen):
+            chosen.append(topic)
+    return chosen[:MAX_TAGS]
 
 
-def _says_again(tag: str, other: str) -> bool:
-    """Whether every word of a tag stands in another, one or many of it."""
-    words, others = ({comparison_key(word).removesuffix("s") for word in one.split()} for one in (tag, other))
+def _repeats(tag: str, other: str) -> bool:
+    """Whether every word of a tag is in another tag, in singular or plural."""
+    words, others = ({comparison_key(word).removesuffix("s") for word in text.split()} for text in (tag, other))
     return words <= others or comparison_key(tag) == comparison_key(other)
 
 
-def _keywords(found: SourceText) -> list[Topic]:
-    """The author's own, unless they are many or stand nowhere in the text: then they are somebody's template."""
-    text = text_comparison_key(found.text[:50_000])
+def _keywords(source: SourceText) -> list[Topic]:
+    """The author's keywords, unless they are many or not in the text: then they come from a template."""
+    text = text_comparison_key(source.text[:50_000])
     general = general_words("en")
-    plain = [" ".join(word.lower().strip(" #.!\"'").split()).removesuffix(" inc") for word in found.said.keywords]
+    words = [" ".join(word.lower().strip(" #.!\"'").split()).removesuffix(" inc") for word in source.metadata.keywords]
     fitting = [
         word
-        for word in dict.fromkeys(plain)
+        for word in dict.fromkeys(words)
         if 2 < len(word) <= _KEYWORD_LENGTH
         and word_count(word) <= _KEYWORD_WORDS
         and word not in general
         and any(letter.isalpha() for letter in word)
         and not any(sign in word for sign in "=<>{}/\\:")
     ]
-    inside = [word for word in fitting if comparison_key(word) and comparison_key(word) in text]
-    told = inside
-    if not told and found.said.where == "properties" and len(fitting) <= _KEYWORDS:
-        told = fitting  # few words that somebody chose
-    return [Topic(word, 0.8) for word in told[: _KEYWORDS if len(plain) <= _MANY_KEYWORDS else 3]]
+    in_text = [word for word in fitting if comparison_key(word) and comparison_key(word) in text]
+    chosen = in_text
+    if not chosen and source.metadata.where == "properties" and len(fitting) <= _MAX_KEYWORDS:
+        chosen = fitting  # few words, which a person chose
+    return [Topic(word, 0.8) for word in chosen[: _MAX_KEYWORDS if len(words) <= _MANY_KEYWORDS else 3]]

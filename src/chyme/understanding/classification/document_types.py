@@ -1,4 +1,4 @@
-"""The plain kinds of documents people use, told only where the evidence is strong: invoice, letter, recipe …"""
+"""Recognise common kinds of documents (invoice, letter, recipe …), only on strong evidence."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from chyme.understanding.classification.data_descriptions import is_code
 
-_HEAD = 6_000  # characters in which a document shows what it is
-_TITLE = 600  # of them: where its name stands, if anywhere
-_NEEDED = 2  # signs besides its name
+_HEAD = 6_000  # characters that are searched
+_BEGINNING = 600  # characters in which the name of the kind must occur
+_MIN_SIGNS = 2  # signs that are needed besides the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class _Kind:
     signs: tuple[re.Pattern[str], ...]
 
 
-def _kind(tag: str, names: str, *signs: str) -> _Kind:
+def _make_kind(tag: str, names: str, *signs: str) -> _Kind:
     return _Kind(tag, re.compile(names, re.IGNORECASE), tuple(re.compile(sign, re.IGNORECASE) for sign in signs))
 
 
@@ -31,7 +31,7 @@ _QUANTITY = (
 )
 _MONEY = r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:€|eur|usd|chf|gbp)\b"
 _KINDS = (
-    _kind(
+    _make_kind(
         "invoice",
         r"\b(?:invoice|rechnung|facture|factura|fattura|factuur|fatura)\b",
         r"\b(?:total|sum|amount due|balance due|gesamt(?:betrag|summe)?|summe|montant|importe|totale|totaal)\b",
@@ -39,14 +39,14 @@ _KINDS = (
         _MONEY,
         r"\b(?:invoice|rechnungs?|facture|factura|fattura)[\s-]*(?:no|nr|number|nummer|n°|#|date|datum|id)\b",
     ),
-    _kind(
+    _make_kind(
         "receipt",
         r"\b(?:receipt|quittung|kassenbon|kassenbeleg|reçu|recibo|scontrino|kassabon)\b",
         r"\b(?:total|subtotal|summe|gesamt|totale|cash|card|change|bar|karte)\b",
         r"\b(?:vat|tax|mwst|tva|iva|tip)\b",
         _MONEY,
     ),
-    _kind(
+    _make_kind(
         "contract",
         r"\b(?:contract|agreement|contrat|contrato|contratto|overeenkomst|huurcontract|lease|tenancy)\b|vertrag\b",
         r"\b(?:hereinafter|hereby|party|parties|parteien|vertragspartei|(?:ver)?mieter(?:in)?|arbeitgeber(?:in)?|landlord"
@@ -56,14 +56,14 @@ _KINDS = (
         r"\b(?:signed|signature|unterschrift|unterzeichnet|in witness|governing law|gerichtsstand|effective date"
         r"|firmado|signé|firmato|ondertekend)\b",
     ),
-    _kind(
+    _make_kind(
         "minutes",
         r"\b(?:minutes of|meeting minutes|minutes|sitzungsprotokoll|protokoll|compte rendu|acta|verbale|notulen)\b",
         r"\b(?:attendees|present|participants|anwesende?|teilnehmer|présents|asistentes|presenti|aanwezig(?:en)?)\b",
         r"\b(?:agenda|action items?|resolved|motion|adjourned|beschluss|tagesordnung|ordre du jour|orden del día"
         r"|ordine del giorno|agendapunten|decided|se aprueba|se acuerda|acuerdos|si delibera|besluit(?:en)?)\b",
     ),
-    _kind(
+    _make_kind(
         "recipe",
         r"\b(?:recipe|ingredients|rezept|zutaten|recette|ingrédients|receta|ingredientes|ricetta|ingredienti|recept)\b",
         r"\b(?:tablespoons?|teaspoons?|tbsp|tsp|cups?|grams?|esslöffel|teelöffel|\bEL\b|\bTL\b|cuillère|cucharada)\b"
@@ -71,20 +71,20 @@ _KINDS = (
         rf"{_QUANTITY}[\s\S]{{1,200}}?{_QUANTITY}",
         r"\b(?:preheat|bake|stir|simmer|chop|oven|backofen|rühren|kochen|four|horno|forno|minutes|minuten)\b",
     ),
-    _kind(
+    _make_kind(
         "manual",
         r"\b(?:user(?:'s)? (?:manual|guide)|owner's manual|instruction manual|bedienungsanleitung|gebrauchsanweisung"
         r"|betriebsanleitung|mode d'emploi|manual de usuario|handbook|handbuch)\b",
         r"\b(?:warning|caution|achtung|warnung|safety|sicherheit|troubleshooting|installation)\b",
         r"\b(?:press|switch|button|taste|cable|install|figure|abbildung|maintenance|wartung)\b",
     ),
-    _kind(
+    _make_kind(
         "cv",
         r"\b(?:curriculum vitae|résumé|resume|lebenslauf|currículum|c\.?v\.?)\b",
         r"\b(?:education|ausbildung|formation|educación|studies|degree|bachelor|master)\b",
         r"\b(?:experience|berufserfahrung|expérience|experiencia|employment|skills|kenntnisse|languages)\b",
     ),
-    _kind(
+    _make_kind(
         "letter",
         r"^(?:dear \w.{0,60}[,:]?|sehr geehrte.{0,80},?|madame, monsieur,?|estimad[oa]s?\b.{0,60})$",
         r"\b(?:sincerely|yours (?:truly|faithfully)|kind regards|best regards|hochachtungsvoll|mit freundlichen grüßen"
@@ -93,7 +93,7 @@ _KINDS = (
         r"|\b(?:betreff|subject|re|objet|asunto)\s*:",
     ),
 )  # fmt: skip
-# A till prints a receipt and seldom says so.
+# A till receipt seldom calls itself one.
 _TILL = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
     for sign in (
@@ -123,29 +123,29 @@ _BY_MIME = (
 
 
 def title_names_type(title: str, tag: str) -> bool:
-    """Whether a title says that this is what the document is."""
+    """Whether a title names this kind of document."""
     return any(kind.names.search(title) for kind in _KINDS if kind.tag == tag)
 
 
 def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]]:
-    """What kind of document it is, in English words, each with how sure that is: by its type, and by what it says."""
+    """Tags for the kind of document, in English, with confidences: from its MIME type and its text."""
     found = [(tag, 0.9) for part, tag in _BY_MIME if part in mime][:1]
     if is_code(mime):
         return [("source code", 0.9)]
     head = text[:_HEAD]
-    begins = f"{title or ''}\n{head[:_TITLE]}"
+    beginning = f"{title or ''}\n{head[:_BEGINNING]}"
     for kind in _KINDS:
         named = kind.names.search(title or "") is not None
         if kind.tag == "letter":
-            at_all = any(kind.names.search(line.strip()) for line in head.split("\n"))
+            is_named = any(kind.names.search(line.strip()) for line in head.split("\n"))
             signs = sum(any(sign.search(line) for line in text[:20_000].split("\n")) for sign in kind.signs)
-            if at_all and signs and "rfc822" not in mime and "outlook" not in mime:
+            if is_named and signs and "rfc822" not in mime and "outlook" not in mime:
                 found.append(("letter", 0.7))
             continue
-        if not named and not kind.names.search(begins):
+        if not named and not kind.names.search(beginning):
             continue
         signs = sum(sign.search(head) is not None for sign in kind.signs)
-        if signs >= _NEEDED:
+        if signs >= _MIN_SIGNS:
             found.append((kind.tag, min(0.9, 0.5 + 0.1 * signs + 0.1 * named)))
     if not any(tag in ("invoice", "receipt") for tag, _ in found) and all(sign.search(head) for sign in _TILL):
         found.append(("receipt", 0.7))

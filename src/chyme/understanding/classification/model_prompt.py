@@ -1,4 +1,4 @@
-"""Asking a model what a document or a picture is, as a whole."""
+"""The prompts that ask a model to classify a document or a picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from chyme.understanding.classification.model_schema import ClassificationAnswer
 
-PROMPT_VERSION = 1  # raise it when a prompt or a shape changes
+PROMPT_VERSION = 1  # raise it when a prompt or a schema changes
 _FIELDS = (
     " Give a title that tells this {thing} from others like it, never a file name; a summary of exactly one sentence;"
     " the date {of_it}, quoted exactly as it stands there, or null where none stands; the language; and three to ten"
@@ -45,7 +45,7 @@ def ask_about_document(
     settings: LanguageSettings,
     wrong: Callable[[ClassificationAnswer], str | None],
 ) -> ClassificationAnswer:
-    """What the document is, as the model tells it."""
+    """The model's classification of the document. `wrong` says what to correct in an answer, or None."""
     require_client_for_file(name, settings.provider)
     from chyme.understanding.classification.model_schema import ClassificationAnswer
 
@@ -61,13 +61,13 @@ def ask_about_picture(
     settings: VisionSettings,
     wrong: Callable[[ClassificationAnswer], str | None],
 ) -> ClassificationAnswer:
-    """What the picture is, as the model tells it. `words` were read in it."""
+    """The model's classification of the picture. `words` were recognised in it."""
     require_client_for_file(name, settings.provider)
     from pydantic_ai import BinaryContent
 
     from chyme.understanding.classification.model_schema import ClassificationAnswer
 
     question = "Catalogue this picture."
-    told = delimit_data(f"{question} These words were read in it.", None, words) if words else question
-    content: list[UserContent] = [told, BinaryContent(jpeg, media_type="image/jpeg")]
+    prompt = delimit_data(f"{question} These words were read in it.", None, words) if words else question
+    content: list[UserContent] = [prompt, BinaryContent(jpeg, media_type="image/jpeg")]
     return ask(settings.endpoint, calls, name, _PICTURE, content, ClassificationAnswer, wrong)

@@ -1,4 +1,4 @@
-"""What a model must answer about a document or a picture as a whole. Loaded only when one is asked."""
+"""The schema of a model's answer about a document or a picture. Imported only when a model is asked."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic.fields import FieldInfo
 
 
 def _at_most(length: int) -> FieldInfo:
-    """A bound that is said and not enforced: servers that write by the schema end there, a longer answer is cut."""
-    found: FieldInfo = Field(json_schema_extra={"maxLength": length})
-    return found
+    """A length limit that is stated but not enforced: servers that follow the schema stop there; the rest is cut."""
+    field: FieldInfo = Field(json_schema_extra={"maxLength": length})
+    return field
 
 
 _Code = Annotated[str, _at_most(12)]
@@ -34,7 +34,7 @@ class Confidence(_Answer):
 
 
 class ClassificationAnswer(_Answer):
-    # The quotes stand before what they prove: whoever quotes first guesses less. (A docstring would be sent.)
+    # Quotes come before what they prove: a model that quotes first guesses less. (A docstring would be sent.)
     language: _Code | None = Field(description="The ISO 639-1 code of the language, such as en or de; null if no text.")
     title_text: _Title | None = Field(description="Words the title was made from, exactly as they stand; null if none.")
     title: _Title | None = Field(description="A specific title of at most twelve words, in that language.")

@@ -1,4 +1,4 @@
-"""What is known about a document at a glance, and how sure that is."""
+"""The result of a classification: what is known about a document, with confidences."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-LOCAL = "local"  # the engine that is rules and statistics
-MOST_TAGS = 10
+LOCAL = "local"  # the engine made of rules and statistics
+MAX_TAGS = 10
 TITLE_LENGTH, SUMMARY_LENGTH, EVIDENCE_LENGTH = 200, 400, 200
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A date the document may be of."""
+    """A possible date of the document."""
 
     date: str  # ISO 8601: 2026-04-03, 2026-04 or 2026
-    text: str  # as it stands there
+    text: str  # the original text there
     where: str  # the output or property it was read from: doc-to-markdown, properties, name, exif …
     confidence: float
-    ambiguous: bool = False  # 03/04/2026, decided by the language
+    ambiguous: bool = False  # such as 03/04/2026, decided by the language
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,54 +30,54 @@ class Classification:
     title: str | None = None
     summary: str | None = None
     date: str | None = None
-    language: str | None = None  # as in `en`
+    language: str | None = None  # such as `en`
     tags: tuple[str, ...] = ()
     confidence: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))  # field → 0..1
     evidence: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({})
     )  # field → the text it was read from
-    dates: tuple[Candidate, ...] = ()  # ranked, the one taken first
+    dates: tuple[Candidate, ...] = ()  # ranked, the chosen one first
     engine: str = LOCAL
     note: str | None = None
 
 
-def as_json(found: Classification) -> str:
+def as_json(classification: Classification) -> str:
     """The content of classify-document and classify-image."""
-    told = {
-        "title": found.title,
-        "summary": found.summary,
-        "date": found.date,
-        "language": found.language,
-        "tags": list(found.tags),
-        "confidence": {name: round(value, 2) for name, value in found.confidence.items()},
-        "evidence": dict(found.evidence),
+    data = {
+        "title": classification.title,
+        "summary": classification.summary,
+        "date": classification.date,
+        "language": classification.language,
+        "tags": list(classification.tags),
+        "confidence": {name: round(value, 2) for name, value in classification.confidence.items()},
+        "evidence": dict(classification.evidence),
         "dates": [
             {
-                "date": one.date,
-                "text": one.text,
-                "where": one.where,
-                "confidence": round(one.confidence, 2),
-                "ambiguous": one.ambiguous,
+                "date": candidate.date,
+                "text": candidate.text,
+                "where": candidate.where,
+                "confidence": round(candidate.confidence, 2),
+                "ambiguous": candidate.ambiguous,
             }
-            for one in found.dates
+            for candidate in classification.dates
         ],
-        "engine": found.engine,
+        "engine": classification.engine,
     }
-    if found.note:
-        told["note"] = found.note
-    return json.dumps(told, ensure_ascii=False)
+    if classification.note:
+        data["note"] = classification.note
+    return json.dumps(data, ensure_ascii=False)
 
 
 def from_json(content: str) -> Classification:
-    """The same, read back. ValueError when it is no classification."""
-    told = json.loads(content)
-    if not isinstance(told, dict) or not isinstance(told.get("tags"), list):
+    """Read the JSON back. Raises ValueError if it is no classification."""
+    data = json.loads(content)
+    if not isinstance(data, dict) or not isinstance(data.get("tags"), list):
         raise ValueError("no classification")
     return Classification(
-        *(told.get("title"), told.get("summary"), told.get("date"), told.get("language"), tuple(told["tags"])),
-        told.get("confidence", {}),
-        told.get("evidence", {}),
-        tuple(Candidate(**one) for one in told.get("dates", ())),
-        told.get("engine", LOCAL),
-        told.get("note"),
+        *(data.get("title"), data.get("summary"), data.get("date"), data.get("language"), tuple(data["tags"])),
+        data.get("confidence", {}),
+        data.get("evidence", {}),
+        tuple(Candidate(**fields) for fields in data.get("dates", ())),
+        data.get("engine", LOCAL),
+        data.get("note"),
     )

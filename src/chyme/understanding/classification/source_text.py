@@ -1,4 +1,4 @@
-"""What there is to classify a file by: its running text in plain words, and what it says of itself."""
+"""Read what a file is classified by: its running text as plain words, and its metadata."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TEXTS = (
     *("url-crawl-content", "doc-to-markdown", FILE, "speech-recognition-cleanup", "speech-recognition", "image-ocr"),
     *("url-metadata", "speech-recognition-summary", "media-preview", "image-preview"),
 )
-_RUNNING = TEXTS[:6]  # of which the first that has any is the text
+_RUNNING = TEXTS[:6]  # the first of these that is not empty is the text
 _SPEECH = ("speech-recognition-cleanup", "speech-recognition")
-MAX_CHARS = 100_000  # characters looked at; a longer text is sampled from its whole length
-_HEAD, _SAMPLES = 0.4, 12  # the share its beginning has of them, and from how many places the rest is
+MAX_CHARS = 100_000  # characters that are read; a longer text is sampled over its whole length
+_HEAD, _SAMPLES = 0.4, 12  # the share of its beginning, and the number of samples that make up the rest
 _LINE = 4_000  # characters of one line
-_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.{0,16000}?\n(?:\1|\.\.\.)[ \t]*\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n.{0,16000}?\n(?:\1|\.\.\.)[ \t]*\n", re.DOTALL)
 _TIMING = re.compile(r"^(?:WEBVTT.*|\d{1,6}|[\d:.,]{5,20} --> .*)$\n?", re.MULTILINE)  # of subtitles
 _NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
 _DOUBT = re.compile(r"\s*\[\?\]")
@@ -31,7 +31,7 @@ Json = dict[str, object]
 
 
 class DocumentProperties(Protocol):
-    """What a document says of itself; empty where it says nothing."""
+    """The properties stored in a document; empty where there are none."""
 
     @property
     def title(self) -> str: ...
@@ -55,7 +55,7 @@ class DocumentProperties(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DocumentMetadata:
-    """The same, wherever it was read from."""
+    """The metadata of a document, from whatever source."""
 
     title: str = ""
     author: str = ""
@@ -68,14 +68,14 @@ class DocumentMetadata:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A file's text, bounded, and its blocks in plain words."""
+    """A file's text, limited in length, and its blocks as plain words."""
 
-    where: str  # the output it was read from; empty when there is no text
+    where: str  # the output it was read from; empty if there is no text
     text: str
     blocks: Sequence[Block]
-    said: DocumentMetadata
-    summary: str = ""  # of a recording, as it was summarised
-    whole: str = ""  # the text as it stands, all of it: only for counting
+    metadata: DocumentMetadata
+    summary: str = ""  # of a recording
+    whole: str = ""  # the whole text as it is, only for counting
 
     @property
     def spoken(self) -> bool:
@@ -83,42 +83,42 @@ class SourceText:
 
 
 def read_source_text(
-    texts: Mapping[str, str], properties: DocumentProperties | None = None, most: int = MAX_CHARS
+    texts: Mapping[str, str], properties: DocumentProperties | None = None, max_chars: int = MAX_CHARS
 ) -> SourceText:
-    """What the outputs of a file give; content that is not in its promised shape gives nothing."""
+    """Read the outputs of a file; content that is not in its promised form is ignored."""
     where = next((name for name in _RUNNING if texts.get(name, "").strip()), "")
-    text = running_text(where, texts.get(where, ""), most)
+    text = running_text(where, texts.get(where, ""), max_chars)
     summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])
-    said = _said(texts, properties)
-    if where == "doc-to-markdown" and not said.title:
-        said = replace(said, title=_subject(texts[where]))
-    return SourceText(where, text, blocks_of(text), said, summary, texts.get(where, ""))
+    metadata = _read_metadata(texts, properties)
+    if where == "doc-to-markdown" and not metadata.title:
+        metadata = replace(metadata, title=_subject(texts[where]))
+    return SourceText(where, text, blocks_of(text), metadata, summary, texts.get(where, ""))
 
 
-def running_text(where: str, content: str, most: int = MAX_CHARS) -> str:
-    """The text of one output, without our notes, and sampled where it is long."""
+def running_text(where: str, content: str, max_chars: int = MAX_CHARS) -> str:
+    """The text of one output without chyme's notes, sampled if it is long."""
     if where in _SPEECH:
-        told = read_json(content)
-        rows = told.get("segments")
+        transcript = read_json(content)
+        rows = transcript.get("segments")
         lines = [text_in(row, "text") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        return sample_text("\n".join(lines) or text_in(told, "text"), most)
+        return sample_text("\n".join(lines) or text_in(transcript, "text"), max_chars)
     if where == FILE and content[:1] == "{" and '"cells"' in content[:1000]:
-        content = _notebook(content) or content
+        content = _notebook_to_markdown(content) or content
     elif where == FILE and "-->" in content[:1000]:
-        content = _TIMING.sub("", content[: 20 * most])
-    text = _MATTER.sub("", content, count=1) if where == FILE and content[:3] in ("---", "+++") else content
-    text = sample_text(text, most)
+        content = _TIMING.sub("", content[: 20 * max_chars])
+    text = _FRONT_MATTER.sub("", content, count=1) if where == FILE and content[:3] in ("---", "+++") else content
+    text = sample_text(text, max_chars)
     if where != FILE:
         text = _NOTE.sub("", text)
     if where == "image-ocr" or "[?]" in text:
         text = _DOUBT.sub("", text)
     if where == "image-ocr":
-        text = text.replace(" | ", "  ")  # words of one line that stand far apart
+        text = text.replace(" | ", "  ")  # words of one line that are far apart
     return without_header(text) if where == "doc-to-markdown" else text
 
 
-def _notebook(content: str) -> str:
-    """What a notebook's author wrote between the code, and the code, as markdown."""
+def _notebook_to_markdown(content: str) -> str:
+    """The text and the code of a notebook as markdown."""
     cells = read_json(content).get("cells")
     parts: list[str] = []
     for cell in cells if isinstance(cells, list) else ():
@@ -130,16 +130,16 @@ def _notebook(content: str) -> str:
 
 
 def without_header(text: str) -> str:
-    """An e-mail's text without the fields above it: they are told elsewhere."""
+    """An e-mail's text without the header fields above it: they are read elsewhere."""
     if not _MAIL_FIELD.match(text):
         return text
     lines = text.split("\n", 12)
-    count = next((at for at, line in enumerate(lines) if not _MAIL_FIELD.match(line)), len(lines))
+    count = next((number for number, line in enumerate(lines) if not _MAIL_FIELD.match(line)), len(lines))
     return "\n".join(lines[count:])
 
 
 def _subject(text: str) -> str:
-    """What an e-mail's fields above its text say it is about."""
+    """The subject from the header fields above an e-mail's text."""
     for line in text[:10_000].split("\n", 12)[:12]:
         field = _MAIL_FIELD.match(line)
         if field is None:
@@ -149,14 +149,14 @@ def _subject(text: str) -> str:
     return ""
 
 
-def sample_text(text: str, most: int) -> str:
-    """The text, or its beginning and places spread over all of it; no line is longer than anybody reads."""
-    if len(text) > most:
-        head = int(most * _HEAD)
-        each = (most - head) // _SAMPLES
+def sample_text(text: str, max_chars: int) -> str:
+    """The text, or its beginning and samples spread over the rest of it; very long lines are cut."""
+    if len(text) > max_chars:
+        head = int(max_chars * _HEAD)
+        length = (max_chars - head) // _SAMPLES
         step = (len(text) - head) // _SAMPLES
         parts = [_whole_lines(text, 0, head)]
-        parts += [_whole_lines(text, head + at * step, each) for at in range(_SAMPLES)]
+        parts += [_whole_lines(text, head + number * step, length) for number in range(_SAMPLES)]
         text = "\n\n".join(parts)
     if "\n" in text and len(text) < _LINE:
         return text
@@ -166,28 +166,28 @@ def sample_text(text: str, most: int) -> str:
 def _whole_lines(text: str, start: int, length: int) -> str:
     part = text[start : start + length]
     if start:
-        at = part.find("\n", 0, length // 4)
-        part = part[at + 1 :] if at >= 0 else part
-    at = part.rfind("\n", length - length // 4)
-    return part[:at] if at >= 0 else part
+        break_at = part.find("\n", 0, length // 4)
+        part = part[break_at + 1 :] if break_at >= 0 else part
+    break_at = part.rfind("\n", length - length // 4)
+    return part[:break_at] if break_at >= 0 else part
 
 
 def read_json(content: str | None) -> Json:
-    """An object, empty when there is none."""
+    """The JSON object; empty if the content is none."""
     try:
-        told = json.loads(content or "")
+        data = json.loads(content or "")
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
-def text_in(told: Json, name: str) -> str:
-    """A text under this name, on one line; empty when there is none."""
-    value = told.get(name)
+def text_in(data: Json, name: str) -> str:
+    """The text under this name, on one line; empty if there is none."""
+    value = data.get(name)
     return " ".join(value[:10_000].split()) if isinstance(value, str) else ""
 
 
-def _said(texts: Mapping[str, str], properties: DocumentProperties | None) -> DocumentMetadata:
+def _read_metadata(texts: Mapping[str, str], properties: DocumentProperties | None) -> DocumentMetadata:
     page = read_json(texts.get("url-metadata"))
     if page:
         return DocumentMetadata(
@@ -215,9 +215,9 @@ def _said(texts: Mapping[str, str], properties: DocumentProperties | None) -> Do
     )
 
 
-def words_in(told: Json, name: str) -> tuple[str, ...]:
-    """A list of words, or words with commas between them."""
-    value = told.get(name)
+def words_in(data: Json, name: str) -> tuple[str, ...]:
+    """The words under this name: a list, or a text with commas between them."""
+    value = data.get(name)
     if isinstance(value, list):
         return tuple(word for word in value[:50] if isinstance(word, str))
     return tuple(re.split(r"\s*[,;]\s*", value[:2_000])) if isinstance(value, str) and value.strip() else ()

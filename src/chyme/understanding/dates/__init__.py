@@ -1,1 +1,1 @@
-"""How the date of a document is found and chosen."""
+"""Finding and choosing the date of a document."""

@@ -1,4 +1,4 @@
-"""What the words beside a date say it is the date of: the document, or a payment, a birth, a journey."""
+"""Score the label beside a date: it may be the date of the document, or of a payment, a birth, a journey."""
 
 from __future__ import annotations
 
@@ -19,127 +19,127 @@ from chyme.understanding.dates.words import (
 )
 
 OF_THE_DOCUMENT, SECONDARY, SOFT, HINT, NOTHING, OF_SOMETHING_ELSE = 0.4, 0.32, 0.15, 0.05, 0.0, -1.0
-AROUND = 300  # characters that are looked at before and after a date
+AROUND = 300  # characters that are read before and after a date
 DECORATION = ' \t|*#>_:-–—•·~`()[]\r\xa0,\\"'
 _ROW = "|"
-_BEFORE, _FARTHEST, _OTHERS_FARTHEST = 80, 24, 42  # characters that can be a label, and between a label and its date
-_OWN_LINE, _WORDS = 45, 5  # characters and words of a line that can be a label alone
-_PHRASE = 14  # characters between words that belong to one label: due … date
-_MOST_LABELS = 6  # lines of labels before lines of their dates
-_SENTENCE = 110  # letters of a line that is prose; those of East Asia count twice
-_MOST_SMALL_WORDS, _MOST_IN_A_SENTENCE = 9, 3  # that begin without a capital, in a line that is none
-_ENDED = re.compile(r"[.;!?]\s|[|;。；\t]|\s{4,}")
+_LABEL_CHARS, _FAR, _OTHERS_FAR = 80, 24, 42  # characters that may contain a label, and between it and its date
+_LABEL_LINE, _LABEL_WORDS = 45, 5  # characters and words of a line that is only a label
+_PHRASE_GAP = 14  # characters between words of one label, such as: due … date
+_MAX_LABELS = 6  # lines of labels before lines of their dates
+_PROSE_LENGTH = 110  # letters from which on a line is prose; East Asian ones count twice
+_MAX_SMALL_WORDS, _MAX_IN_SENTENCE = 9, 3  # words in lower case in a line that is not prose
+_SENTENCE_END = re.compile(r"[.;!?]\s|[|;。；\t]|\s{4,}")
 _IDEOGRAPHS = re.compile("[\u2e80-\uffff]")
 _SMALL_WORDS = re.compile(r"(?<![\w.@/-])[a-zà-öø-ÿа-яёіїєґα-ω][\w'’]*(?![\w@/])")
 _SPACES = re.compile(r"\s+")
 _SEPARATED = re.compile(r"[,;\t|]")
-_RIGHTS = re.compile(r"^[\s#*]*(?:©|\(c\)|copyright)", re.IGNORECASE)
-# In running text they stand before any date.
-_SMALL = frozenset(
+_COPYRIGHT = re.compile(r"^[\s#*]*(?:©|\(c\)|copyright)", re.IGNORECASE)
+# In running text these may precede any date.
+_WEAK_LABELS = frozenset(
     {"le", "li", "lì", "от", "від", "dnia", "dn.", "dne", "z dnia", "data", "stand", "as of", "ngày"}
     | {"edition", "auflage"}
 )
-# In running text they speak of another letter.
+# In running text these refer to another letter.
 _QUOTED = frozenset({"dated", "sent", "received", "created", "written", "submitted", "filed"})
-# So speak contracts of themselves, in running text as well.
-_SOLEMN = re.compile(r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?")
+# Contracts use these for themselves, also in running text.
+_CONTRACT_LABEL = re.compile(r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?")
 _OPENS_A_LINK = re.compile(r"\[\[[^\[\]]{0,80}$")  # [[2024-01-03]]
-_CLOSES_IT, _NAME = re.compile(r"[^\[\]]{0,80}\]\]"), 84
+_CLOSES_A_LINK, _LINK = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
 
 @dataclass(frozen=True, slots=True)
 class DateLine:
-    """Where a date stands."""
+    """The line that contains a date."""
 
-    begin: int  # in the text
+    begin: int  # position in the text
     before: str
     after: str
-    cell: bool  # in a table, or among values with commas between them
+    cell: bool  # in a table, or among comma-separated values
     prose: bool
 
     @property
     def bare(self) -> bool:
-        """Whether nothing stands before the date."""
+        """Whether nothing precedes the date."""
         return not self.before.strip(DECORATION)
 
 
-def line_of(text: str, one: Mention) -> DateLine:
-    """The line around a date, as far as it is looked at."""
-    begin = text.rfind("\n", max(0, one.start - AROUND), one.start) + 1 or max(0, one.start - AROUND)
-    end = text.find("\n", one.end, one.end + AROUND)
-    end = end if end >= 0 else min(len(text), one.end + AROUND)
-    before, after = text[begin : one.start], text[one.end : end]
-    row = before.lstrip().startswith(_ROW)
-    value = before.rstrip('"')[-1:] in {"", ",", ";", "\t", _ROW} and _SEPARATED.search(after[:28]) is not None
-    value = value and len(_SEPARATED.findall(before + after)) > 1 and ", " not in before[-8:] + after[:28]
-    cell = row or value
+def line_of(text: str, mention: Mention) -> DateLine:
+    """The line around a date, as far as it is read."""
+    begin = text.rfind("\n", max(0, mention.start - AROUND), mention.start) + 1 or max(0, mention.start - AROUND)
+    end = text.find("\n", mention.end, mention.end + AROUND)
+    end = end if end >= 0 else min(len(text), mention.end + AROUND)
+    before, after = text[begin : mention.start], text[mention.end : end]
+    is_row = before.lstrip().startswith(_ROW)
+    is_value = before.rstrip('"')[-1:] in {"", ",", ";", "\t", _ROW} and _SEPARATED.search(after[:28]) is not None
+    is_value = is_value and len(_SEPARATED.findall(before + after)) > 1 and ", " not in before[-8:] + after[:28]
+    is_cell = is_row or is_value
     return DateLine(
-        begin, before, after, cell, not cell and _is_prose(before.strip(DECORATION), after.strip(DECORATION))
+        begin, before, after, is_cell, not is_cell and _is_prose(before.strip(DECORATION), after.strip(DECORATION))
     )
 
 
 def _is_prose(before: str, after: str) -> bool:
     line = f"{before} {after}"
     wide = 0 if line.isascii() else len(_IDEOGRAPHS.findall(line))
-    most = _MOST_IN_A_SENTENCE if line.endswith((". ", ".")) else _MOST_SMALL_WORDS
-    return len(line) + wide > _SENTENCE or len(_SMALL_WORDS.findall(line)) > most
+    max_small_words = _MAX_IN_SENTENCE if line.endswith((". ", ".")) else _MAX_SMALL_WORDS
+    return len(line) + wide > _PROSE_LENGTH or len(_SMALL_WORDS.findall(line)) > max_small_words
 
 
-def score_label(text: str, found: Sequence[Mention], at: int, line: DateLine) -> float:
-    """How much the words beside a date speak for it; below nothing, they say it is of something else."""
-    if TRAILING_BIRTH_WORDS.match(line.after) or _RIGHTS.search(line.before):
+def score_label(text: str, mentions: Sequence[Mention], number: int, line: DateLine) -> float:
+    """How strongly the words beside a date support it; below NOTHING, it is the date of something else."""
+    if TRAILING_BIRTH_WORDS.match(line.after) or _COPYRIGHT.search(line.before):
         return OF_SOMETHING_ELSE
     if BIRTH_SIGN.search(line.before[-3:]) and not line.after.startswith("*"):
         return OF_SOMETHING_ELSE
-    one = found[at]
-    said = max(line.begin, one.start - _BEFORE, found[at - 1].end if at else 0)
-    told = _told_by(text[said : one.start], line.prose)
-    if told == NOTHING and _OPENS_A_LINK.search(line.before[-_NAME:]) and _CLOSES_IT.match(line.after[:_NAME]):
+    mention = mentions[number]
+    label_start = max(line.begin, mention.start - _LABEL_CHARS, mentions[number - 1].end if number else 0)
+    score = _score_label_text(text[label_start : mention.start], line.prose)
+    if score == NOTHING and _OPENS_A_LINK.search(line.before[-_LINK:]) and _CLOSES_A_LINK.match(line.after[:_LINK]):
         return OF_SOMETHING_ELSE  # the name of another note
-    if told == NOTHING and TRAILING_DATE_WORDS.match(line.after):
+    if score == NOTHING and TRAILING_DATE_WORDS.match(line.after):
         return OF_THE_DOCUMENT
-    if told == NOTHING and line.cell:
-        return _told_by(_column(text, line), prose=False)
-    if told == NOTHING and line.bare:
-        return _told_by(_line_above(text, found, at, line.begin), prose=False)
-    return told
+    if score == NOTHING and line.cell:
+        return _score_label_text(_column_header(text, line), prose=False)
+    if score == NOTHING and line.bare:
+        return _score_label_text(_label_above(text, mentions, number, line.begin), prose=False)
+    return score
 
 
-def _told_by(beside: str, prose: bool) -> float:
-    """By the label that stands last, nearest to the date."""
-    plain = _own(beside)
-    good = max(DOCUMENT_DATE_WORDS.finditer(plain), key=Match.end, default=None)
-    bad = max(OTHER_DATE_WORDS.finditer(plain), key=Match.end, default=None)
-    if bad and len(plain[bad.end() :].strip()) > _OTHERS_FARTHEST:
+def _score_label_text(text: str, prose: bool) -> float:
+    """The score of the last label, which is nearest to the date."""
+    label = _last_part(text)
+    good = max(DOCUMENT_DATE_WORDS.finditer(label), key=Match.end, default=None)
+    bad = max(OTHER_DATE_WORDS.finditer(label), key=Match.end, default=None)
+    if bad and len(label[bad.end() :].strip()) > _OTHERS_FAR:
         bad = None
-    if good and len(plain[good.end() :].strip()) > _FARTHEST:
+    if good and len(label[good.end() :].strip()) > _FAR:
         good = None
-    if bad and (not good or bad.end() >= good.end() or good.start() - bad.end() < _PHRASE):
+    if bad and (not good or bad.end() >= good.end() or good.start() - bad.end() < _PHRASE_GAP):
         return OF_SOMETHING_ELSE
     if not good:
         return NOTHING
-    if good[0] in _SMALL and ":" not in plain[good.end() :]:
+    if good[0] in _WEAK_LABELS and ":" not in label[good.end() :]:
         return NOTHING if prose else SOFT
-    if _SOLEMN.fullmatch(good[0]):
+    if _CONTRACT_LABEL.fullmatch(good[0]):
         return OF_THE_DOCUMENT
     if prose and good[0].startswith("last "):
         return SECONDARY
-    if prose and ":" not in plain[good.end() :] and (good[0] in _QUOTED or plain[: good.start()].strip(DECORATION)):
+    if prose and ":" not in label[good.end() :] and (good[0] in _QUOTED or label[: good.start()].strip(DECORATION)):
         return HINT
     return SECONDARY if WEAK_DATE_WORDS.search(good[0]) else OF_THE_DOCUMENT
 
 
-def _own(beside: str) -> str:
-    """What belongs to the date: not the sentence or the cell before."""
-    lower = unicodedata.normalize("NFC", beside.lower())
-    ends = [match.end() for match in _ENDED.finditer(lower)]
+def _last_part(text: str) -> str:
+    """The text that belongs to the date, without the sentence or cell before it."""
+    lower = unicodedata.normalize("NFC", text.lower())
+    ends = [match.end() for match in _SENTENCE_END.finditer(lower)]
     while ends and not lower[ends[-1] :].strip(DECORATION):
         ends.pop()
     return _SPACES.sub(" ", lower[ends[-1] if ends else 0 :])
 
 
-def _column(text: str, line: DateLine) -> str:
-    """The head of the column, where one row is all the table has: of many rows, each has a date of its own."""
+def _column_header(text: str, line: DateLine) -> str:
+    """The column's header if the table has only one row; with several rows, each has a different date."""
     cells = line.before.count(_ROW)
     below = text[line.begin + len(line.before) :][: 3 * AROUND].partition("\n")[2].lstrip("\n")
     if below.startswith(_ROW):
@@ -148,43 +148,43 @@ def _column(text: str, line: DateLine) -> str:
     rows = 0
     while rows < len(above) and above[-1 - rows].lstrip().startswith(_ROW):
         rows += 1
-    if rows != 2:  # the head and the rule below it
+    if rows != 2:  # the header and the rule below it
         return ""
-    head = above[-2].split(_ROW)
-    return head[cells] if cells < len(head) else ""
+    header = above[-2].split(_ROW)
+    return header[cells] if cells < len(header) else ""
 
 
-def _line_above(text: str, found: Sequence[Mention], at: int, begin: int) -> str:
-    """The label on a line of its own; of several lines of labels before as many dates, the one in the same place."""
+def _label_above(text: str, mentions: Sequence[Mention], number: int, begin: int) -> str:
+    """The label on its own line; if several label lines precede as many dates, the one at the same place."""
     lines = [line.strip(DECORATION) for line in text[max(0, begin - 2 * AROUND) : begin].split("\n")]
     lines = [line for line in lines if line]
     dates = 0
-    while lines and dates < min(at, _MOST_LABELS) and lines[-1] == _characters(text, found[at - 1 - dates]):
+    while lines and dates < min(number, _MAX_LABELS) and lines[-1] == _date_text(text, mentions[number - 1 - dates]):
         lines.pop()
         dates += 1
     labels: list[str] = []
-    while lines and len(labels) < _MOST_LABELS and _is_label(lines[-1]):
+    while lines and len(labels) < _MAX_LABELS and _is_label(lines[-1]):
         labels.insert(0, lines.pop())
-    if dates < len(labels) and _dates_below(text, found, at, dates) == len(labels):
+    if dates < len(labels) and _consecutive_dates(text, mentions, number, dates) == len(labels):
         return labels[dates]
     return labels[-1] if labels and dates == 0 else ""
 
 
 def _is_label(line: str) -> bool:
-    short = len(line) <= _OWN_LINE and len(line.split()) <= _WORDS and not _SEPARATED.search(line)
-    return short and _told_by(line, prose=False) != NOTHING
+    short = len(line) <= _LABEL_LINE and len(line.split()) <= _LABEL_WORDS and not _SEPARATED.search(line)
+    return short and _score_label_text(line, prose=False) != NOTHING
 
 
-def _characters(text: str, one: Mention) -> str:
-    return text[one.start : one.end].strip(DECORATION)
+def _date_text(text: str, mention: Mention) -> str:
+    return text[mention.start : mention.end].strip(DECORATION)
 
 
-def _dates_below(text: str, found: Sequence[Mention], at: int, above: int) -> int:
-    """How many dates stand line below line, this one among them."""
+def _consecutive_dates(text: str, mentions: Sequence[Mention], i: int, above: int) -> int:
+    """How many dates are on consecutive lines, including this one."""
     count = above + 1
-    for one, other in zip(found[at : at + _MOST_LABELS], found[at + 1 : at + 1 + _MOST_LABELS], strict=False):
-        between = text[one.end : other.start]
-        if len(between) > _OWN_LINE or "\n" not in between or between.strip(DECORATION + "\n"):
+    for mention, following in zip(mentions[i : i + _MAX_LABELS], mentions[i + 1 : i + 1 + _MAX_LABELS], strict=False):
+        between = text[mention.end : following.start]
+        if len(between) > _LABEL_LINE or "\n" not in between or between.strip(DECORATION + "\n"):
             break
         count += 1
     return count

@@ -1,4 +1,4 @@
-"""Dates that files carry with them: in their name, and in what programs wrote into them."""
+"""Read dates from file names and from what programs wrote into files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from chyme.understanding.classification.result import Candidate
 from chyme.understanding.dates.day_month_order import order_of, resolve_mention
 from chyme.understanding.dates.forms import find_mentions
 
-# How much a stamp is worth by where it is from.
+# The confidence of a stamp, by its source.
 TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.62, "modified": 0.4}
-_OTHER = 0.6
+_OTHER_TRUST = 0.6
 NAME = "name"
-_LONGEST = 200  # characters of a stamp or a name
-# What programs write who do not know: the first day of their clock, the day their template was made.
+_MAX_LENGTH = 200  # characters of a stamp or a name
+# What programs write if they do not know the date: the first day of their clock, the day their template was made.
 _MADE_UP = frozenset(
     {"1970-01-01", "1969-12-31", "1980-01-01", "1979-12-31", "1601-01-01", "1899-12-30", "1899-12-31", "1900-01-01"}
     | {"1904-01-01", "2000-01-01", "2001-01-01", "2013-12-23", "2006-09-16", "2006-09-13"}
@@ -32,21 +32,21 @@ _FULL, _MONTH, _ONLY_YEAR, _UNCLEAR = 0.8, 0.55, 0.3, 0.45
 
 
 def from_stamp(value: str, where: str, today: date) -> Candidate | None:
-    """The date in what a program wrote down. None for what it made up, and for days to come."""
-    told = value.strip()[:_LONGEST]
-    if match := _STAMP.match(told):
-        return _checked(match[1], match[3] or match[5], match[4], told, where, today)
-    if parsed := parsedate_tz(told):
+    """The date in a stamp that a program wrote. None for made-up dates and for future ones."""
+    text = value.strip()[:_MAX_LENGTH]
+    if match := _STAMP.match(text):
+        return _stamp_date(match[1], match[3] or match[5], match[4], text, where, today)
+    if parsed := parsedate_tz(text):
         year, month, day = parsed[:3]
-        return _checked(str(year), str(month), str(day), told, where, today)
-    found = find_mentions(told, [(0, len(told))], None, today)
-    if len(found) == 1 and found[0].day is not None and not found[0].swappable:
-        written = found[0].iso().split("-")
-        return _checked(written[0], written[1], written[2], told, where, today)
+        return _stamp_date(str(year), str(month), str(day), text, where, today)
+    mentions = find_mentions(text, [(0, len(text))], None, today)
+    if len(mentions) == 1 and mentions[0].day is not None and not mentions[0].swappable:
+        parts = mentions[0].iso().split("-")
+        return _stamp_date(parts[0], parts[1], parts[2], text, where, today)
     return None
 
 
-def _checked(year: str, month: str | None, day: str | None, told: str, where: str, today: date) -> Candidate | None:
+def _stamp_date(year: str, month: str | None, day: str | None, text: str, where: str, today: date) -> Candidate | None:
     try:
         exact = date(int(year), int(month or 1), int(day or 1))
     except ValueError:
@@ -54,42 +54,44 @@ def _checked(year: str, month: str | None, day: str | None, told: str, where: st
     iso = exact.isoformat()[: 10 if day else 7 if month else 4]
     if exact > today + timedelta(days=1) or exact.year < 1800 or iso in _MADE_UP:
         return None
-    return Candidate(iso, told, where, TRUST.get(where, _OTHER) * (1.0 if day else 0.7))
+    return Candidate(iso, text, where, TRUST.get(where, _OTHER_TRUST) * (1.0 if day else 0.7))
 
 
 def from_name(name: str, today: date) -> Candidate | None:
-    """The date in the name of a file, where it can only be one."""
-    told = name[:_LONGEST]
-    plain = _UNDERSCORE.sub("-", _EXTENSION.sub("", told)).replace("_", " ")
+    """The date in a file's name, if there is only one possibility."""
+    text = name[:_MAX_LENGTH]
+    plain = _UNDERSCORE.sub("-", _EXTENSION.sub("", text)).replace("_", " ")
     compact = {match[0]: match for match in _COMPACT.finditer(plain)}
     if len(compact) == 1:
         figures, match = compact.popitem()
-        found = _named("-".join(match.groups()), figures, _FULL, today)
-        if found is not None:
-            return found
-    mentioned = find_mentions(plain, [(0, len(plain))], None, today)
-    exact = [one for one in mentioned if one.day is not None]
-    exact = [one for one in exact if plain[one.start : one.start + 4].isdecimal()] or exact  # the other may be a time
-    if len({one.iso() for one in exact}) > 1:
-        return None  # a span of time
+        candidate = _name_date("-".join(match.groups()), figures, _FULL, today)
+        if candidate is not None:
+            return candidate
+    mentions = find_mentions(plain, [(0, len(plain))], None, today)
+    exact = [mention for mention in mentions if mention.day is not None]
+    exact = [
+        mention for mention in exact if plain[mention.start : mention.start + 4].isdecimal()
+    ] or exact  # not a time of day
+    if len({mention.iso() for mention in exact}) > 1:
+        return None  # a period
     if exact:
-        one = exact[0]
-        iso, _, ambiguous = resolve_mention(one, order_of(plain, exact, one.mark, None), today)
-        ambiguous = ambiguous and one.mark != "."
-        sure = _UNCLEAR if ambiguous else _FULL - (0.1 if one.short_year else 0.0)
-        return _named(iso, told[one.start : one.end], sure, today, ambiguous)
-    if len({one.iso() for one in mentioned}) == 1:
-        return _named(mentioned[0].iso(), told[mentioned[0].start : mentioned[0].end], _MONTH, today)
+        mention = exact[0]
+        iso, _, ambiguous = resolve_mention(mention, order_of(plain, exact, mention.mark, None), today)
+        ambiguous = ambiguous and mention.mark != "."
+        confidence = _UNCLEAR if ambiguous else _FULL - (0.1 if mention.short_year else 0.0)
+        return _name_date(iso, text[mention.start : mention.end], confidence, today, ambiguous)
+    if len({mention.iso() for mention in mentions}) == 1:
+        return _name_date(mentions[0].iso(), text[mentions[0].start : mentions[0].end], _MONTH, today)
     if month := _YEAR_MONTH.search(plain):
-        return _named(f"{month[1]}-{month[2]}", told[month.start() : month.end()], _MONTH, today)
+        return _name_date(f"{month[1]}-{month[2]}", text[month.start() : month.end()], _MONTH, today)
     years = {match[0] for match in _YEAR.finditer(plain)}
     if len(years) == 1:
         year = years.pop()
-        return _named(year, year, _ONLY_YEAR, today)
+        return _name_date(year, year, _ONLY_YEAR, today)
     return None
 
 
-def _named(iso: str, told: str, sure: float, today: date, ambiguous: bool = False) -> Candidate | None:
+def _name_date(iso: str, text: str, sure: float, today: date, ambiguous: bool = False) -> Candidate | None:
     year, month, day = (*iso.split("-"), "1", "1")[:3]
     try:
         exact = date(int(year), int(month), int(day))
@@ -97,4 +99,4 @@ def _named(iso: str, told: str, sure: float, today: date, ambiguous: bool = Fals
         return None
     if exact > today + timedelta(days=366):
         return None
-    return Candidate(iso, told, NAME, sure if exact <= today else sure * 0.6, ambiguous)
+    return Candidate(iso, text, NAME, sure if exact <= today else sure * 0.6, ambiguous)

@@ -1,4 +1,4 @@
-"""The words people write dates with: the names of the months, and what stands beside a date and says of what it is."""
+"""Words in and beside dates: the names of the months, and labels that say what a date is the date of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import cache
 
-# Twelve names, January first; forms of one month are joined by strokes.
+# Twelve names, January first; forms of one month are separated by "|".
 _NAMES = {
     "en": "january february march april may june july august september october november december",
     "de": """januar|jänner|jaenner februar|feber märz|maerz|mrz april mai juni|juno juli|julei august september oktober
@@ -50,7 +50,7 @@ _NAMES = {
     "id": "januari februari maret april mei juni juli agustus september oktober november desember",
     "ar": "يناير فبراير مارس أبريل|ابريل مايو يونيو يوليو أغسطس|اغسطس سبتمبر أكتوبر|اكتوبر نوفمبر ديسمبر",
 }
-# `-` where a language has no short form, or one that is a word of its own.
+# `-` if a language has no short form, or one that is also another word.
 _SHORT = {
     "en": "jan feb mar apr - jun jul aug sep|sept oct nov dec",
     "de": "jan|jän feb mär apr - jun jul aug sep|sept okt nov dez",
@@ -71,41 +71,41 @@ _SHORT = {
 }
 
 
-def _folded(word: str) -> str:
-    """In lower case without accents: capitals and bad scans lose them."""
-    apart = unicodedata.normalize("NFKD", word.lower())
-    return "".join(one for one in apart if not unicodedata.combining(one))
+def _fold(word: str) -> str:
+    """The word in lower case without accents, which capitals and bad scans lose."""
+    decomposed = unicodedata.normalize("NFKD", word.lower())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 @cache
-def _table(full: bool) -> dict[str, dict[str, int]]:
+def _month_table(full: bool) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
     for language, names in (_NAMES if full else _SHORT).items():
         for month, forms in enumerate(names.split(), 1):
             for form in forms.split("|"):
                 if form != "-":
-                    table.setdefault(_folded(form), {})[language] = month
+                    table.setdefault(_fold(form), {})[language] = month
     return table
 
 
 def month_of(word: str, language: str | None, strict: bool = False) -> int | None:
-    """The month a word names. `strict`: in the language of the text or in English, where Mars 2020 is a spacecraft."""
-    plain = _folded(word)
-    full = _table(full=True).get(plain, {})
-    known = _table(full=False).get(plain, {}) | full
+    """The month a word names. `strict`: only in the text's language or English, where Mars 2020 is a spacecraft."""
+    plain = _fold(word)
+    full = _month_table(full=True).get(plain, {})
+    known = _month_table(full=False).get(plain, {}) | full
     if not known:
         return None
     base = (language or "").split("-")[0].replace("nb", "no").replace("nn", "no")
     if base in known:
         return known[base]
     if language is not None and "en" not in known and (strict or not full):
-        return None  # short names are words elsewhere: lip, out, set
+        return None  # short names are other words elsewhere: lip, out, set
     months = set(known.values())
     return months.pop() if len(months) == 1 else None
 
 
-# Beside the date a document is of.
-_OF_IT = r"""
+# Labels of the document's date.
+_DOCUMENT_WORDS = r"""
 (?:invoice|issue|issuing|billing|bill|letter|document|receipt|order|publication|posting)\s{0,2}dates?
 | (?:report|statement|transaction|purchase|filing|revision|release)\s{0,2}dates?
 | dated? | dated\sas\sof | date\sof\s(?:issue|invoice|this\sletter|report|publication) | issued(?:\son)?
@@ -133,8 +133,8 @@ _OF_IT = r"""
 | від | опубліковано | оновлено | tarih | tarihi | fatura\starihi | düzenleme\starihi | yayınlan\w{0,5}
 | data\semiterii | din\sdata | kelt | dátuma | ημερομηνία | tanggal | التاريخ | تاريخ | ngày
 """
-# Beside dates that something else is of: payment, birth, validity, service, quotations of other things.
-_OF_OTHERS = r"""
+# Labels of other dates: payment, birth, validity, service, quotations of other things.
+_OTHER_WORDS = r"""
 due | payable | pay(?:ment)?\sby | payment\sdate | pay\sbefore | deadline | expir\w{1,6} | valid\s(?:un)?til\w?
 | valid\s(?:from|through|thru|to) | until | till | best\sbefore | born | birth\w{0,6} | date\sof\sbirth
 | d\.?o\.?b | died | death | since | founded | established | accessed | retrieved | delivery
@@ -157,39 +157,39 @@ due | payable | pay(?:ment)?\sby | payment\sdate | pay\sbefore | deadline | expi
 | народ\w{3,9} | дійсн\w{1,3} | son\södeme | vade | geçerli\w{0,3} | doğum | fizetési\shatáridő | határidő
 | született | scadent\w{0,3} | născut\w{0,2} | jatuh\stempo | lahir
 """
-_OF_IT_CJK = (
+_DOCUMENT_WORDS_CJK = (
     r"日期|日付|日時|発行日?|發行|发行|发布|發佈|發布|公開日?|更新|作成日?|请求日|請求日|开票|開立|填表"
     r"|签署|簽署|掲載|投稿|작성일?|발행일?|날짜|일자|등록일?|게시일?"
 )
-_OF_OTHERS_CJK = (
+_OTHER_WORDS_CJK = (
     r"期限|截止|次回|有效|到期|支払|納期|生年月日|出生|生日|誕生|締切|満期|交付日|失效"
     r"|만료|생년월일|납부|마감|유효|기한"
 )
 
 
 def _alternatives(pattern: str) -> str:
-    return "|".join(sorted(" ".join(pattern.split()).split(" | "), key=len, reverse=True))  # the longest first
+    return "|".join(sorted(" ".join(pattern.split()).split(" | "), key=len, reverse=True))  # longest first
 
 
-DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_IT)})(?!\w)|{_OF_IT_CJK}")
-OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OF_OTHERS)})(?!\w)|{_OF_OTHERS_CJK}|†|✝")
+DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_DOCUMENT_WORDS)})(?!\w)|{_DOCUMENT_WORDS_CJK}")
+OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OTHER_WORDS)})(?!\w)|{_OTHER_WORDS_CJK}|†|✝")
 WEAK_DATE_WORDS = re.compile(
     r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
 )  # not when it was written
 BIRTH_SIGN = re.compile(r"[\s(]\*\s?$")  # * 3. April 1950, as genealogists write
 # After a date: 2026年4月3日发布, 3. April 2026 (aktualisiert).
 TRAILING_DATE_WORDS = re.compile(
-    rf"[\s(]{{0,2}}(?:付け?|現在|{_OF_IT_CJK}|published|posted|updated|aktualisiert|veröffentlicht)"
+    rf"[\s(]{{0,2}}(?:付け?|現在|{_DOCUMENT_WORDS_CJK}|published|posted|updated|aktualisiert|veröffentlicht)"
 )
 TRAILING_BIRTH_WORDS = re.compile(r"\s?(?:生まれ|出生|生(?![成效产産])|born)")
-# A letter begins.
+# The beginning of a letter.
 SALUTATION = re.compile(
     r"(?:dear|sehr geehrte|liebe|hallo|hello|hi\b|ch[eè]re?|madame|monsieur|estimad|querid|gentil|egregi|spett"
     r"|car[oai] |prezad|exm|geachte|beste|szanown|drog|hej|bäste|kære|kjære|hei|hyvä|arvoisa|vážen|mil[ýá]|уважаем"
     r"|дорог|шановн|sayın|拝啓|尊敬的|您好|stimat|tisztelt|kedves|αγαπητ)",
     re.IGNORECASE,
 )
-# Before numbers with points or strokes in them that are no dates.
+# Words before numbers with points or strokes that are no dates.
 VERSION_NUMBER_WORDS = re.compile(
     r"(?:(?<!\w)(?:v|ver|vers|version|rel|release|rev|build|firmware|kernel|section|sec|sect|chapter|chap|clause|para"
     r"|paragraph|article|art|abschnitt|abs|kapitel|kap|ziffer|nummer|nr|no|num|number|page|pages|pg|p|pp|seite|s|fig"

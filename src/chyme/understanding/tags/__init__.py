@@ -1,1 +1,1 @@
-"""Tags: proposed, reused, decided upon by persons."""
+"""Tags: proposing them, reusing those of the vault, and people's decisions about them."""

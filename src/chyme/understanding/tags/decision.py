@@ -1,4 +1,4 @@
-"""One decision about tags: it remembers how things were, and brings everything in line at its end."""
+"""One decision of a person about tags: it records the previous state, and updates everything that depends on tags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 
 
 class Decision:
-    """Part of one transaction: changes first, then `tell`, then `undo` to remember how to take them back."""
+    """Part of one transaction: make the changes, then call `publish`, then store `undo_data`."""
 
     def __init__(self, db: Connection, now: str, refresh_names: RefreshNames) -> None:
         self._db = db
@@ -28,152 +28,152 @@ class Decision:
         self.now = now
         self._rules: dict[str, tuple[Rule, Rule]] = {}  # tag → before, after
         self._files: dict[int, list[str]] = {}  # file → its tags before
-        self._edits: dict[int, object] = {}  # file → what a person had set about its tags; None: nothing
-        self._meanings: dict[str, TagVector] = {}  # of tags that may be gone afterwards
+        self._edits: dict[int, object] = {}  # file → a person's edit of its tags before; None: there was none
+        self._vectors: dict[str, TagVector] = {}  # of tags that may be deleted afterwards
 
     @property
     def files(self) -> int:
-        """How many files it touches."""
+        """The number of affected files."""
         return len(self._files)
 
     def set_rule(self, name: str, becomes: Rule) -> None:
-        """From now on a proposed tag becomes another one, or is never given (None), or stays what it is (False)."""
-        standing: Rule = tags.rules(self._db).get(name, False)
-        if standing == becomes:
+        """Set what a proposed tag becomes: another tag, None to ban it, or False to leave it unchanged."""
+        current: Rule = tags.rules(self._db).get(name, False)
+        if current == becomes:
             return
-        self._rules[name] = self._rules.get(name, (standing, standing))[0], becomes
+        self._rules[name] = self._rules.get(name, (current, current))[0], becomes
         if becomes is False:
             tags.remove_rule(self._db, name)
         else:
             tags.put_rule(self._db, name, becomes, self.now)
 
     def remember_files(self, names: Sequence[str]) -> None:
-        """Remember the files that have these tags, as they are now, and what the tags mean."""
+        """Remember the files that have these tags, with their present tags, and the tags' vectors."""
         for file_id in tags.files_with(self._db, names):
             self._remember(file_id)
         for name in names:
-            meaning = tags.meaning_of(self._db, name)
-            if meaning is not None:
-                self._meanings[name] = meaning
+            vector = tags.meaning_of(self._db, name)
+            if vector is not None:
+                self._vectors[name] = vector
 
     def replace_tags(self, names: Sequence[str], into: str) -> None:
-        """Whoever has one of these tags has `into` instead, in its place; by digest or by hand."""
+        """Replace these tags by `into`, at the same position, whether a digest or a person gave them."""
         tags.ensure(self._db, into, self.now)
         for file_id, before in self._files.items():
-            shown = documents.of_file(self._db, file_id)
-            stays = shown is not None and into in shown.tags
-            self._give(file_id, dict.fromkeys(into if name in names else name for name in before))
+            document = documents.of_file(self._db, file_id)
+            had_new_tag = document is not None and into in document.tags
+            self._assign(file_id, dict.fromkeys(into if name in names else name for name in before))
             edit = tag_edit(self._edits[file_id])
-            moved = _moved(edit, names, into, stays)
-            if moved != edit:
-                self._set(file_id, tag_value(moved) if moved.has_changes else None)
-        self._drop([*names, into])
+            renamed = _rename_in_edit(edit, names, into, had_new_tag)
+            if renamed != edit:
+                self._set_edit(file_id, tag_value(renamed) if renamed.has_changes else None)
+        self._delete_unused([*names, into])
 
     def remove_tag(self, name: str) -> None:
-        """No digest gives this tag. Whoever has it by hand keeps it."""
+        """Remove a tag that digests gave. Files keep it if a person gave it."""
         for file_id, before in self._files.items():
-            self._give(file_id, [each for each in before if each != name])
-        self._drop([name])
+            self._assign(file_id, [tag for tag in before if tag != name])
+        self._delete_unused([name])
 
     def undo_data(self) -> str:
-        """What `take_back` needs."""
+        """The JSON that `revert` needs."""
         edited = {
             file_id: [before, after]
             for file_id, before in self._edits.items()
             if (after := edits.of_file(self._db, file_id).get(TAGS_SET)) != before
         }
-        told = {
-            "rules": {name: list(both) for name, both in self._rules.items()},
+        data = {
+            "rules": {name: list(change) for name, change in self._rules.items()},
             "files": {file_id: [before, tags.of_file(self._db, file_id)] for file_id, before in self._files.items()},
             "edits": edited,
             "meanings": {
-                name: [one.model, base64.b64encode(pack_vector(one.vector)).decode()]
-                for name, one in self._meanings.items()
+                name: [vector.model, base64.b64encode(pack_vector(vector.vector)).decode()]
+                for name, vector in self._vectors.items()
             },
         }
-        return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
     def revert(self, undo: str) -> bool:
-        """Bring rules, tags and edits back to what they were, as far as they are there. False when nothing can be."""
-        told = json.loads(undo)
-        rules: dict[str, list[Rule]] = told["rules"]
-        standing = tags.rules(self._db)
-        undone = {name: both for name, both in rules.items() if standing.get(name, False) == both[1]}
+        """Restore rules, tags and edits as far as they were not changed since. False if nothing can be restored."""
+        data = json.loads(undo)
+        rules: dict[str, list[Rule]] = data["rules"]
+        current_rules = tags.rules(self._db)
+        undone = {name: change for name, change in rules.items() if current_rules.get(name, False) == change[1]}
         if rules and not undone:
             return False
-        names = {*undone, *(both[1] for both in undone.values() if isinstance(both[1], str))}
-        recorded = {int(file_id): TagChange(*both) for file_id, both in told["files"].items()}
-        self._meanings = {
+        names = {*undone, *(change[1] for change in undone.values() if isinstance(change[1], str))}
+        recorded = {int(file_id): TagChange(*change) for file_id, change in data["files"].items()}
+        self._vectors = {
             name: TagVector(name, model, unpack_vector(base64.b64decode(vector)))
-            for name, (model, vector) in told["meanings"].items()
+            for name, (model, vector) in data["meanings"].items()
         }
         for file_id in (*recorded, *tags.files_with(self._db, names)):
             self._remember(file_id)
         for name, (before, _) in undone.items():
             self.set_rule(name, before)
-        becomes = {name: both[1] for name, both in undone.items() if isinstance(both[1], str)}
+        becomes = {name: change[1] for name, change in undone.items() if isinstance(change[1], str)}
         banned = {name for name, (before, _) in undone.items() if before is None}
         for file_id, current in self._files.items():
             digest = tags.digest_of(self._db, file_id)
-            back = undo_decision(current, digest, recorded.get(file_id), becomes)
-            self._give(file_id, [name for name in back if name not in banned])
-        for file_id, (before, after) in told["edits"].items():
+            restored = undo_decision(current, digest, recorded.get(file_id), becomes)
+            self._assign(file_id, [name for name in restored if name not in banned])
+        for file_id, (before, after) in data["edits"].items():
             if edits.of_file(self._db, int(file_id)).get(TAGS_SET) == after:
                 self._remember(int(file_id))
-                self._set(int(file_id), before)
-        self._drop(names)
+                self._set_edit(int(file_id), before)
+        self._delete_unused(names)
         return True
 
     def publish(self, what: str) -> None:
-        """Digests, documents, index and whoever watches learn of it; what a new tag means is asked for again."""
+        """Record an event, update digests, documents and index, and queue the embedding of tags without a vector."""
         events.record(self._db, self.now, "vault", detail=what)
         for file_id in sorted(self._files):
             tags.refresh_digest(self._db, file_id)
             describe(self._db, file_id, self.now, self._refresh_names)
-        for name in sorted(set(self._told_of())):
-            unclear = tags.find_file_without_vector(self._db, name)
-            if unclear is not None:
-                digests.cascade(self._db, unclear, (TAG_EMBEDDINGS,), self.now)
+        for name in sorted(set(self._tags_in_rules())):
+            file_without_vector = tags.find_file_without_vector(self._db, name)
+            if file_without_vector is not None:
+                digests.cascade(self._db, file_without_vector, (TAG_EMBEDDINGS,), self.now)
 
-    def _told_of(self) -> Iterable[str]:
+    def _tags_in_rules(self) -> Iterable[str]:
         for name, (before, after) in self._rules.items():
-            yield from (each for each in (name, before, after) if isinstance(each, str))
+            yield from (tag for tag in (name, before, after) if isinstance(tag, str))
 
     def _remember(self, file_id: int) -> None:
         if file_id not in self._files and documents.of_file(self._db, file_id) is not None:
             self._files[file_id] = tags.of_file(self._db, file_id)
             self._edits[file_id] = edits.of_file(self._db, file_id).get(TAGS_SET)
 
-    def _give(self, file_id: int, names: Iterable[str]) -> None:
+    def _assign(self, file_id: int, names: Iterable[str]) -> None:
         wanted = list(names)
         if wanted != self._files[file_id]:
-            tags.set_file_tags(self._db, file_id, [self._tag(name) for name in wanted])
+            tags.set_file_tags(self._db, file_id, [self._tag_id(name) for name in wanted])
 
-    def _tag(self, name: str) -> int:
+    def _tag_id(self, name: str) -> int:
         found = tags.by_name(self._db, name)
-        return found[0] if found else tags.add(self._db, name, self._meanings.get(name), self.now)
+        return found[0] if found else tags.add(self._db, name, self._vectors.get(name), self.now)
 
-    def _set(self, file_id: int, value: object) -> None:
+    def _set_edit(self, file_id: int, value: object) -> None:
         if value is None:
             edits.remove(self._db, file_id, TAGS_SET)
         else:
             edits.put(self._db, file_id, TAGS_SET, value, self.now)
             for name in (*(tag_edit(value).all or ()), *tag_edit(value).added):
-                self._tag(name)
+                self._tag_id(name)
 
-    def _drop(self, names: Iterable[str]) -> None:
-        """Tags that nobody has any more go, whoever had them."""
+    def _delete_unused(self, names: Iterable[str]) -> None:
+        """Delete those of these tags that no file has any more."""
         found = [tags.by_name(self._db, name) for name in names]
-        tags.delete_unused(self._db, [one[0] for one in found if one is not None])
+        tags.delete_unused(self._db, [row[0] for row in found if row is not None])
 
 
-def _moved(edit: TagEdit, names: Sequence[str], into: str, stays: bool) -> TagEdit:
-    """What a person set, in the new words. Who took one of several away, and kept `into`, wants to keep it."""
+def _rename_in_edit(edit: TagEdit, names: Sequence[str], into: str, had_new_tag: bool) -> TagEdit:
+    """The edit with the new names. If a person removed one of these tags but the file had `into`, it keeps `into`."""
 
-    def renamed(listed: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(into if name in names else name for name in listed))
+    def rename(tags_given: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(into if name in names else name for name in tags_given))
 
     if edit.all is not None:
-        return TagEdit(all=renamed(edit.all))
-    removed = renamed(name for name in edit.removed if not (stays and name in names))
-    return TagEdit(added=renamed(edit.added), removed=removed)
+        return TagEdit(all=rename(edit.all))
+    removed = rename(name for name in edit.removed if not (had_new_tag and name in names))
+    return TagEdit(added=rename(edit.added), removed=removed)

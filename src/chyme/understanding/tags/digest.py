@@ -1,4 +1,4 @@
-"""What the digest of a file's tags says: which it has, who thought of them, and which became others."""
+"""The digest of a file's tags: which it has, where they come from, and which were replaced by others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is never given
+Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is banned
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,42 +15,42 @@ class TagDigest:
     """The tags of a file."""
 
     tags: tuple[str, ...]
-    source: str  # who proposed them: classification, or generated from the texts
-    proposed: tuple[str, ...]  # before those of the vault were preferred
-    reused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # proposed → given instead
+    source: str  # where they come from: classification, or generated from the texts
+    proposed: tuple[str, ...]  # before tags of the vault replaced some
+    reused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # proposed → assigned instead
 
 
-def as_json(tagged: TagDigest) -> str:
+def as_json(digest: TagDigest) -> str:
     """The content of the digest."""
-    told: dict[str, object] = {"tags": list(tagged.tags), "source": tagged.source, "proposed": list(tagged.proposed)}
-    if tagged.reused:
-        told["reused"] = dict(tagged.reused)
-    return json.dumps(told, ensure_ascii=False)
+    data: dict[str, object] = {"tags": list(digest.tags), "source": digest.source, "proposed": list(digest.proposed)}
+    if digest.reused:
+        data["reused"] = dict(digest.reused)
+    return json.dumps(data, ensure_ascii=False)
 
 
 def from_json(content: str | None) -> TagDigest | None:
-    """The same, read back; None when it is something else."""
+    """Read the content back; None if it is something else."""
     try:
-        told = json.loads(content or "null")
+        data = json.loads(content or "null")
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or not isinstance(told.get("tags"), list):
+    if not isinstance(data, dict) or not isinstance(data.get("tags"), list):
         return None
-    tags, proposed, reused = told["tags"], told.get("proposed", told["tags"]), told.get("reused")
+    tags, proposed, reused = data["tags"], data.get("proposed", data["tags"]), data.get("reused")
     return TagDigest(
-        _texts(tags),
-        str(told.get("source", "")),
-        _texts(proposed if isinstance(proposed, list) else tags),
+        _strings_in(tags),
+        str(data.get("source", "")),
+        _strings_in(proposed if isinstance(proposed, list) else tags),
         {str(tag): str(used) for tag, used in reused.items()} if isinstance(reused, dict) else {},
     )
 
 
-def _texts(values: Sequence[object]) -> tuple[str, ...]:
+def _strings_in(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str))
 
 
 def apply_rules(tag: str, rules: Rules) -> str | None:
-    """What a tag becomes by what persons decided, one decision after the other; None when it is never given."""
+    """What a tag becomes after all of people's decisions; None if it is banned."""
     seen = {tag}
     while tag in rules:
         becomes = rules[tag]
@@ -63,11 +63,11 @@ def apply_rules(tag: str, rules: Rules) -> str | None:
     return tag
 
 
-def update_digest(tagged: TagDigest, tags: Sequence[str], rules: Rules) -> TagDigest:
-    """The digest after a person decided something: its tags are these now."""
+def update_digest(digest: TagDigest, tags: Sequence[str], rules: Rules) -> TagDigest:
+    """The digest with these tags after a decision of a person."""
     reused = {}
-    for tag in tagged.proposed:
-        used = apply_rules(tagged.reused.get(tag, tag), rules)
+    for tag in digest.proposed:
+        used = apply_rules(digest.reused.get(tag, tag), rules)
         if tag not in tags and used in tags:
             reused[tag] = str(used)
-    return replace(tagged, tags=tuple(tags), reused=reused)
+    return replace(digest, tags=tuple(tags), reused=reused)

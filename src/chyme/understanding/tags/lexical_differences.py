@@ -1,6 +1,6 @@
-"""What in the letters of two tags says that they are not one, however close in meaning a model finds them.
+"""Find differences in the words of two tags that keep them apart, however close a model finds their meanings.
 
-Vectors hold opposites, neighbours in a row and a subject with one of its parts for almost the same thing.
+To vectors, opposites, members of one series, and a subject and one of its parts are almost the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from chyme.text.stemmer import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")
-_COUNTED = """
+_NUMBER_WORDS = """
 zero
 one first i
 two second ii
@@ -28,8 +28,8 @@ ten tenth x
 eleven eleventh xi
 twelve twelfth xii
 """
-_NUMBERS = {word: str(number) for number, line in enumerate(_COUNTED.split("\n")[1:]) for word in line.split()}
-# Of each row a tag has one or the other; words that may stand for each other are joined by a stroke.
+_NUMBERS = {word: str(number) for number, line in enumerate(_NUMBER_WORDS.split("\n")[1:]) for word in line.split()}
+# Words of one row exclude each other; synonyms are separated by "|".
 _ROWS = """
 monday tuesday wednesday thursday friday saturday sunday
 january february march april may june july august september october november december
@@ -104,54 +104,54 @@ civil criminal
 nuclear solar wind
 """
 _SUBJECT_ENDINGS = ("ese", "ish", "ian", "ing", "ment", "an", "en", "er", "or", "ee", "y", "a", "e", "")
-_SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
-_AGAINST = ("non", "anti", "un", "in", "dis", "de", "counter", "pre", "post", "pro")
+_FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
+_NEGATING_PREFIXES = ("non", "anti", "un", "in", "dis", "de", "counter", "pre", "post", "pro")
 
 
 def may_be_one(tag: str, other: str) -> bool:
-    """Whether nothing in their letters says that they differ."""
-    ours, theirs = _words(tag), _words(other)
-    if _numbers(ours) != _numbers(theirs):
+    """Whether nothing in their words shows that they differ."""
+    words, other_words = _words(tag), _words(other)
+    if _numbers(words) != _numbers(other_words):
         return False
-    own, foreign = _beyond(ours, theirs), _beyond(theirs, ours)
-    if not own or not foreign:
-        return not own and not foreign  # otherwise the one has all words of the other, and more: it is narrower
-    return not any(_apart(one, another) for one in own for another in foreign)
+    only_first, only_second = _words_not_in(words, other_words), _words_not_in(other_words, words)
+    if not only_first or not only_second:
+        return not only_first and not only_second  # otherwise one has all words of the other and more, and is narrower
+    return not any(_exclude_each_other(word, other_word) for word in only_first for other_word in only_second)
 
 
 def _words(tag: str) -> list[str]:
-    return [word for word in _WORD.findall(fold(tag)) if word not in _SMALL]
+    return [word for word in _WORD.findall(fold(tag)) if word not in _FUNCTION_WORDS]
 
 
 def _numbers(words: list[str]) -> list[str]:
-    """The numbers in words, digits or Roman ones."""
+    """The numbers written as words, digits or Roman numerals."""
     found = [number for word in words for number in (_NUMBER.findall(word) or [_NUMBERS.get(word, "")])]
     return sorted(number for number in found if number)
 
 
-def _beyond(words: list[str], others: list[str]) -> list[str]:
-    """The words that the others have not, in singular or plural."""
+def _words_not_in(words: list[str], others: list[str]) -> list[str]:
+    """The words that are not among the others, in singular or plural."""
     known = {comparison_key(word) for word in others}
     return [word for word in words if comparison_key(word) not in known]
 
 
-def _apart(one: str, other: str) -> bool:
+def _exclude_each_other(word: str, other: str) -> bool:
     rows = _rows()
-    places, others = rows.get(one, {}), rows.get(other, {})
-    if any(row in others and others[row] != place for row, place in places.items()):
+    positions, other_positions = rows.get(word, {}), rows.get(other, {})
+    if any(row in other_positions and other_positions[row] != place for row, place in positions.items()):
         return True
-    return _denied(one, other) or _denied(other, one) or _derived(one, other)
+    return _is_negation(word, other) or _is_negation(other, word) or _share_root(word, other)
 
 
-def _denied(one: str, other: str) -> bool:
-    return any(one == against + other for against in _AGAINST)
+def _is_negation(word: str, other: str) -> bool:
+    return any(word == prefix + other for prefix in _NEGATING_PREFIXES)
 
 
-def _derived(one: str, other: str) -> bool:
-    """Whether one names who does it, or belongs to it: buyer and buying, Sweden and Swedish."""
-    roots = {one[: len(one) - len(ending)] for ending in _SUBJECT_ENDINGS if one.endswith(ending)}
-    theirs = {other[: len(other) - len(ending)] for ending in _SUBJECT_ENDINGS if other.endswith(ending)}
-    return any(len(root) > 2 for root in roots & theirs)
+def _share_root(word: str, other: str) -> bool:
+    """Whether both derive from one root: buyer and buying, Sweden and Swedish."""
+    roots = {word[: len(word) - len(ending)] for ending in _SUBJECT_ENDINGS if word.endswith(ending)}
+    other_roots = {other[: len(other) - len(ending)] for ending in _SUBJECT_ENDINGS if other.endswith(ending)}
+    return any(len(root) > 2 for root in roots & other_roots)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Which tags somebody means by a word: by how it is spelt, and by what persons decided about it."""
+"""Find the tags that a typed word means, by its spelling and by people's decisions about tags."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from chyme.understanding.tags.digest import Rules, apply_rules
 
 
 def match_spelling(name: str, known: Collection[str]) -> list[str]:
-    """The tag that is written so; where there is none, those that are only spelt otherwise."""
-    return [name] if name in known else [one for one in known if comparison_key(one) == comparison_key(name)]
+    """The tag with exactly this name; if there is none, those that are only spelt differently."""
+    return [name] if name in known else [tag for tag in known if comparison_key(tag) == comparison_key(name)]
 
 
 def current_names(rules: Rules) -> dict[str, str]:
-    """Tag → what it is called now, by one decision after the other. What became a banned one keeps its name."""
+    """Tag → its current name after all decisions. A tag that became a banned one keeps its name."""
     return {name: becomes for name in rules if (becomes := apply_rules(name, rules))}
 
 
 def resolve_tag(name: str, known: Collection[str], rules: Rules) -> list[str]:
-    """The tags to look for: what it became, else what is spelt so, else what another spelling of it became."""
+    """The tags to look for: what it became, else tags spelt like it, else what another spelling of it became."""
     becomes = current_names(rules)
     if name in becomes:
         return [becomes[name]]

@@ -1,4 +1,4 @@
-"""How tags are written, what is too little to be one, and which of them are the same."""
+"""Normalise the names of tags, and reject what is no useful tag."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from chyme.text.function_words import function_words
 from chyme.text.spelling_variants import comparison_key
 from chyme.text.stop_words import STOP_WORDS
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
-from chyme.understanding.classification.result import MOST_TAGS
+from chyme.understanding.classification.result import MAX_TAGS
 
-TAGS = "tags"  # the output that brings them
-TAG_EMBEDDINGS = "tag-embeddings"  # the output that brings what they mean
-LONGEST, MOST_WORDS = 50, 4
+TAGS = "tags"  # the output with a file's tags
+TAG_EMBEDDINGS = "tag-embeddings"  # the output with their vectors
+MAX_LENGTH, MAX_WORDS = 50, 4
 MAX_SUGGESTIONS = 5
 
-_LOOKED_AT = 500  # characters: what is longer is no tag, whatever it says
-_LONGEST_RUN = 16  # letters of a script without spaces
-_MOST_DIGITS = 6  # more make a number of something, not a subject
-_BETWEEN = re.compile(r"[,;|\n•·]+")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MAX_TEXT = 500  # characters; anything longer is no tag
+_MAX_RUN = 16  # letters in a script without spaces
+_MAX_DIGITS = 6  # more of them are an identifier, not a subject
+_SEPARATORS = re.compile(r"[,;|\n•·]+")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKUP = re.compile(r"[<>{}\\=`\ufffd]|\]\(|:\S*:|/.*/|\*\*")
 _ADDRESS = re.compile(
     r"://|^www\.|\S@\S|^[\w.-]+\.(?:com|org|edu|gov|info|biz|io|de|uk|fr|eu|ch|at|it|es|nl|us|jp|cn)(?:/|$)"
@@ -45,12 +45,12 @@ monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoc
 sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo
 """
 _CALENDAR = frozenset(f"{_MONTHS} {_DAYS} today tomorrow yesterday".split())
-_OF_A_DATE = re.compile(r"\d+(?:st|nd|rd|th|\.)?|q[1-4]|h[12]|de|of|am|pm")
-_ANYTHING = """
+_DATE_PART = re.compile(r"\d+(?:st|nd|rd|th|\.)?|q[1-4]|h[12]|de|of|am|pm")
+_MEANINGLESS_WORDS = """
 content contents document documents etc file files misc miscellaneous n/a nil null undefined unknown untitled none
 other others tag tags tbd text texts todo various unbekannt sonstiges dokument datei autre divers otro varios
 """
-_EMPTY = frozenset(_ANYTHING.split())
+_MEANINGLESS = frozenset(_MEANINGLESS_WORDS.split())
 
 __all__ = [
     "TAGS",
@@ -64,101 +64,101 @@ __all__ = [
 
 
 def normalise_tag(text: str) -> str | None:
-    """The tag as it is kept: lower-case, a few words; None for what says nothing about a file, or is no tag at all."""
-    tag = None if "<" in text else _written(text)
+    """The tag in its stored form: a few words in lower case; None for what is meaningless or no tag at all."""
+    tag = None if "<" in text else _normalise_text(text)
     if tag is None or _MARKUP.search(tag) or _ADDRESS.search(tag) or _FILE_NAME.search(tag):
         return None
-    return None if _says_nothing(tag) else tag
+    return None if _is_meaningless(tag) else tag
 
 
 def parse_typed_tag(text: str) -> str:
-    """A tag that a person typed, as it is kept. They may have their reasons for one that a machine must not give."""
-    tag = _written(text)
+    """The stored form of a tag that a person typed. People may use tags that a digester must not give."""
+    tag = _normalise_text(text)
     if tag is None or not any(letter.isalnum() for letter in tag):
         raise UsageError(
-            f"{text[:LONGEST]!r} is no tag: it takes a letter or digit, and at most {MOST_WORDS} words "
-            f"or {LONGEST} characters, without commas"
+            f"{text[:MAX_LENGTH]!r} is no tag: it takes a letter or digit, and at most {MAX_WORDS} words "
+            f"or {MAX_LENGTH} characters, without commas"
         )
     return tag
 
 
-def split_tags(texts: Iterable[str], most: int = MOST_TAGS) -> list[str]:
-    """The tags in these texts, in order, each once; what has commas is several."""
+def split_tags(texts: Iterable[str], limit: int = MAX_TAGS) -> list[str]:
+    """The tags in these texts, in order, each once; commas separate several."""
     found: dict[str, str] = {}
     for text in texts:
-        for piece in _BETWEEN.split(text[:_LOOKED_AT]):
+        for piece in _SEPARATORS.split(text[:_MAX_TEXT]):
             tag = normalise_tag(piece)
             if tag is not None:
                 found.setdefault(comparison_key(tag), tag)
-        if len(found) >= most:
+        if len(found) >= limit:
             break
-    return list(found.values())[:most]
+    return list(found.values())[:limit]
 
 
 def unknown_tag_message(asked: str, known: Sequence[str]) -> str:
-    """Says that there is no such tag, and which may have been meant."""
-    near = difflib.get_close_matches(asked, known, MAX_SUGGESTIONS, 0.6) if len(asked) <= LONGEST else []
+    """The message that there is no such tag, with suggestions."""
+    near = difflib.get_close_matches(asked, known, MAX_SUGGESTIONS, 0.6) if len(asked) <= MAX_LENGTH else []
     near += [name for name in known if asked and asked in name and name not in near][: MAX_SUGGESTIONS - len(near)]
     if near:
         listed = near[0] if len(near) == 1 else f"{', '.join(near[:-1])} or {near[-1]}"
-        return f"there is no tag “{asked[:LONGEST]}”; is it {listed}?"
-    return f"there is no tag “{asked[:LONGEST]}”; 'chyme tags' lists them"
+        return f"there is no tag “{asked[:MAX_LENGTH]}”; is it {listed}?"
+    return f"there is no tag “{asked[:MAX_LENGTH]}”; 'chyme tags' lists them"
 
 
-def _written(text: str) -> str | None:
-    """Lower case, one blank between words, no punctuation around it; None where that is not one tag."""
-    if len(text) > _LOOKED_AT:
+def _normalise_text(text: str) -> str | None:
+    """The text in lower case with single blanks and no punctuation around it; None if it is not one tag."""
+    if len(text) > _MAX_TEXT:
         return None
     text = html.unescape(text).strip()
     if text.startswith("#"):
-        text = _HUMP.sub(" ", text.lstrip("#"))
-    plain = "".join(map(_visible, unicodedata.normalize("NFKC", text)))
-    tag = _trimmed(unicodedata.normalize("NFKC", " ".join(plain.replace("_", " ").lower().split())))
-    if not tag or len(tag) > LONGEST or _BETWEEN.search(tag):
+        text = _CAMEL_CASE.sub(" ", text.lstrip("#"))
+    plain = "".join(map(_replace_invisible, unicodedata.normalize("NFKC", text)))
+    tag = _trim(unicodedata.normalize("NFKC", " ".join(plain.replace("_", " ").lower().split())))
+    if not tag or len(tag) > MAX_LENGTH or _SEPARATORS.search(tag):
         return None
     runs = RUNS.findall(tag)
     words = len(RUNS.sub(" ", tag).split()) + len(runs)
-    return None if words > MOST_WORDS or max(map(len, runs), default=0) > _LONGEST_RUN else tag
+    return None if words > MAX_WORDS or max(map(len, runs), default=0) > _MAX_RUN else tag
 
 
 @cache
-def _visible(letter: str) -> str:
+def _replace_invisible(letter: str) -> str:
     category = unicodedata.category(letter)
     if category in ("Cc", "Zl", "Zp"):
         return " "
     return "" if category in ("Cf", "Cs", "Co", "Cn") and letter != "\u200c" else letter
 
 
-def _trimmed(tag: str) -> str:
+def _trim(tag: str) -> str:
     start, end = 0, len(tag)
-    while start < end and not _belongs(tag[start]) and not tag.startswith(".net", start):
+    while start < end and not _is_tag_character(tag[start]) and not tag.startswith(".net", start):
         start += 1
-    while end > start and not _belongs(tag[end - 1]) and not _KEPT_END.search(tag[start:end]):
+    while end > start and not _is_tag_character(tag[end - 1]) and not _KEPT_END.search(tag[start:end]):
         end -= 1
     return tag[start:end]
 
 
-def _belongs(letter: str) -> bool:
-    """Letters, digits, and the marks and pictures people write with them."""
+def _is_tag_character(letter: str) -> bool:
+    """Whether it is a letter, a digit, or a mark or pictogram written with them."""
     return letter.isalnum() or unicodedata.category(letter) in ("Mn", "Mc", "So")
 
 
-def _says_nothing(tag: str) -> bool:
+def _is_meaningless(tag: str) -> bool:
     letters = [letter for letter in tag if letter.isalpha()]
     lone = len(letters) < 2 and not IDEOGRAPH.search(tag) and not _KEPT_END.search(tag)
     if lone and not (letters and any(letter.isdigit() for letter in tag)):
-        return True  # but 5g, 3d and c64 are something
+        return True  # but 5g, 3d and c64 have a meaning
     words = tag.split()
-    if sum(letter.isdigit() for letter in tag) > _MOST_DIGITS or any(_HASH.fullmatch(word) for word in words):
+    if sum(letter.isdigit() for letter in tag) > _MAX_DIGITS or any(_HASH.fullmatch(word) for word in words):
         return True
     parts = [part for word in words for part in re.split(r"[-/.,]", word) if part]
-    if all(part in _CALENDAR or _OF_A_DATE.fullmatch(part) for part in parts):
+    if all(part in _CALENDAR or _DATE_PART.fullmatch(part) for part in parts):
         return True
-    return tag in _EMPTY or all(word in _small_words(len(words) > 1) for word in words)
+    return tag in _MEANINGLESS or all(word in _function_words(len(words) > 1) for word in words)
 
 
 @cache
-def _small_words(several: bool) -> frozenset[str]:
-    """Words that say nothing; by itself, a small word of one language may say something in another (`die`, `son`)."""
-    more = [function_words(language) for language in ("de", "fr", "es", "it", "nl", "pt") if several]
-    return function_words("en").union(STOP_WORDS, *more)
+def _function_words(several: bool) -> frozenset[str]:
+    """Words without meaning. Alone, a function word of one language may be a noun in another (`die`, `son`)."""
+    other_languages = [function_words(language) for language in ("de", "fr", "es", "it", "nl", "pt") if several]
+    return function_words("en").union(STOP_WORDS, *other_languages)

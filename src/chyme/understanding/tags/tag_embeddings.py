@@ -1,4 +1,4 @@
-"""Say what a file's tags mean, so that other files' tags can be joined to them."""
+"""Compute vectors for a file's tags, so that tags of other files with the same meaning can be found."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 SECONDS = 30.0
-MOST = 100  # tags of one file that are looked at; a person may have given it many
+MAX_TAGS = 100  # tags of one file that are embedded; a person may have given it many
 
 
 class TagEmbeddings(Digester):
-    """Hands a vector for each tag to whoever keeps the vault's tags. Nobody waits for it, and it fails nothing else."""
+    """Computes a vector for each tag of a file. No other digester waits for it or fails because of it."""
 
     name = "tag-embeddings"
     label = "Meaning of tags"
@@ -41,22 +41,22 @@ class TagEmbeddings(Digester):
         return SECONDS
 
     def digest(self, source: Source) -> list[Output]:
-        tags = _tags(source.output("tags"))
+        tags = _read_tags(source.output("tags"))
         if not tags:
             return [Output(self.name, None)]
         try:
             vectors = vectors_of(tags, self.embedding)
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
-        told: dict[str, Any] = {"tags": len(vectors), "model": self.embedding.model, "dimension": DIMENSION}
-        if unread := len(tags) - len(vectors):
-            told["note"] = f"{unread} in a script or language that the model cannot read"
-        return [Output(self.name, json.dumps(told, ensure_ascii=False), tag_vectors=vectors)]
+        content: dict[str, Any] = {"tags": len(vectors), "model": self.embedding.model, "dimension": DIMENSION}
+        if unreadable := len(tags) - len(vectors):
+            content["note"] = f"{unreadable} in a script or language that the model cannot read"
+        return [Output(self.name, json.dumps(content, ensure_ascii=False), tag_vectors=vectors)]
 
 
-def _tags(output: Upstream | None) -> list[str]:
-    """The tags of the file, each once; none when it has none, or nobody looked."""
-    told = json.loads(output.content) if output and output.content else {}
-    found = told.get("tags") if isinstance(told, dict) else None
-    named = (tag.strip() for tag in found or () if isinstance(tag, str))
-    return list(dict.fromkeys(tag for tag in named if tag))[:MOST]
+def _read_tags(output: Upstream | None) -> list[str]:
+    """The tags of the file, each once; empty if it has none or they were not proposed yet."""
+    data = json.loads(output.content) if output and output.content else {}
+    found = data.get("tags") if isinstance(data, dict) else None
+    stripped = (tag.strip() for tag in found or () if isinstance(tag, str))
+    return list(dict.fromkeys(tag for tag in stripped if tag))[:MAX_TAGS]

@@ -1,4 +1,4 @@
-"""Propose tags for a file. Those of the vault are preferred to new ones when the verdict is recorded."""
+"""Propose tags for a file. Tags of the vault replace similar new ones when the result is stored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS = (
 
 
 class Tags(Digester):
-    """Up to ten tags, with what they mean where the embedder is there; without it only equal ones are known again."""
+    """Proposes up to ten tags with their vectors. Without the embedder only equally spelt tags are reused."""
 
     name = TAGS
     label = "Tags"
@@ -59,14 +59,14 @@ class Tags(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        tagged = propose_tags(_classified(source), _texts(source))
-        if tagged is None:
+        proposal = propose_tags(_read_classification(source), _read_texts(source))
+        if proposal is None:
             return [Output(self.name, None)]
-        meanings = embed_tags(tagged.proposed, self.embedding)
-        return [Output(self.name, as_json(tagged), tag_vectors=meanings.vectors)]
+        embedded = embed_tags(proposal.proposed, self.embedding)
+        return [Output(self.name, as_json(proposal), tag_vectors=embedded.vectors)]
 
 
-def _classified(source: Source) -> Classification | None:
+def _read_classification(source: Source) -> Classification | None:
     for name in _CLASSIFIERS:
         output = source.output(name)
         if output is not None and output.content:
@@ -77,7 +77,7 @@ def _classified(source: Source) -> Classification | None:
     return None
 
 
-def _texts(source: Source) -> dict[str, str]:
+def _read_texts(source: Source) -> dict[str, str]:
     texts = {"file": read_text(source, MAX_INPUT_CHARS).text} if source.file.kind is Kind.TEXT else {}
     for name in _TEXTS:
         output = source.output(name)

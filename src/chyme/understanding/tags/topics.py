@@ -1,4 +1,4 @@
-"""What a text is about, as tags: the words and phrases that come again, above all in its title and headings."""
+"""Find the topics of a text as tags: words and phrases that recur, above all in its title and headings."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 from chyme.understanding.titles.placeholders import same_words
 
-MIN_SCORE = 0.28  # of the best: what scores less says less than it costs to read
-_LONGEST = 3  # words of a tag
+MIN_SCORE = 0.28  # share of the best score that a topic needs
+_MAX_TAG_WORDS = 3  # words of a tag
 _TAG_LENGTH = 40
-_ABBREVIATION = 4  # mentions that a tag of two letters needs
-_ROOM = 120_000  # characters that are counted
-_TITLE, _HEADING, _BODY, _ASIDE = 4.0, 2.0, 1.0, 0.25  # what one mention is worth
-_TIE = "\ue000"  # between the parts of a name that begins with a small word: New York, San Marino
-_TOKEN = re.compile(rf"[^\W_]+(?:['’\-{_TIE}][^\W_]+)*|[^\w\s]")
-_TIED = re.compile(
+_MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
+_MAX_CHARS = 120_000  # characters that are read
+_TITLE, _HEADING, _BODY, _ASIDE = 4.0, 2.0, 1.0, 0.25  # the weight of one mention
+_JOINER = "\ue000"  # joins the parts of names that begin with a common word: New York, San Marino
+_TOKEN = re.compile(rf"[^\W_]+(?:['’\-{_JOINER}][^\W_]+)*|[^\w\s]")
+_JOINED_NAME = re.compile(
     r"\b(?:(San|Los|Las|Saint) (?=[A-Z][a-z])|(New) (?=York|Zealand|Jersey|Delhi|Orleans|Mexico|England|Hampshire)"
     r"|(North|South) (?=America|Africa|Korea|Carolina|Dakota|Sudan))"
 )
 _DIGIT = re.compile(r"\d")
 _ROMAN = re.compile(r"[ivxlcdm]+")
 _PLURALS = frozenset({"en", "fr", "es", "pt", "nl"})
-# Korean writes its particles and endings to the word: those of verbs name no subject, those of nouns are left out.
+# Korean attaches particles and endings to words: verbs are no subjects, and the particles of nouns are cut off.
 _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "하게", "으면", "하며", "있", "것", "및")
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -38,7 +38,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A tag and how much speaks for it, from 0 to 1."""
+    """A tag with a score from 0 to 1."""
 
     tag: str
     score: float
@@ -46,108 +46,108 @@ class Topic:
 
 @dataclass(slots=True)
 class _Phrase:
-    """A phrase while it is counted."""
+    """Counts of one phrase."""
 
     keys: tuple[str, ...]
-    first: float  # where it stands first, from 0 to 1
+    first: float  # its first position, from 0 to 1
     weight: float = 0.0
     count: int = 0
     body: int = 0
-    raised: bool = False  # stands in the title or a heading
+    raised: bool = False  # occurs in the title or a heading
     capitals: int = 0
-    inside: int = 0  # mentions that are no sentence's beginning
+    inside: int = 0  # mentions that do not begin a sentence
     forms: Counter[str] = field(default_factory=Counter)
     places: set[int] = field(default_factory=set)
 
 
-def find_topics(blocks: Sequence[Block], title: str | None, language: str | None, most: int) -> list[Topic]:
-    """The best ones first; few or none where nothing comes again."""
+def find_topics(blocks: Sequence[Block], title: str | None, language: str | None, limit: int) -> list[Topic]:
+    """The topics of a text, the best first; few or none if nothing recurs."""
     sample = "".join(block.text[:400] for block in blocks[:20]) + (title or "")
     if len(IDEOGRAPH.findall(sample)) > 0.3 * max(len(sample), 1):
-        lines = [title or "", title or "", *(block.text for block in _bounded(blocks))]
-        found = [_bare(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * most)]
-        told_once: list[str] = []
+        lines = [title or "", title or "", *(block.text for block in _first_blocks(blocks))]
+        found = [_strip_korean_endings(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * limit)]
+        distinct: list[str] = []
         empty = general_words(language)
         for phrase in found:
             if (
                 phrase
                 and phrase not in empty
                 and not begins_with_a_day(phrase)
-                and not any(phrase in other or other in phrase for other in told_once)
+                and not any(phrase in other or other in phrase for other in distinct)
             ):
-                told_once.append(phrase)
-        return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * at), 2)) for at, phrase in enumerate(told_once[:most])]
-    phrases = _counted(blocks, title, language)
-    scores = {keys: _score(one, language) for keys, one in phrases.items()}
-    told = [keys for keys in scores if scores[keys] > 0 and _is_enough(phrases[keys], blocks, has_language(language))]
-    told.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
-    chosen = _distinct(told, most)
+                distinct.append(phrase)
+        return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * rank), 2)) for rank, phrase in enumerate(distinct[:limit])]
+    phrases = _count_phrases(blocks, title, language)
+    scores = {keys: _score(counts, language) for keys, counts in phrases.items()}
+    ranked = [keys for keys in scores if scores[keys] > 0 and _recurs(phrases[keys], blocks, has_language(language))]
+    ranked.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
+    chosen = _distinct(ranked, limit)
     if not chosen:
         return []
     best = scores[chosen[0]]
     return [
-        Topic(_shown(phrases[keys], language), round(min(0.9, 0.3 + 0.5 * scores[keys] / best), 2))
+        Topic(_to_tag(phrases[keys], language), round(min(0.9, 0.3 + 0.5 * scores[keys] / best), 2))
         for keys in chosen
         if scores[keys] >= MIN_SCORE * best
     ]
 
 
-def _bounded(blocks: Sequence[Block]) -> Iterator[Block]:
-    room = _ROOM
+def _first_blocks(blocks: Sequence[Block]) -> Iterator[Block]:
+    remaining = _MAX_CHARS
     for block in blocks:
-        if room <= 0:
+        if remaining <= 0:
             return
-        room -= len(block.text)
+        remaining -= len(block.text)
         if block.sort is not BlockType.MENU:
             yield block
 
 
-def _counted(blocks: Sequence[Block], title: str | None, language: str | None) -> dict[tuple[str, ...], _Phrase]:
+def _count_phrases(blocks: Sequence[Block], title: str | None, language: str | None) -> dict[tuple[str, ...], _Phrase]:
     empty = general_words(language)
     found: dict[tuple[str, ...], _Phrase] = {}
     units = [(title or "", _TITLE)]
     weights = {BlockType.HEADING: _HEADING, BlockType.ASIDE: _ASIDE}
-    units += [(block.text, weights.get(block.sort, _BODY)) for block in _bounded(blocks)]
-    for at, (text, weight) in enumerate(units):
-        if at and at < 20 and title and same_words(text, title):
+    units += [(block.text, weights.get(block.sort, _BODY)) for block in _first_blocks(blocks)]
+    for number, (text, weight) in enumerate(units):
+        if number and number < 20 and title and same_words(text, title):
             continue
-        for form, begins in _phrases(text, empty, language):
-            keys = tuple(_key(word, language) for word in form)
-            one = found.get(keys)
-            if one is None:
-                one = found[keys] = _Phrase(keys, at / len(units))
-            one.count += 1
-            one.weight += weight
-            one.body += weight == _BODY
-            one.raised = one.raised or weight > _BODY
-            one.forms[" ".join(form)] += 1
+        for form, begins in _phrases_in(text, empty, language):
+            keys = tuple(_comparison_form(word, language) for word in form)
+            phrase = found.get(keys)
+            if phrase is None:
+                phrase = found[keys] = _Phrase(keys, number / len(units))
+            phrase.count += 1
+            phrase.weight += weight
+            phrase.body += weight == _BODY
+            phrase.raised = phrase.raised or weight > _BODY
+            phrase.forms[" ".join(form)] += 1
             if not begins:
-                one.inside += 1
-                one.capitals += form[-1][:1].isupper()
-            one.places.add(at)
+                phrase.inside += 1
+                phrase.capitals += form[-1][:1].isupper()
+            phrase.places.add(number)
     return found
 
 
-def _phrases(text: str, empty: frozenset[str], language: str | None) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Every run of one to three words that say something, and whether it begins a sentence."""
+def _phrases_in(text: str, empty: frozenset[str], language: str | None) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Every run of one to three meaningful words, and whether it begins a sentence."""
     run: list[str] = []
-    begun = True
+    at_start = True
     begins = True
-    for token in [*_TOKEN.findall(_TIED.sub(lambda name: name[0][:-1] + _TIE, RUNS.sub(" . ", text))), "."]:
-        if _tells(token, empty):
+    for token in [*_TOKEN.findall(_JOINED_NAME.sub(lambda name: name[0][:-1] + _JOINER, RUNS.sub(" . ", text))), "."]:
+        if _is_meaningful(token, empty):
             if not run:
-                begins = begun
+                begins = at_start
             run.append(token)
-            begun = False
+            at_start = False
             continue
         for start in range(len(run)):
-            for stop in range(start + 1, min(start + _LONGEST, len(run)) + 1):
+            for stop in range(start + 1, min(start + _MAX_TAG_WORDS, len(run)) + 1):
                 yield tuple(run[start:stop]), begins and start == 0
         run = []
-        begun = token in ".!?:" if not token[0].isalnum() else False
+        at_start = token in ".!?:" if not token[0].isalnum() else False
 
 
-def _tells(token: str, empty: frozenset[str]) -> bool:
+def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
     plain = token.lower().replace("’", "'")
     plain = plain.removesuffix("'s")
     if (
@@ -162,7 +162,7 @@ def _tells(token: str, empty: frozenset[str]) -> bool:
     return plain[0].isalpha() and "'" not in plain
 
 
-def _key(word: str, language: str | None) -> str:
+def _comparison_form(word: str, language: str | None) -> str:
     plain = fold(word).replace("’", "'").removesuffix("'s")
     if language in _PLURALS and len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")):
         return plain[:-3] + "y" if plain.endswith("ies") and len(plain) > 5 and language == "en" else plain[:-1]
@@ -171,46 +171,48 @@ def _key(word: str, language: str | None) -> str:
     return plain
 
 
-def _is_enough(one: _Phrase, blocks: Sequence[Block], known: bool) -> bool:
-    """Whether it comes often enough for a text of this length, and not in one place alone.
+def _recurs(phrase: _Phrase, blocks: Sequence[Block], language_known: bool) -> bool:
+    """Whether it occurs often enough for a text of this length, and not only in one place.
 
-    Where nobody knows the small words of the language, its frequent words are many of them: more is asked for.
+    If the language's function words are unknown, many of its frequent words are such words: more mentions are needed.
     """
-    if all(key in compound_words() for key in one.keys):
+    if all(key in compound_words() for key in phrase.keys):
         return False
-    if len(one.keys[0]) == 2 and one.count < _ABBREVIATION:
+    if len(phrase.keys[0]) == 2 and phrase.count < _MIN_ABBREVIATION:
         return False
-    if one.raised and one.body and known:
+    if phrase.raised and phrase.body and language_known:
         return True
-    least = (2 if len(blocks) < 40 else 3) + (not known)
-    return one.body + one.raised > 0 and one.count >= least and (len(one.places) > 1 or one.count > least)
+    least = (2 if len(blocks) < 40 else 3) + (not language_known)
+    return (
+        phrase.body + phrase.raised > 0 and phrase.count >= least and (len(phrase.places) > 1 or phrase.count > least)
+    )
 
 
-def _score(one: _Phrase, language: str | None) -> float:
-    last = one.forms.most_common(1)[0][0].rpartition(" ")[2]
+def _score(phrase: _Phrase, language: str | None) -> float:
+    last = phrase.forms.most_common(1)[0][0].rpartition(" ")[2]
     if not is_nounlike(last.lower(), language):
         return 0.0
-    score = math.log1p(one.weight) * (1.0, 1.35, 1.45)[len(one.keys) - 1]
-    score *= 1.0 + 0.6 * one.raised + 0.25 * (one.first < 0.1)
-    score *= 0.7 + 0.3 * min(len(one.places), 5) / 5
-    named = one.inside > 0 and one.capitals > 0.7 * one.inside
+    score = math.log1p(phrase.weight) * (1.0, 1.35, 1.45)[len(phrase.keys) - 1]
+    score *= 1.0 + 0.6 * phrase.raised + 0.25 * (phrase.first < 0.1)
+    score *= 0.7 + 0.3 * min(len(phrase.places), 5) / 5
+    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
     if language == "de":
-        score *= 1.2 if one.capitals > 0.5 * max(one.inside, 1) else 0.2  # its nouns have capitals
-    elif named:
+        score *= 1.2 if phrase.capitals > 0.5 * max(phrase.inside, 1) else 0.2  # German nouns have capitals
+    elif is_name:
         score *= 1.15
     if not has_language(language):
-        score *= 1.0 if named or len(last) > 5 else 0.3
-    if len(one.keys) == 1 and len(last) < 5 and not named:
+        score *= 1.0 if is_name or len(last) > 5 else 0.3
+    if len(phrase.keys) == 1 and len(last) < 5 and not is_name:
         score *= 0.8
     return score
 
 
-def _distinct(ranked: Sequence[tuple[str, ...]], most: int) -> list[tuple[str, ...]]:
-    """The best ones that share no word."""
+def _distinct(ranked: Sequence[tuple[str, ...]], limit: int) -> list[tuple[str, ...]]:
+    """The best phrases that share no word."""
     chosen: list[tuple[str, ...]] = []
     used: set[str] = set()
     for keys in ranked:
-        if len(chosen) == most:
+        if len(chosen) == limit:
             break
         if used.isdisjoint(keys):
             chosen.append(keys)
@@ -218,16 +220,16 @@ def _distinct(ranked: Sequence[tuple[str, ...]], most: int) -> list[tuple[str, .
     return chosen
 
 
-def _bare(phrase: str) -> str:
-    """A phrase of an unspaced script as a tag; empty when it is a verb."""
+def _strip_korean_endings(phrase: str) -> str:
+    """A phrase of an unspaced script as a tag; empty if it is a verb."""
     if not _HANGUL.search(phrase):
         return phrase
     return "" if phrase.endswith(_KOREAN_VERBS) or len(phrase) < 2 else _KOREAN_PARTICLES.sub("", phrase)
 
 
-def _shown(one: _Phrase, language: str | None) -> str:
-    form = one.forms.most_common(1)[0][0]
+def _to_tag(phrase: _Phrase, language: str | None) -> str:
+    form = phrase.forms.most_common(1)[0][0]
     if language == "de":
         bases = [form.removesuffix(end) for end in ("es", "s") if form.endswith(end)]  # the genitive
-        form = next((base for base in bases if base in one.forms), form)
-    return form.lower().replace("’", "'").removesuffix("'s").replace(_TIE, " ")[:_TAG_LENGTH]
+        form = next((base for base in bases if base in phrase.forms), form)
+    return form.lower().replace("’", "'").removesuffix("'s").replace(_JOINER, " ")[:_TAG_LENGTH]

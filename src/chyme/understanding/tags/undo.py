@@ -1,4 +1,4 @@
-"""Which tags a file has once a decision about them is undone."""
+"""Compute a file's tags after a decision about tags is undone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from chyme.understanding.tags.digest import TagDigest
 
-Rule = str | Literal[False] | None  # what a tag becomes; None: it is never given; False: nobody decided anything
+Rule = str | Literal[False] | None  # what a tag becomes; None: it is banned; False: there is no decision
 
 
 class TagChange(NamedTuple):
@@ -20,20 +20,20 @@ class TagChange(NamedTuple):
 def undo_decision(
     current: Sequence[str], digest: TagDigest | None, recorded: TagChange | None, becomes: Mapping[str, str]
 ) -> list[str]:
-    """The file's tags without the decision, by which some tags became others.
+    """The file's tags without the decision, which replaced tags by others as `becomes` says.
 
-    A file that is as the decision left it is as it was before. One that was digested since has the tags its digest
-    proposes, as far as it has others only for the sake of the decision.
+    If the file still has the tags that the decision left, it gets its earlier ones back. If it was digested since, the
+    tags that only the decision replaced become those that its digest proposes.
     """
     if recorded is not None and list(recorded.became) == list(current):
         return list(recorded.was)
     if digest is None:
         return list(current)
-    freed = {tag: used for tag, used in digest.reused.items() if becomes.get(tag) == used and used in current}
-    kept = {used for tag, used in digest.reused.items() if tag not in freed}.union(digest.proposed)
+    restored = {tag: used for tag, used in digest.reused.items() if becomes.get(tag) == used and used in current}
+    still_used = {used for tag, used in digest.reused.items() if tag not in restored}.union(digest.proposed)
     tags: dict[str, None] = {}
     for name in current:
-        tags.update(dict.fromkeys(tag for tag, used in freed.items() if used == name))
-        if name in kept or name not in freed.values():
+        tags.update(dict.fromkeys(tag for tag, used in restored.items() if used == name))
+        if name in still_used or name not in restored.values():
             tags[name] = None
     return list(tags)

@@ -1,4 +1,4 @@
-"""What tags mean, so that one close to a tag already in the vault can be told from a new one."""
+"""Compute vectors of tags, so that a tag close to one of the vault can be distinguished from a new one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from chyme.model import TagVector
 from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 
-# Single words lie closer to their neighbours than to their synonyms; within a sentence it is more often the other way.
+# Single words are closer to related words than to synonyms; in a sentence it is more often the other way round.
 EMBEDDING_TEMPLATE = "a document about {}"
 
 
 class EmbeddingResult(NamedTuple):
-    """A vector for each tag that can be read, or why there is none."""
+    """A vector for each tag that the model can read, or the reason why there is none."""
 
     vectors: tuple[TagVector, ...]
     reason: str | None = None
 
 
 def embed_tags(tags: Iterable[str], settings: EmbeddingSettings) -> EmbeddingResult:
-    """What the tags mean, if the embedder is there. Tags are as good without."""
+    """The vectors of the tags, if the embedder is available. Tags work without them."""
     try:
         return EmbeddingResult(vectors_of(tags, settings))
     except EngineUnavailable as error:
@@ -30,11 +30,11 @@ def embed_tags(tags: Iterable[str], settings: EmbeddingSettings) -> EmbeddingRes
 
 
 def vectors_of(tags: Iterable[str], settings: EmbeddingSettings) -> tuple[TagVector, ...]:
-    """A vector for each different tag the embedder can read, in order, or EngineUnavailable."""
-    different = list(dict.fromkeys(tags))
-    if not different:
+    """A vector for each distinct tag the embedder can read, in order. Raises EngineUnavailable."""
+    distinct = list(dict.fromkeys(tags))
+    if not distinct:
         return ()
     embedder = load_minilm(settings)
-    known = [tag for tag in different if embedder.knows(tag)]
+    known = [tag for tag in distinct if embedder.knows(tag)]
     vectors = embedder.embed([EMBEDDING_TEMPLATE.format(tag) for tag in known])
     return tuple(TagVector(tag, embedder.model, vector) for tag, vector in zip(known, vectors, strict=True))

@@ -1,1 +1,1 @@
-"""How the title of a document is found and chosen."""
+"""Finding and choosing the title of a document."""

@@ -1,4 +1,4 @@
-"""The title a document has: given in its properties, standing above its text, or at least told by its name."""
+"""Find the title of a document: in its properties, above its text, or at least in its file name."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from chyme.understanding.titles.placeholders import (
     strip_program_name,
 )
 
-MIN_CONFIDENCE = 0.3  # below, a title is not worth showing
+MIN_CONFIDENCE = 0.3  # a title with less is not worth showing
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
-_NAMED = 0.35  # what the file is called, where a person called it so
-_GIVEN = 0.95  # what somebody wrote where a title belongs, and be it "test"
-_LETTERHEAD = 1_500  # characters of it
+_FROM_NAME = 0.35  # the file name, if a person chose it
+_EXPLICIT = 0.95  # written where a title belongs: used even if it is "test"
+_LETTERHEAD = 1_500  # characters of a letterhead
 _NAME = "name"
-_LINES = 80  # in which a title stands
-_OPENING = 90  # characters of the first sentence, where it has to do as a title
-_WRAPPED = 60  # characters of a line that ends where the page does
-_FIRST = 12  # lines that may be a title without being marked as one
-_BEGINNING = 20_000  # characters in which a title from the properties is expected to stand, too
+_MAX_LINES = 80  # lines searched for a title
+_OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
+_WRAPPED = 60  # characters from which on a line was probably wrapped
+_FIRST_LINES = 12  # first lines that may be a title without being marked as one
+_BEGINNING = 20_000  # characters in which a title from the properties is expected to occur
 _REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
 _SUBJECT = re.compile(
@@ -72,113 +72,117 @@ _NO_TITLE = re.compile(
     r"|^[\w ]{1,20}:\s*\S{1,20}$|^[|+]|^\d{1,2}[:.]\d\d|-->",
     re.IGNORECASE,
 )
-_LEANS = re.compile(r"^(?:they|it|this|these|those|he|she|and|but|er|sie|es|und|aber|il|elle|et|mais)\b", re.I)
-_BETWEEN = re.compile(r"(?:between|zwischen|entre|tra|fra|tussen)\s")  # the parties of a contract, below its name
+_REFERS_BACK = re.compile(r"^(?:they|it|this|these|those|he|she|and|but|er|sie|es|und|aber|il|elle|et|mais)\b", re.I)
+_BETWEEN = re.compile(r"(?:between|zwischen|entre|tra|fra|tussen)\s")  # the parties of a contract, below its title
 _ENDED = re.compile(r"[.!?。！？;,:：]$")
 _SENTENCES = re.compile(r"[.!?]\s+[A-ZÄÖÜ]")
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """One title a document may have."""
+    """One possible title of a document."""
 
     text: str
     confidence: float
     where: str  # the output, `properties` or `name`
-    evidence: str  # as it stood there
+    evidence: str  # the original text there
 
 
 def find_titles(
-    found: SourceText, name: str, mime: str, generator: str = "", topics: Sequence[str] = ()
+    source: SourceText, name: str, mime: str, generator: str = "", topics: Sequence[str] = ()
 ) -> list[Title]:
-    """Everything that may be the title, the likeliest first. `topics` name a recording that has nothing better."""
+    """All possible titles, the likeliest first. `topics` serve as the title of a recording that has none better."""
     stem = without_extension(name)
-    all_of_them = [*_from_properties(found, mime, stem, generator), *_from_text(found, mime), *_from_table(found, mime)]
-    if found.spoken and topics:
-        all_of_them.append(_made(", ".join(topics[:3]), 0.4, found.where))
-    all_of_them += [_from_name(name, stem, mime), *_from_opening(found, mime)]
-    told = [replace(one, text=clean_title(one.text, found.text, found.said.site)) for one in all_of_them]
-    kept = [
-        one
-        for one in told
-        if one.confidence > 0
-        and one.text
-        and (one.confidence >= _GIVEN or one.where == _NAME or not is_junk(one.text, generator))
+    candidates = [
+        *_from_properties(source, mime, stem, generator),
+        *_from_text(source, mime),
+        *_from_table(source, mime),
     ]
-    spellings = [comparison_key(one.text) for one in kept]
-    agreed = [_agreed(one, ours, kept, spellings) for one, ours in zip(kept, spellings, strict=True)]
-    return sorted(agreed, key=lambda one: -one.confidence)
+    if source.spoken and topics:
+        candidates.append(_generated(", ".join(topics[:3]), 0.4, source.where))
+    candidates += [_from_name(name, stem, mime), *_from_opening(source, mime)]
+    cleaned = [replace(title, text=clean_title(title.text, source.text, source.metadata.site)) for title in candidates]
+    usable = [
+        title
+        for title in cleaned
+        if title.confidence > 0
+        and title.text
+        and (title.confidence >= _EXPLICIT or title.where == _NAME or not is_junk(title.text, generator))
+    ]
+    keys = [comparison_key(title.text) for title in usable]
+    agreed = [_with_agreement(title, key, usable, keys) for title, key in zip(usable, keys, strict=True)]
+    return sorted(agreed, key=lambda title: -title.confidence)
 
 
-def _from_properties(found: SourceText, mime: str, stem: str, generator: str) -> Iterator[Title]:
-    said = found.said
-    title = strip_program_name(said.title.strip())
+def _from_properties(source: SourceText, mime: str, stem: str, generator: str) -> Iterator[Title]:
+    metadata = source.metadata
+    title = strip_program_name(metadata.title.strip())
     if not title:
         return
     if mime in _MAIL:
-        yield Title(_REPLIES.sub("", title), 0.95 if not _UNNAMED.match(title) else 0.0, said.where, said.title)
+        yield Title(_REPLIES.sub("", title), 0.95 if not _UNNAMED.match(title) else 0.0, metadata.where, metadata.title)
         return
-    confidence = {"url-metadata": 0.95, "media-preview": 0.8}.get(said.where, 0.92 if mime == "text/html" else 0.85)
-    if title != said.title.strip():
+    confidence = {"url-metadata": 0.95, "media-preview": 0.8}.get(metadata.where, 0.92 if mime == "text/html" else 0.85)
+    if title != metadata.title.strip():
         confidence -= 0.35  # the name of the file it was printed from
     if is_file_name(title) or same_words(title, stem):
         confidence = 0.38 if not is_machine_made(title) else 0.0
         title = name_to_words(without_extension(title))
     elif title[0].islower():
         confidence -= 0.3
-    elif said.where == "properties" and found.text and not _stands_in(title, found.text):
+    elif metadata.where == "properties" and source.text and not _occurs_in(title, source.text):
         confidence -= 0.25 if mime not in ("text/html", "application/epub+zip") else 0.1
-    if mime == "text/html" or said.where == "url-metadata":
+    if mime == "text/html" or metadata.where == "url-metadata":
         title = _SITE.sub("", title)
     if word_count(title) == 1 and mime != "application/epub+zip" and not IDEOGRAPH.search(title):
         confidence -= 0.2
-    yield Title(title, confidence, said.where, said.title)
+    yield Title(title, confidence, metadata.where, metadata.title)
 
 
-def _stands_in(title: str, text: str) -> bool:
+def _occurs_in(title: str, text: str) -> bool:
     beginning = text_comparison_key(text[:_BEGINNING])
     return comparison_key(title) in beginning
 
 
 def text_comparison_key(text: str) -> str:
-    """A longer text in the spelling titles are compared by."""
+    """The form of a longer text in which titles are searched."""
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _from_text(found: SourceText, mime: str) -> Iterator[Title]:
-    if not found.text or found.spoken:
+def _from_text(source: SourceText, mime: str) -> Iterator[Title]:
+    if not source.text or source.spoken:
         return
     if is_data(mime):
-        told_in = _DATA_TITLE.search(found.text[:3_000])
-        if told_in:
-            yield Title(told_in[1] or told_in[2], 0.5, found.where, told_in[0].strip())
+        match = _DATA_TITLE.search(source.text[:3_000])
+        if match:
+            yield Title(match[1] or match[2], 0.5, source.where, match[0].strip())
         return
-    lines = _lines(found.text)
+    lines = _first_lines(source.text)
     headings: list[tuple[int, int, str]] = []
-    taken = 0
-    for at, line in enumerate(lines):
+    count = 0
+    for number, line in enumerate(lines):
         heading = _HEADING.match(line)
-        underlined = at + 1 < len(lines) and re.fullmatch(r"[=~^*-]{4,200}", lines[at + 1]) is not None
-        told = None if line.startswith("|") else _SUBJECT.match(line) or _TITLE_FIELD.match(line)
-        if told:
-            yield Title(_REPLIES.sub("", _plain(told[1])), 0.75 - at / 400, found.where, line)
+        underlined = number + 1 < len(lines) and re.fullmatch(r"[=~^*-]{4,200}", lines[number + 1]) is not None
+        field = None if line.startswith("|") else _SUBJECT.match(line) or _TITLE_FIELD.match(line)
+        if field:
+            yield Title(_REPLIES.sub("", _strip_markdown(field[1])), 0.75 - number / 400, source.where, line)
         elif heading or underlined:
-            headings.append((at, len(heading[1]) if heading else 1, heading[2] if heading else line))
-        elif taken < _FIRST and line and not line.startswith(("```", ">", "!", "|", "- ", "* ", "<", "{", "[")):
-            yield from _line(line, taken, at, lines, found.where, mime)
-            taken += 1
+            headings.append((number, len(heading[1]) if heading else 1, heading[2] if heading else line))
+        elif count < _FIRST_LINES and line and not line.startswith(("```", ">", "!", "|", "- ", "* ", "<", "{", "[")):
+            yield from _from_line(line, count, number, lines, source.where, mime)
+            count += 1
     sheets = "sheet" in mime or "excel" in mime
-    for one in _from_headings(headings, found.where):
-        yield replace(one, text=name_to_words(one.text), confidence=one.confidence - 0.25) if sheets else one
+    for title in _from_headings(headings, source.where):
+        yield replace(title, text=name_to_words(title.text), confidence=title.confidence - 0.25) if sheets else title
 
 
 def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iterator[Title]:
     if not headings:
         return
     highest = min(level for _, level, _ in headings)
-    for number, (at, level, text) in enumerate(headings[:6]):
-        plain = _plain(text)
-        confidence = (0.8 if level == highest else 0.6) - 0.08 * number - at / 300
+    for rank, (line_number, level, text) in enumerate(headings[:6]):
+        plain = _strip_markdown(text)
+        confidence = (0.8 if level == highest else 0.6) - 0.08 * rank - line_number / 300
         if _NUMBERING.match(plain) or plain.endswith((".", ",")) or _NO_TITLE.search(plain):
             confidence -= 0.3
         if not 2 <= word_count(plain) <= 25:
@@ -186,11 +190,11 @@ def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iter
         yield Title(plain, confidence, where, text)
 
 
-def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime: str) -> Iterator[Title]:
-    plain = _plain(line)
-    following = lines[at + 1] if at + 1 < len(lines) else ""
-    if _goes_on(plain, _plain(following)):
-        plain = f"{plain} {_plain(following)}"
+def _from_line(line: str, rank: int, number: int, lines: Sequence[str], where: str, mime: str) -> Iterator[Title]:
+    plain = _strip_markdown(line)
+    following = lines[number + 1] if number + 1 < len(lines) else ""
+    if _continues(plain, _strip_markdown(following)):
+        plain = f"{plain} {_strip_markdown(following)}"
     words = word_count(plain)
     if (
         not 1 <= words <= 25
@@ -202,11 +206,11 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
     ):
         return
     bold = line.startswith("**") and line.rstrip().endswith("**")
-    alone = (at == 0 or not lines[at - 1]) and (at + 1 >= len(lines) or not lines[at + 1])
-    confidence = 0.5 + 0.12 * bold + 0.08 * alone - 0.05 * taken - at / 200
+    alone = (number == 0 or not lines[number - 1]) and (number + 1 >= len(lines) or not lines[number + 1])
+    confidence = 0.5 + 0.12 * bold + 0.08 * alone - 0.05 * rank - number / 200
     if following[:1].islower() or (following and len(line) > _WRAPPED):
         confidence -= 0.25  # the beginning of a paragraph
-    confidence -= 0.15 * bool(_LEANS.match(plain))
+    confidence -= 0.15 * bool(_REFERS_BACK.match(plain))
     if mime == "application/pdf" and words > 5:
         plain = _PAGE_NUMBER.sub("", plain)
     confidence -= 0.2 * bool(_BETWEEN.match(plain))
@@ -219,83 +223,83 @@ def _line(line: str, taken: int, at: int, lines: Sequence[str], where: str, mime
     yield Title(plain, confidence, where, line)
 
 
-def find_company(found: SourceText) -> str:
-    """The first line that names a company, of those in which a letterhead stands; empty when none does."""
-    return sender_in([_plain(line) for line in _lines(found.text[:_LETTERHEAD]) if line][:_FIRST])
+def find_company(source: SourceText) -> str:
+    """The first line of the letterhead that names a company; empty if none does."""
+    return sender_in([_strip_markdown(line) for line in _first_lines(source.text[:_LETTERHEAD]) if line][:_FIRST_LINES])
 
 
-def _goes_on(line: str, following: str) -> bool:
+def _continues(line: str, following: str) -> bool:
     """Whether a title takes two lines: the first ends with a small word, or both are in capitals."""
     if not following or len(line) + len(following) > 120 or _NO_TITLE.search(following):
         return False
     last = line.rpartition(" ")[2].lower()
-    hanging = " " in line and last in function_words("en") | function_words("de")
-    return hanging or (line.isupper() and following.isupper())
+    ends_open = " " in line and last in function_words("en") | function_words("de")
+    return ends_open or (line.isupper() and following.isupper())
 
 
-def _from_table(found: SourceText, mime: str) -> Iterator[Title]:
+def _from_table(source: SourceText, mime: str) -> Iterator[Title]:
     table = (
-        parse_delimited_table(found.text)
+        parse_delimited_table(source.text)
         if mime in ("text/csv", "text/tab-separated-values")
-        else parse_markdown_table(found.text)
+        else parse_markdown_table(source.text)
     )
     if table is None:
         return
     if table.caption:
-        yield Title(table.caption, 0.6, found.where, table.caption)
+        yield Title(table.caption, 0.6, source.where, table.caption)
     if len(table.names) > 1:
-        yield _made(f"Table of {', '.join(table.names[:4])}", 0.31, found.where)
+        yield _generated(f"Table of {', '.join(table.names[:4])}", 0.31, source.where)
 
 
-def _from_opening(found: SourceText, mime: str) -> Iterator[Title]:
-    """How the text begins, for files that have nothing else, not even a name that a person gave."""
-    if is_data(mime) or parse_markdown_table(found.text):
+def _from_opening(source: SourceText, mime: str) -> Iterator[Title]:
+    """The first sentence, for files that have no other title, not even a file name that a person chose."""
+    if is_data(mime) or parse_markdown_table(source.text):
         return
-    for block in found.blocks[:5]:
+    for block in source.blocks[:5]:
         if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and word_count(block.text[:400]) > 2:
             sentence = sentences_of([Segment(0.0, 0.0, block.text[:400])], [block.text[:400]])[0].text
             if not _SALUTATION.match(sentence) and not is_log_line(sentence):
-                yield Title(shorten_text(sentence.rstrip("."), _OPENING), 0.31, found.where, sentence)
+                yield Title(shorten_text(sentence.rstrip("."), _OPENING_LENGTH), 0.31, source.where, sentence)
                 return
 
 
 def _from_name(name: str, stem: str, mime: str) -> Title:
-    """A person's name for it is better than none, and source code is called by its name whatever that is."""
+    """The title from a file name that a person chose. Source code always gets its file name as the title."""
     if is_code(mime):
-        return Title(name if is_machine_made(stem) or is_junk(stem) else name_to_words(stem), _NAMED, _NAME, name)
+        return Title(name if is_machine_made(stem) or is_junk(stem) else name_to_words(stem), _FROM_NAME, _NAME, name)
     if is_machine_made(stem if mime == "text/html" else name):
         return Title("", 0.0, _NAME, name)
     plain = name_to_words(strip_markup(stem))
-    return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _NAMED, _NAME, name)
+    return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _FROM_NAME, _NAME, name)
 
 
-def _made(text: str, confidence: float, where: str) -> Title:
+def _generated(text: str, confidence: float, where: str) -> Title:
     return Title(text, confidence, where, text)
 
 
-def _agreed(one: Title, ours: str, others: Sequence[Title], spellings: Sequence[str]) -> Title:
-    """Surer when another place tells the same."""
-    for other, theirs in zip(others, spellings, strict=True):
-        if one.where == _NAME and ours == theirs:
+def _with_agreement(title: Title, key: str, others: Sequence[Title], keys: Sequence[str]) -> Title:
+    """The title, with a higher confidence if another place gives the same one."""
+    for other, other_key in zip(others, keys, strict=True):
+        if title.where == _NAME and key == other_key:
             continue  # the text spells it better
-        if other.where != one.where and min(len(ours), len(theirs)) > 7 and (ours in theirs or theirs in ours):
-            return replace(one, confidence=min(0.98, one.confidence + 0.1))
-    return one
+        if other.where != title.where and min(len(key), len(other_key)) > 7 and (key in other_key or other_key in key):
+            return replace(title, confidence=min(0.98, title.confidence + 0.1))
+    return title
 
 
-def _lines(text: str) -> list[str]:
-    """The first lines that hold something, and one empty line where there are any between them."""
-    found: list[str] = []
+def _first_lines(text: str) -> list[str]:
+    """The first non-empty lines, with one empty line for each gap between them."""
+    lines: list[str] = []
     for raw in text[:_BEGINNING].split("\n"):
         line = raw.strip()[:600]
-        if line or (found and found[-1]):
-            found.append(line)
-        if len(found) >= _LINES:
+        if line or (lines and lines[-1]):
+            lines.append(line)
+        if len(lines) >= _MAX_LINES:
             break
-    return found
+    return lines
 
 
-@functools.lru_cache(_LINES)
-def _plain(line: str) -> str:
+@functools.lru_cache(_MAX_LINES)
+def _strip_markdown(line: str) -> str:
     blocks = blocks_of(line)
     return blocks[0].text if blocks else ""

@@ -1,4 +1,4 @@
-"""A title in its best form: without markup, leaders and page numbers, not shouting, no longer than a line or two."""
+"""Clean up titles: no markup, dot leaders, page numbers or all capitals, and no longer than a line or two."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 
 
 def name_to_words(stem: str) -> str:
-    """A name in words: `rental_contract-Miller` is `rental contract Miller`."""
+    """A name split into words: `rental_contract-Miller` is `rental contract Miller`."""
     return " ".join(_SEPARATORS.sub(" ", _CAMEL.sub(" ", stem)).split())
 
 
 def strip_markup(stem: str) -> str:
-    """A file's name without what is markup elsewhere: `<script>alert(1)<` is `script alert(1)`."""
+    """A file's name without characters that are markup elsewhere: `<script>alert(1)<` is `script alert(1)`."""
     return _MARKS.sub(" ", stem).strip()
 
 
 def clean_title(text: str, around: str, site: str = "") -> str:
-    """The title on one line; `around` is the text it belongs to, `site` the name of the site that pages put behind."""
+    """The title on one line. `around` is the text it belongs to; `site` is removed from its end, where pages add it."""
     line = " ".join(_FILLED_IN.sub(" ", _LEADERS.sub("", text)).split())
     line = line.replace("\u00ad", "")
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
-    return shorten_text(_calmed(line, around), TITLE_LENGTH)
+    return shorten_text(_to_normal_case(line, around), TITLE_LENGTH)
 
 
-def _shouts(words: Sequence[str]) -> bool:
-    long_ones = [word for word in words if len(word) > 2]
-    return sum(word.isupper() for word in long_ones) > 0.8 * len(long_ones)
+def _is_all_capitals(words: Sequence[str]) -> bool:
+    long_words = [word for word in words if len(word) > 2]
+    return sum(word.isupper() for word in long_words) > 0.8 * len(long_words)
 
 
-def _calmed(line: str, text: str) -> str:
-    """A title in capitals as its words stand elsewhere in the text; abbreviations stay what they are."""
+def _to_normal_case(line: str, text: str) -> str:
+    """A title in capitals in normal case, as its words occur elsewhere in the text; abbreviations stay."""
     words = _WORD.findall(line)
-    if len(words) < 2 or len(line) < 10 or not _shouts(words) or RUNS.search(line):
+    if len(words) < 2 or len(line) < 10 or not _is_all_capitals(words) or RUNS.search(line):
         return line
     wanted = {word.casefold() for word in words}
     known = {
@@ -58,12 +58,12 @@ def _calmed(line: str, text: str) -> str:
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
 
-    def calm(found: re.Match[str]) -> str:
+    def fix_case(match: re.Match[str]) -> str:
         nonlocal first
-        word, plain = found[0], found[0].casefold()
-        leading, first = first, False
+        word, plain = match[0], match[0].casefold()
+        is_first, first = first, False
         if plain in small and len(word) < 5:
-            return word.capitalize() if leading else word.lower()
+            return word.capitalize() if is_first else word.lower()
         return word.capitalize() if plain in known or len(word) > 4 else word
 
-    return _WORD.sub(calm, line)
+    return _WORD.sub(fix_case, line)

@@ -1,4 +1,4 @@
-"""Lines that stand at the top of a paper: the company that wrote it, where it lives, and others that are no title."""
+"""Recognise lines at the top of a document that are no title: the sender's company, addresses and others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _COMPANY = re.compile(
     r"|Co\.|Pty|S\.? ?L\.?(?:U\.?)?|S\. ?A\.?|SARL|SAS|S\. ?[rR]\. ?[lL]\.?|S\.? ?p\.? ?A\.?|B\.? ?V\.?|N\.V\.?|AB|Oyj?"
     r"|ApS|A/S|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
 )
-# Above the name of whom a paper is for.
+# Lines above the name of the addressee.
 _ADDRESSEE = re.compile(
     r"(?:bill|ship|sold|invoice)[ -]?(?:ed )?to\b|(?:to|an|für|customer|client|cliente|kunde|klant)\W*$"
     r"|(?:rechnungs|liefer)(?:adresse|anschrift|empfänger)|factur(?:é|ar) [àa]\b|destinata",
     re.IGNORECASE,
 )
-_LOGGED = re.compile(
+_LOG_TIME = re.compile(
     r"^[\[<(]{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ,]{1,2}\d\d?:\d\d|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d"
     r"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d|\d\d:\d\d:\d\d[.,]\d)"
 )
@@ -30,30 +30,30 @@ _STREET = re.compile(
     r"\s?\d{1,4}\w?$",
     re.IGNORECASE,
 )
-_AMOUNT = re.compile(r"^\d+(?:[.,/]\d+)?\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier)\b")
+_INGREDIENT = re.compile(r"^\d+(?:[.,/]\d+)?\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier)\b")
 
 
 def is_company(line: str) -> bool:
-    """Whether a line ends as the names of companies do."""
+    """Whether a line ends like the name of a company."""
     return len(line) <= _NAME_LENGTH and ":" not in line and _COMPANY.search(line) is not None
 
 
 def is_log_line(line: str) -> bool:
-    """Whether a line begins with the day and hour it was written, as those of a log do."""
-    return _LOGGED.match(line) is not None
+    """Whether a line begins with a date and time, like the lines of a log."""
+    return _LOG_TIME.match(line) is not None
 
 
 def is_address_or_list_line(line: str) -> bool:
-    """Whether a line is an address, of a log, or what a recipe takes: nothing that names a paper."""
+    """Whether a line is an address, a log line or an ingredient of a recipe, and so no title."""
     if not _DIGIT.search(line):
         return False
-    return any(sign.match(line) for sign in (_LOGGED, _AMOUNT)) or (
+    return any(pattern.match(line) for pattern in (_LOG_TIME, _INGREDIENT)) or (
         len(line) <= _NAME_LENGTH and _STREET.match(line) is not None
     )
 
 
 def sender_in(lines: Iterable[str]) -> str:
-    """The first line that names a company, before whom it writes to; empty when none does."""
+    """The first line that names a company, before the addressee; empty if none does."""
     for line in lines:
         if _ADDRESSEE.match(line):
             break

@@ -1,4 +1,4 @@
-"""Titles that nobody gave: what programs and templates write where a title should stand."""
+"""Recognise placeholder titles: what programs and templates write where a title belongs."""
 
 from __future__ import annotations
 
@@ -52,38 +52,38 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
-_BLANKS_LEFT = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
+_UNFILLED = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
 _ADDRESS = re.compile(r"^(?:https?://|www\.|file:|[a-z]:\\|/)\S*$", re.IGNORECASE)
-_MASHED = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
+_SINGLE_RUN = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def strip_program_name(title: str) -> str:
-    """Without the name of a program in front of a file's name: `Microsoft Word - Contract.doc` is `Contract.doc`."""
+    """The title without a leading program name: `Microsoft Word - Contract.doc` is `Contract.doc`."""
     return _PROGRAMS.sub("", title, count=1).strip() if _PROGRAMS.match(title) else title
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two titles are the same to somebody who looks past case, spaces and signs."""
-    if len(one) > 2 * len(other) + 20 or len(other) > 2 * len(one) + 20:
+def same_words(title: str, other: str) -> bool:
+    """Whether two titles are equal apart from case, spaces and punctuation."""
+    if len(title) > 2 * len(other) + 20 or len(other) > 2 * len(title) + 20:
         return False
-    ours = comparison_key(one)
-    return bool(ours) and ours == comparison_key(other)
+    key = comparison_key(title)
+    return bool(key) and key == comparison_key(other)
 
 
 def comparison_key(text: str) -> str:
-    """Letters and digits alone, in lower case: by this titles are compared."""
+    """The letters and digits of a title in lower case, for comparing titles."""
     folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
     return "".join(letter for letter in folded if letter.isalnum())
 
 
 def is_file_name(title: str) -> bool:
-    """Whether it is how a file is called, not what it is about."""
-    return _EXTENSION.search(title) is not None or _MASHED.match(title) is not None
+    """Whether it looks like a file name rather than a title."""
+    return _EXTENSION.search(title) is not None or _SINGLE_RUN.match(title) is not None
 
 
 def is_junk(title: str, generator: str = "") -> bool:
-    """Whether a title tells nothing: a program's, a template's, a placeholder, numbers or letters at random."""
+    """Whether a title means nothing: a program's or template's text, a placeholder, numbers or random letters."""
     line = " ".join(title.split())
     plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
     if len(plain) < 2 or plain in _JUNK or same_words(plain, generator):
@@ -93,4 +93,4 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    return any(sign.search(line) for sign in (_NUMBERED, _HEX, _BLANKS_LEFT, _ADDRESS))
+    return any(pattern.search(line) for pattern in (_NUMBERED, _HEX, _UNFILLED, _ADDRESS))

@@ -1,1 +1,1 @@
-"""Watching the vault's folder: events, scans, moves."""
+"""Watch the vault's folder: file system events, scans and moves."""

@@ -1,4 +1,4 @@
-"""A file on disk that is worth a closer look."""
+"""A file on disk that has to be inspected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chyme.model import Stamp
 
 @dataclass(frozen=True, slots=True)
 class DiskFile:
-    """A regular file on disk whose path is new, or which is not what it was."""
+    """A regular file on disk whose path is new or whose content may have changed."""
 
     raw: str  # the path as the disk spells it
     path: str

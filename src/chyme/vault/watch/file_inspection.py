@@ -1,4 +1,4 @@
-"""Look into one file: its hash and its kind."""
+"""Read one file to find its hash and its kind."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from chyme.model import File, Kind, Seen, Stamp
 HEAD = 64 * 1024
 PIECE = 1024 * 1024
 
-_UNSEEN = Stamp("", "", 0, 0)
+_NO_STAMP = Stamp("", "", 0, 0)
 
 
 class FileInspection:
-    """Reads one file piece by piece. Raises OSError when it cannot be read. Must be closed."""
+    """Reads one file piece by piece. Raises OSError when the file cannot be read. Must be closed."""
 
     def __init__(self, vault: Vault, path: str, escaped: bool) -> None:
         self._path = path
         self._escaped = escaped
         self._name = path.rpartition("/")[2]
-        self._fd = vault.open(File(0, path, self._name, Kind.OTHER, "", _UNSEEN, "", 1, escaped))
+        self._fd = vault.open(File(0, path, self._name, Kind.OTHER, "", _NO_STAMP, "", 1, escaped))
         try:
             self._stamp = stamp_of(os.fstat(self._fd))
             self._head = os.pread(self._fd, HEAD, 0)
@@ -40,7 +40,7 @@ class FileInspection:
         return max(0, self._stamp.size - self._position)
 
     def read_piece(self) -> bool:
-        """Whether there may be more to read. False at the end, and once the file is shorter than it was."""
+        """Read the next piece and return whether there may be more: False at the end, or if the file became shorter."""
         if self._position >= self._stamp.size:
             return False
         piece = os.pread(self._fd, PIECE, self._position)
@@ -49,23 +49,23 @@ class FileInspection:
         return bool(piece)
 
     def has_changed(self) -> bool:
-        """Whether the file was written to since we began."""
+        """Whether the file was written to since the inspection began."""
         return stamp_of(os.fstat(self._fd)) != self._stamp
 
     def kind(self) -> tuple[Kind, str]:
-        """The kind and the MIME type. Reads little of the file, however large it is."""
-        return identify(self._name, self._head, self._stamp.size, lambda at, size: os.pread(self._fd, size, at))
+        """The kind and the MIME type. Reads only a little of the file, however large it is."""
+        return identify(self._name, self._head, self._stamp.size, lambda offset, size: os.pread(self._fd, size, offset))
 
-    def _link(self) -> str | None:
+    def _read_link(self) -> str | None:
         address = link_in(self._name, self._head[: LINK_BYTES + 1])
         return remove_credentials(address) if address else None
 
     def result(self) -> Seen | None:
-        """What the file is; None when it has changed while it was read."""
+        """What the file is, or None if it changed while it was read."""
         kind, mime = self.kind()
         if self._position != self._stamp.size or self.has_changed():
             return None
-        link = self._link() if kind is Kind.URL else None
+        link = self._read_link() if kind is Kind.URL else None
         return Seen(self._path, self._escaped, kind, mime, self._stamp, self._digest.hexdigest(), link)
 
     def close(self) -> None:
@@ -74,16 +74,16 @@ class FileInspection:
 
 def inspect_kind(vault: Vault, path: str, escaped: bool) -> tuple[Kind, str]:
     """The kind and the MIME type of the file at this path. Raises OSError when it cannot be read."""
-    with contextlib.closing(FileInspection(vault, path, escaped)) as examination:
-        return examination.kind()
+    with contextlib.closing(FileInspection(vault, path, escaped)) as inspection:
+        return inspection.kind()
 
 
-def inspect_file(vault: Vault, path: str, escaped: bool, pulse: Callable[[], None]) -> Seen | None:
-    """What is at this path now, or None when it changed while we looked. Raises OSError when it cannot be read.
+def inspect_file(vault: Vault, path: str, escaped: bool, between_pieces: Callable[[], None]) -> Seen | None:
+    """What is at this path now, or None if it changed while it was read. Raises OSError when it cannot be read.
 
-    `pulse` is called between pieces of a large file and may raise to end it.
+    `between_pieces` is called between the pieces of a large file and may raise to end the reading.
     """
-    with contextlib.closing(FileInspection(vault, path, escaped)) as examination:
-        while examination.read_piece():
-            pulse()
-        return examination.result()
+    with contextlib.closing(FileInspection(vault, path, escaped)) as inspection:
+        while inspection.read_piece():
+            between_pieces()
+        return inspection.result()

@@ -1,4 +1,4 @@
-"""Which names are none of our business."""
+"""Rules for the files and folders of a vault that chyme ignores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pathspec
 
 FILE_NAME = ".chymeignore"
 HIDDEN = (".", "~$")
-PARTIAL = (".part", ".crdownload", ".partial")  # downloads under way; they get their name when they are whole
+PARTIAL = (".part", ".crdownload", ".partial")  # unfinished downloads; they get their final name when they are complete
 
 
 class IgnoreRules:
@@ -26,19 +26,19 @@ class IgnoreRules:
         return self._spec is not None
 
     def ignores_name(self, name: str) -> bool:
-        """Whether to pass over everything called this."""
+        """Whether every file and folder with this name is ignored."""
         return name.startswith(HIDDEN) or name.endswith(PARTIAL)
 
     def ignores_path(self, path: str, folder: bool) -> bool:
-        """Whether a pattern of the user's names this, its folders being wanted."""
+        """Whether a pattern of the user matches this path. Does not look at the folders above it."""
         return self._spec is not None and self._spec.match_file(path + "/" if folder else path)
 
     def ignores(self, path: str, folder: bool) -> bool:
-        """Whether to pass over this path, for its own sake or for that of a folder above it."""
+        """Whether this path is ignored, either itself or because of a folder above it."""
         names = path.split("/")
         if any(map(self.ignores_name, names)):
             return True
         if self._spec is None:
             return False
-        above = ("/".join(names[:depth]) for depth in range(1, len(names)))
-        return any(self.ignores_path(each, True) for each in above) or self.ignores_path(path, folder)
+        parents = ("/".join(names[:depth]) for depth in range(1, len(names)))
+        return any(self.ignores_path(parent, True) for parent in parents) or self.ignores_path(path, folder)

@@ -1,4 +1,4 @@
-"""Hide files that are no longer where they were, and notice when suspiciously many are not."""
+"""Hide files that are no longer at their paths, and hold back purging when suspiciously many are missing."""
 
 from __future__ import annotations
 
@@ -18,29 +18,31 @@ from chyme.vault.watch.pending_files import PendingFiles, ScanReport
 log = logging.getLogger(__name__)
 
 SUSPICIOUS_SHARE = 0.2
-SUSPICIOUS_COUNT = 10  # fewer are a person tidying up, unless nothing is left
+SUSPICIOUS_COUNT = 10  # fewer are probably a person tidying up, unless no file is left
 
 
 class MissingFiles:
-    """To be asked when all moves of a round are known."""
+    """Hides missing files. Use it only when all moves of a round are known."""
 
-    def __init__(self, vault: Vault, database: Database, intake: FileRegistry, landing: PendingFiles) -> None:
+    def __init__(self, vault: Vault, database: Database, registry: FileRegistry, pending: PendingFiles) -> None:
         self._vault = vault
         self._database = database
-        self._intake = intake
-        self._landing = landing
+        self._registry = registry
+        self._pending = pending
 
     def hide(self, gone: Iterable[int], ignore: IgnoreRules) -> int:
-        """Hide those of these files that are still gone. Returns how many were hidden."""
+        """Hide those of these files that are still gone, and return how many were hidden."""
         db = self._database.read()
         candidates = (files.by_id(db, file_id) for file_id in dict.fromkeys(gone))
-        missing = [file for file in candidates if file and file.vanished_at is None and not self._visible(file, ignore)]
-        lost = [file for file in missing if not self._landing.may_have_moved(file)]
+        missing = [
+            file for file in candidates if file and file.vanished_at is None and not self._is_visible(file, ignore)
+        ]
+        lost = [file for file in missing if not self._pending.may_have_moved(file)]
         if not lost:
             return 0
         self._vault.require_readable()
         present, _ = files.counts(db)
-        hidden = self._intake.hide_missing(lost)
+        hidden = self._registry.hide_missing(lost)
         if len(lost) > SUSPICIOUS_SHARE * present and (len(lost) >= SUSPICIOUS_COUNT or len(lost) == present):
             reason = f"{len(lost)} of {present} files vanished at once; nothing is purged before 'chyme purge --yes'"
             log.warning(reason)
@@ -48,14 +50,14 @@ class MissingFiles:
         return hidden
 
     def release_purge_hold(self, report: ScanReport) -> None:
-        """When the files are back that had vanished at once, purging need not wait for a person any more."""
+        """Let purging go on without a person's consent once the files that vanished at once are back."""
         db = self._database.read()
         present, vanished = files.counts(db)
         if report.returned and vanished <= SUSPICIOUS_SHARE * present and vault_properties.value_of(db, PURGE_WAITS):
             self._database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))
 
-    def _visible(self, file: File, ignore: IgnoreRules) -> bool:
-        """Whether there is a file at the path and it is not ignored. What cannot be looked at proves nothing."""
+    def _is_visible(self, file: File, ignore: IgnoreRules) -> bool:
+        """Whether a file is at the path and not ignored. True if that cannot be checked: an error proves nothing."""
         raw = decode_path(file.path) if file.escaped else file.path
         if ignore.ignores(raw, False):
             return False

@@ -1,4 +1,4 @@
-"""Decide what is at a path that is new or not what it was, and tell the intake, many at a time."""
+"""Decide what is at a new or changed path, and pass that to the file registry in batches."""
 
 from __future__ import annotations
 
@@ -39,107 +39,107 @@ class ScanReport:
     returned: int = 0
     unreadable: list[str] = field(default_factory=list)
 
-    def __add__(self, more: ScanReport) -> ScanReport:
+    def __add__(self, other: ScanReport) -> ScanReport:
         return ScanReport(
-            self.new + more.new,
-            self.changed + more.changed,
-            self.moved + more.moved,
-            self.vanished + more.vanished,
-            self.returned + more.returned,
-            self.unreadable + more.unreadable,
+            self.new + other.new,
+            self.changed + other.changed,
+            self.moved + other.moved,
+            self.vanished + other.vanished,
+            self.returned + other.returned,
+            self.unreadable + other.unreadable,
         )
 
     @property
     def has_changes(self) -> bool:
-        """Whether something is other than it was."""
+        """Whether the scan found any change."""
         return bool(self.new or self.changed or self.moved or self.vanished or self.returned)
 
 
 class PendingFiles:
-    """Where found files wait until they are still, are recognised, and are handed to the intake in batches."""
+    """Holds found files until they stop changing, recognises them, and passes them to the registry in batches."""
 
-    def __init__(self, vault: Vault, database: Database, intake: FileRegistry, wall: Callable[[], float]) -> None:
+    def __init__(self, vault: Vault, database: Database, registry: FileRegistry, wall: Callable[[], float]) -> None:
         self._vault = vault
         self._database = database
-        self._intake = intake
-        self._wall = wall
-        self._moving: dict[str, tuple[Stamp, float]] = {}  # not still yet: raw path → its stamp, since when
+        self._registry = registry
+        self._wall_clock = wall
+        self._changing: dict[str, tuple[Stamp, float]] = {}  # still changing: raw path → its stamp, since when
         self._batch: list[Seen | Move] = []
         self._batch_since = 0.0
-        self._claimed: set[int] = set()  # files with a move in the batch
+        self._moved_ids: set[int] = set()  # files with a move in the batch
         self.stop = threading.Event()
-        self.hasher: Hasher | None = None  # who hashes large files; without one they are hashed where they are found
-        self.on_unfinished: Callable[[], None] = lambda: None  # somebody must look again in a moment
+        self.hasher: Hasher | None = None  # hashes large files; without one they are hashed where they are found
+        self.on_unfinished: Callable[[], None] = lambda: None  # called when files have to be checked again in a moment
 
     @property
     def unfinished(self) -> list[str]:
-        """Files that are still being written, as the disk spells them."""
-        return list(self._moving)
+        """The paths of files that are still being written, as the disk spells them."""
+        return list(self._changing)
 
     def reset_batch(self) -> None:
-        """Forget what an interrupted round decided; it will be seen again."""
-        self._batch, self._claimed = [], set()
+        """Forget what an interrupted round decided; the next round finds it again."""
+        self._batch, self._moved_ids = [], set()
 
     def pop_unfinished(self, raws: Iterable[str]) -> dict[str, tuple[Stamp, float]]:
-        """These are looked at again: whoever is still being written will be noted anew."""
-        return {raw: known for raw in raws if (known := self._moving.pop(raw, None)) is not None}
+        """Remove and return the entries of files that are checked again; those still being written come back."""
+        return {raw: entry for raw in raws if (entry := self._changing.pop(raw, None)) is not None}
 
     def detect_rename(self, found: DiskFile, report: ScanReport) -> bool:
-        """Whether this is a known file under another path, told by the disk alone."""
+        """Whether this is a known file under another path, by its inode and stamp alone; if so, record the move."""
         if not found.stamp.size:
             return False
         alike = files.same_inode(self._database.read(), found.stamp)
-        left = [file for file in alike if file.path != found.path and self._has_left(file)]
-        if not left:
+        moved = [file for file in alike if file.path != found.path and self._is_elsewhere(file)]
+        if not moved:
             return False
-        first = left[0]
-        unread = Seen(found.path, found.escaped, first.kind, first.mime, found.stamp, first.hash)
-        file = find_origin(unread, left)
+        first = moved[0]
+        seen = Seen(found.path, found.escaped, first.kind, first.mime, found.stamp, first.hash)
+        file = find_origin(seen, moved)
         if file is None:
             return False
         self._move(file, found, found.stamp, report)
         return True
 
-    def process(self, found: DiskFile, report: ScanReport, before: tuple[Stamp, float] | None = None) -> None:
-        """New content of a known path, a file that moved and lost its inode on the way, or a new file."""
+    def process(self, found: DiskFile, report: ScanReport, previous: tuple[Stamp, float] | None = None) -> None:
+        """Record new content of a known path, a file that moved and got another inode, or a new file."""
         self.raise_if_stopped()
         db = self._database.read()
-        own = files.by_path(db, found.path)
-        if own is not None and _same_on_disk(own.stamp, found.stamp):
-            self._refresh(own, found.stamp, report)
+        known = files.by_path(db, found.path)
+        if known is not None and _same_on_disk(known.stamp, found.stamp):
+            self._refresh(known, found.stamp, report)
             return
         hasher = self.hasher if found.stamp.size > LARGE else None
         seen = hasher.result(found) if hasher else None
         if seen is None:
-            if not self._still(found, before or self._moving.get(found.raw)):
+            if not self._is_still(found, previous or self._changing.get(found.raw)):
                 return
             if hasher is not None:
                 hasher.add(found)
                 return
-            seen = self._examine(found, report)
+            seen = self._inspect(found, report)
         if seen is None:
             return
-        if own is not None and (own.hash, own.kind, own.mime) == (seen.hash, seen.kind, seen.mime):
-            self._refresh(own, seen.stamp, report)
+        if known is not None and (known.hash, known.kind, known.mime) == (seen.hash, seen.kind, seen.mime):
+            self._refresh(known, seen.stamp, report)
             return
-        if own is None or own.vanished_at is not None:
+        if known is None or known.vanished_at is not None:
             alike = files.same_content(db, seen.hash) if seen.stamp.size else []
-            file = find_origin(seen, [each for each in alike if each.path != found.path and self._is_gone(each)])
+            file = find_origin(seen, [other for other in alike if other.path != found.path and self._is_gone(other)])
             if file is not None:
                 self._move(file, found, seen.stamp, report)
                 return
-        if own is None:
+        if known is None:
             report.new += 1
         else:
             report.changed += 1
         self._add(seen)
 
-    def _examine(self, found: DiskFile, report: ScanReport) -> Seen | None:
-        """What is in the file; None when that is not known yet, or cannot be."""
+    def _inspect(self, found: DiskFile, report: ScanReport) -> Seen | None:
+        """The content's hash and kind; None if the file is still changing or cannot be read."""
         try:
             seen = inspect_file(self._vault, found.path, found.escaped, self.raise_if_stopped)
         except FileNotFoundError:
-            return None  # it went while we looked, which is news of its own
+            return None  # it disappeared meanwhile, which is noticed separately
         except OSError:
             report.unreadable.append(found.path)
             return None
@@ -148,92 +148,92 @@ class PendingFiles:
         return seen
 
     def raise_if_stopped(self) -> None:
-        """Raise when it is time to end."""
+        """Raise ScanStopped when the vault is being closed."""
         if self.stop.is_set():
             raise ScanStopped("the vault is being closed; the next scan goes on where this one ended")
 
     def flush(self) -> None:
-        """Hand over everything decided so far."""
+        """Pass everything decided so far to the registry."""
         if self._batch:
-            self._intake.record(self._batch)
-        self._batch, self._claimed = [], set()
+            self._registry.record(self._batch)
+        self._batch, self._moved_ids = [], set()
 
-    def _add(self, each: Seen | Move) -> None:
+    def _add(self, change: Seen | Move) -> None:
         now = time.monotonic()
         if not self._batch:
             self._batch_since = now
-        self._batch.append(each)
+        self._batch.append(change)
         if len(self._batch) >= BATCH or now - self._batch_since > BATCH_SECONDS:
             self.flush()
 
-    def _refresh(self, own: File, stamp: Stamp, report: ScanReport) -> None:
-        """Same content under another stamp (touched, restored, mounted elsewhere), or back again."""
-        if own.vanished_at is not None:
+    def _refresh(self, known: File, stamp: Stamp, report: ScanReport) -> None:
+        """Record the same content under another stamp (touched, restored, mounted elsewhere), or a returned file."""
+        if known.vanished_at is not None:
             report.returned += 1
-        self._add(Seen(own.path, own.escaped, own.kind, own.mime, stamp, own.hash))
+        self._add(Seen(known.path, known.escaped, known.kind, known.mime, stamp, known.hash))
 
     def _move(self, file: File, found: DiskFile, stamp: Stamp, report: ScanReport) -> None:
-        self._claimed.add(file.id)
+        self._moved_ids.add(file.id)
         self._add(Move(file.id, Seen(found.path, found.escaped, file.kind, file.mime, stamp, file.hash)))
         report.moved += 1
         if _extension(file.path) != _extension(found.path):
-            self._look_into(found, stamp, file.hash)
+            self._update_kind(found, stamp, file.hash)
         if file.path.startswith(TRASHED):
-            self.flush()  # it may be on its way into the trash: who puts it there looks after it only for a moment
+            self.flush()  # it may be on its way into the trash, and the code that puts it there waits only for a moment
 
-    def _look_into(self, found: DiskFile, stamp: Stamp, content_hash: str) -> None:
-        """Another extension may make it another kind of file."""
+    def _update_kind(self, found: DiskFile, stamp: Stamp, content_hash: str) -> None:
+        """Record the kind again: another extension may make it another kind of file."""
         try:
             kind, mime = inspect_kind(self._vault, found.path, found.escaped)
         except OSError:
             return
         self._add(Seen(found.path, found.escaped, kind, mime, stamp, content_hash))
 
-    def _has_left(self, file: File) -> bool:
-        """Whether something else, or nothing, is where this file was. What cannot be looked at proves nothing."""
-        if file.id in self._claimed:
+    def _is_elsewhere(self, file: File) -> bool:
+        """Whether this file is no longer at its path. False if that cannot be checked: an error proves nothing."""
+        if file.id in self._moved_ids:
             return False
         try:
-            status = self._vault.status(_raw(file))
+            status = self._vault.status(_raw_path(file))
         except OSError:
             return False
         return status is None or stamp_of(status) != file.stamp
 
     def may_have_moved(self, file: File) -> bool:
-        """Whether a file that is not hashed yet may be this one; if so, this path is looked at again after that."""
+        """Whether a file that is not hashed yet may be this one; if so, this path is checked again after that."""
         hasher = self.hasher if file.stamp.size > LARGE else None
-        return hasher is not None and hasher.defer_missing(_raw(file), file.stamp.size)
+        return hasher is not None and hasher.defer_missing(_raw_path(file), file.stamp.size)
 
     def _is_gone(self, file: File) -> bool:
-        """Whether nothing is where this file was: a path that lives on keeps its file."""
-        if file.id in self._claimed:
+        """Whether nothing is at the file's path any more: a path that still exists keeps its file."""
+        if file.id in self._moved_ids:
             return False
         try:
-            return self._vault.status(_raw(file)) is None
+            return self._vault.status(_raw_path(file)) is None
         except OSError:
             return False
 
-    def _still(self, found: DiskFile, before: tuple[Stamp, float] | None) -> bool:
+    def _is_still(self, found: DiskFile, previous: tuple[Stamp, float] | None) -> bool:
         """Whether nothing has been written to the file for half a second."""
         now = time.monotonic()
-        since = before[1] if before is not None and before[0] == found.stamp else now
-        if self._wall() - found.ctime >= STILL_SECONDS or now - since >= STILL_SECONDS:
-            self._moving.pop(found.raw, None)
+        since = previous[1] if previous is not None and previous[0] == found.stamp else now
+        if self._wall_clock() - found.ctime >= STILL_SECONDS or now - since >= STILL_SECONDS:
+            self._changing.pop(found.raw, None)
             return True
         self._wait_for(found, since)
         return False
 
     def _wait_for(self, found: DiskFile, since: float) -> None:
-        self._moving[found.raw] = (found.stamp, since)
+        self._changing[found.raw] = (found.stamp, since)
         self.on_unfinished()
 
 
-def _raw(file: File) -> str:
+def _raw_path(file: File) -> str:
     return decode_path(file.path) if file.escaped else file.path
 
 
 def _same_on_disk(known: Stamp, now: Stamp) -> bool:
-    """The device's number is another one after every other reboot; at the same path it proves nothing."""
+    """Compares without the device number: it often differs after a reboot, so at the same path it proves nothing."""
     return (known.inode, known.size, known.mtime_ns) == (now.inode, now.size, now.mtime_ns)
 
 

@@ -1,4 +1,4 @@
-"""Let one round work at a time, and let a long round give way to a short one between two of its steps."""
+"""A lock that lets one scan round work at a time, and a long round give way to a short one between two steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """Which round goes first when several wait."""
+    """Which round goes first when several wait: the lowest number."""
 
     FILES = 0  # a few files
     FOLDERS = 1  # whole folders
@@ -26,7 +26,7 @@ class PriorityLock:
 
     @contextlib.contextmanager
     def hold(self, priority: Priority) -> Iterator[None]:
-        """The turn of a round, as soon as it is free."""
+        """Hold the lock for one round, as soon as it is free."""
         self.acquire(priority)
         try:
             yield
@@ -34,7 +34,7 @@ class PriorityLock:
             self.release()
 
     def acquire(self, priority: Priority, seconds: float | None = None) -> bool:
-        """Whether the turn is ours; False after so many seconds of waiting."""
+        """Take the lock and return True, or return False after this many seconds of waiting."""
         with self._changed:
             return self._acquire(priority, seconds)
 
@@ -43,11 +43,11 @@ class PriorityLock:
             self._release()
 
     def is_wanted(self, priority: Priority) -> bool:
-        """Whether a round of a higher priority waits. Cheap enough to be asked for every file."""
+        """Whether a round of a higher priority waits. Cheap enough to be called for every file."""
         return any(self.waiting[:priority])
 
     def yield_turn(self, priority: Priority) -> None:
-        """Let rounds of a higher priority go first; returns when the turn is ours again."""
+        """Let rounds of a higher priority go first; return when this round has the lock again."""
         with self._changed:
             self._release()
             self._acquire(priority, None)
@@ -55,12 +55,12 @@ class PriorityLock:
     def _acquire(self, priority: Priority, seconds: float | None) -> bool:
         self.waiting[priority] += 1
         try:
-            is_ours = self._changed.wait_for(lambda: not (self._busy or any(self.waiting[:priority])), seconds)
+            acquired = self._changed.wait_for(lambda: not (self._busy or any(self.waiting[:priority])), seconds)
         finally:
             self.waiting[priority] -= 1
-        self._busy |= is_ours
+        self._busy |= acquired
         self._changed.notify_all()
-        return is_ours
+        return acquired
 
     def _release(self) -> None:
         self._busy = False

@@ -1,4 +1,4 @@
-"""Compare the folder with what we know, and find what is new, changed, moved or gone."""
+"""Compare the vault's folder with the database, and find what is new, changed, moved or gone."""
 
 from __future__ import annotations
 
@@ -28,227 +28,229 @@ from chyme.vault.watch.priority_lock import Priority, PriorityLock
 
 log = logging.getLogger(__name__)
 
-SCANNED_AT = "scanned-at"  # when everything was looked at last
+SCANNED_AT = "scanned-at"  # when everything was last scanned
 MAX_PENDING_NEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
-YIELD_EVERY = 256  # entries of a folder after which a round that waits may go first
+YIELD_EVERY = 256  # entries of a folder after which a waiting round may go first
 
 _TYPE, _REGULAR, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
-_Known = dict[str, tuple[int, int, int, str, str, int]]
+_StampsByPath = dict[str, tuple[int, int, int, str, str, int]]
 
 
 @dataclass
 class _Round:
-    """What one scan or look has come upon."""
+    """What one scan, of everything or of some paths, has found."""
 
     priority: Priority
     report: ScanReport = field(default_factory=ScanReport)
     new: list[DiskFile] = field(default_factory=list)
     changed: list[DiskFile] = field(default_factory=list)
-    large: list[DiskFile] = field(default_factory=list)  # new or changed; taken last
-    walked: set[str] = field(default_factory=set)  # folders that were looked at with all below
+    large: list[DiskFile] = field(default_factory=list)  # new or changed; processed last
+    walked: set[str] = field(default_factory=set)  # folders that were scanned with all below them
     gone: list[int] = field(default_factory=list)
-    dark: list[str] = field(default_factory=list)  # folders that cannot be read
+    unreadable: list[str] = field(default_factory=list)  # folders that cannot be read
     visited: set[str] = field(default_factory=set)
-    moving: dict[str, tuple[Stamp, float]] = field(default_factory=dict)
+    changing: dict[str, tuple[Stamp, float]] = field(default_factory=dict)
     progress: Callable[[int], None] | None = None
     count: int = 0
 
-    def tell(self, more: int) -> None:
-        self.count += more
+    def add_progress(self, count: int) -> None:
+        self.count += count
         if self.progress is not None:
             self.progress(self.count)
 
 
 class Scanner:
-    """Walks the vault. Files that are still being written wait until they have been still for half a second."""
+    """Walks the vault. Files that are still being written wait until they are unchanged for half a second."""
 
     def __init__(
-        self, vault: Vault, database: Database, intake: FileRegistry, wall: Callable[[], float] = time.time
+        self, vault: Vault, database: Database, registry: FileRegistry, wall: Callable[[], float] = time.time
     ) -> None:
         self.vault = vault
         self._database = database
-        self._wall = wall
-        self._landing = PendingFiles(vault, database, intake, wall)
+        self._wall_clock = wall
+        self._pending = PendingFiles(vault, database, registry, wall)
         self._ignore = IgnoreRules(vault.root)
-        self._vanishing = MissingFiles(vault, database, intake, self._landing)
-        self._turns = PriorityLock()
+        self._missing = MissingFiles(vault, database, registry, self._pending)
+        self._lock = PriorityLock()
 
     @property
     def unfinished_count(self) -> int:
-        """How many files are still being written, or not hashed yet."""
-        hasher = self._landing.hasher
-        return len(self._landing.unfinished) + (hasher.waiting if hasher else 0)
+        """The number of files that are still being written, or not hashed yet."""
+        hasher = self._pending.hasher
+        return len(self._pending.unfinished) + (hasher.waiting if hasher else 0)
 
     @property
     def has_unfinished(self) -> bool:
-        """Whether `settle` has something to look at."""
-        return bool(self._landing.unfinished)
+        """Whether `recheck_unfinished` has something to do."""
+        return bool(self._pending.unfinished)
 
     def set_hasher(self, hasher: Hasher | None) -> None:
-        """From now on, large files are hashed beside; without a hasher, at the end of each round."""
-        self._landing.hasher = hasher
+        """Let this hasher hash large files in its own thread; with None, each round hashes them at its end."""
+        self._pending.hasher = hasher
 
     def problem(self) -> str | None:
-        """Why nothing that is seen now proves anything: the vault or its database is not at its path."""
+        """Why scans prove nothing now: the vault or its database is not at its path. None if all is well."""
         return self._database.presence.find_problem()
 
     def log_failure(self, error: Exception) -> None:
-        """Log why a look at the folder came to nothing."""
+        """Log why a scan failed."""
         self._database.log_failure(log, "could not look at what changed", error)
 
     def ignores(self, raw: str) -> bool:
-        """Whether a folder (as the disk spells it) is none of our business."""
+        """Whether a folder (as the disk spells it) is ignored."""
         return self._ignore.ignores(raw, True)
 
     @contextlib.contextmanager
     def interrupt(self) -> Iterator[None]:
-        """Whatever round is under way in another thread ends early, with `Stopped`; nothing it has taken is lost."""
-        self._landing.stop.set()
+        """Make a round in another thread end early, with `ScanStopped`; nothing it has registered is lost."""
+        self._pending.stop.set()
         try:
             yield
         finally:
-            self._landing.stop.clear()
+            self._pending.stop.clear()
 
     def scan(self, progress: Callable[[int], None] | None = None) -> ScanReport:
-        """Look at everything."""
-        with self._turns.hold(Priority.ALL):
+        """Scan the whole vault."""
+        with self._lock.hold(Priority.ALL):
             self._ignore = IgnoreRules(self.vault.root)
-            self._landing.reset_batch()
-            turn = _Round(Priority.ALL, progress=progress)
-            self._walk("", turn)
-            self._finish(turn)
-            self._database.write(self._done)
-            self._vanishing.release_purge_hold(turn.report)
-            return turn.report
+            self._pending.reset_batch()
+            round_ = _Round(Priority.ALL, progress=progress)
+            self._walk("", round_)
+            self._finish(round_)
+            self._database.write(self._record_scan)
+            self._missing.release_purge_hold(round_.report)
+            return round_.report
 
-    def _done(self, db: Connection) -> None:
+    def _record_scan(self, db: Connection) -> None:
         digest_queue.wake_waiting(db)
-        vault_properties.put(db, SCANNED_AT, iso(datetime.fromtimestamp(self._wall(), UTC)))
+        vault_properties.put(db, SCANNED_AT, iso(datetime.fromtimestamp(self._wall_clock(), UTC)))
 
     def scan_paths(self, paths: Iterable[str], priority: Priority = Priority.FOLDERS) -> ScanReport:
-        """Look at these paths again, as read from disk: files, folders, or nothing any more."""
+        """Scan these paths (as the disk spells them) again: files, folders, or paths that no longer exist."""
         wanted = list(paths)
         if ignore_rules.FILE_NAME in wanted:
             return self.scan()
-        with self._turns.hold(priority):
-            return self._look(wanted, priority)
+        with self._lock.hold(priority):
+            return self._scan_paths(wanted, priority)
 
     def scan_paths_within(self, paths: Iterable[str], seconds: float) -> ScanReport | None:
-        """The same for files, unless a round is under way that does not end so soon: it may take hours."""
-        if not self._turns.acquire(Priority.FILES, seconds):
+        """Scan these files again; None if another round (it may take hours) does not end within these seconds."""
+        if not self._lock.acquire(Priority.FILES, seconds):
             return None
         try:
-            return self._look(list(paths), Priority.FILES)
+            return self._scan_paths(list(paths), Priority.FILES)
         finally:
-            self._turns.release()
+            self._lock.release()
 
-    def _look(self, wanted: list[str], priority: Priority) -> ScanReport:
-        self._landing.reset_batch()
-        turn = _Round(priority, moving=self._landing.pop_unfinished(wanted))
-        for raw in sorted(wanted):  # a folder before what is in it
-            if not _is_below(raw, turn.walked):
-                self._look_at(raw, turn)
-                self._give_way(turn)
-        self._finish(turn)
-        return turn.report
+    def _scan_paths(self, wanted: list[str], priority: Priority) -> ScanReport:
+        self._pending.reset_batch()
+        round_ = _Round(priority, changing=self._pending.pop_unfinished(wanted))
+        for raw in sorted(wanted):  # a folder before its content
+            if not _is_below(raw, round_.walked):
+                self._scan_path(raw, round_)
+                self._give_way(round_)
+        self._finish(round_)
+        return round_.report
 
     def on_unfinished(self, look_again: Callable[[], None]) -> None:
-        """Whoever keeps calling `settle` wants to know when there is something to settle."""
-        self._landing.on_unfinished = look_again
+        """Set what is called when `recheck_unfinished` has something to do."""
+        self._pending.on_unfinished = look_again
 
     def recheck_unfinished(self) -> ScanReport:
-        """Take the files that have become still since."""
-        return self.scan_paths(self._landing.unfinished, Priority.FILES)
+        """Register the files that have stopped changing since."""
+        return self.scan_paths(self._pending.unfinished, Priority.FILES)
 
-    def _give_way(self, turn: _Round) -> None:
-        """Let a round go first that waits for less than this one does."""
-        if self._turns.is_wanted(turn.priority):
-            self._landing.flush()  # the next round begins with an empty batch, and so do we after it
-            self._turns.yield_turn(turn.priority)
-            self._landing.raise_if_stopped()
+    def _give_way(self, round_: _Round) -> None:
+        """Let a waiting round of a higher priority go first."""
+        if self._lock.is_wanted(round_.priority):
+            self._pending.flush()  # the other round begins with an empty batch, and so does this one afterwards
+            self._lock.yield_turn(round_.priority)
+            self._pending.raise_if_stopped()
 
-    def _finish(self, turn: _Round) -> None:
-        """Renames are known by now: what is left is new, changed or gone."""
-        self._landing.flush()
-        self._take_new(turn)
-        self._take(turn, turn.changed)
-        self._landing.flush()
-        self._take_large(turn)
-        turn.report.vanished = self._vanishing.hide(turn.gone, self._ignore)
+    def _finish(self, round_: _Round) -> None:
+        """Process what is left once all renames are known: new, changed and gone files."""
+        self._pending.flush()
+        self._process_new(round_)
+        self._process(round_, round_.changed)
+        self._pending.flush()
+        self._process_large(round_)
+        round_.report.vanished = self._missing.hide(round_.gone, self._ignore)
 
-    def _take_new(self, turn: _Round) -> None:
-        self._take(turn, turn.new)
-        turn.new = []
-        self._landing.flush()
+    def _process_new(self, round_: _Round) -> None:
+        self._process(round_, round_.new)
+        round_.new = []
+        self._pending.flush()
 
-    def _take_large(self, turn: _Round) -> None:
-        """Each takes long to hash, unless that is done beside: what is smaller is not kept waiting for it."""
-        for found in sorted(turn.large, key=lambda one: one.stamp.size):
-            self._landing.process(found, turn.report, turn.moving.get(found.raw))
-            self._landing.flush()
-            self._give_way(turn)
-        turn.tell(len(turn.large))
-        turn.large = []
+    def _process_large(self, round_: _Round) -> None:
+        """Process large files, smallest first: without a hasher each takes long, and smaller ones should not wait."""
+        for found in sorted(round_.large, key=lambda file: file.stamp.size):
+            self._pending.process(found, round_.report, round_.changing.get(found.raw))
+            self._pending.flush()
+            self._give_way(round_)
+        round_.add_progress(len(round_.large))
+        round_.large = []
 
-    def _take(self, turn: _Round, some: list[DiskFile]) -> None:
-        for number, found in enumerate(some, 1):
-            self._landing.process(found, turn.report, turn.moving.get(found.raw))
-            self._give_way(turn)
+    def _process(self, round_: _Round, found_files: list[DiskFile]) -> None:
+        for number, found in enumerate(found_files, 1):
+            self._pending.process(found, round_.report, round_.changing.get(found.raw))
+            self._give_way(round_)
             if number % 100 == 0:
-                turn.tell(100)
-        turn.tell(len(some) % 100)
+                round_.add_progress(100)
+        round_.add_progress(len(found_files) % 100)
 
-    def _walk(self, below: str, turn: _Round) -> None:
-        """Compare every folder at or below this one with what is known of it."""
+    def _walk(self, below: str, round_: _Round) -> None:
+        """Compare this folder and every one below it with the database."""
         stack = [below]
         while stack:
-            self._landing.raise_if_stopped()
-            self._give_way(turn)
-            self._folder(stack.pop(), stack, turn)
-            if len(turn.new) + len(turn.large) > MAX_PENDING_NEW:
-                self._landing.flush()
-                self._take_new(turn)
-                if self._landing.hasher is not None:
-                    self._take_large(turn)
-        self._lost_folders(below, turn)
+            self._pending.raise_if_stopped()
+            self._give_way(round_)
+            self._scan_folder(stack.pop(), stack, round_)
+            if len(round_.new) + len(round_.large) > MAX_PENDING_NEW:
+                self._pending.flush()
+                self._process_new(round_)
+                if self._pending.hasher is not None:
+                    self._process_large(round_)
+        self._find_lost_folders(below, round_)
 
-    def _folder(self, folder: str, stack: list[str], turn: _Round) -> None:
-        spelled, odd = encode_path(folder)
+    def _scan_folder(self, folder: str, stack: list[str], round_: _Round) -> None:
+        path, escaped = encode_path(folder)
         try:
             handle = os.open(self.vault.disk_path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             if not folder:
                 raise VaultError(f"{self.vault.root}: cannot be read ({error.strerror})") from error
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                turn.dark.append(spelled)
-                turn.report.unreadable.append(spelled)
+                round_.unreadable.append(path)
+                round_.report.unreadable.append(path)
             return
         try:
-            self._compare(handle, folder, spelled, odd, stack, turn)
+            self._compare(handle, folder, path, escaped, stack, round_)
         finally:
             os.close(handle)
 
-    def _compare(self, handle: int, folder: str, spelled: str, odd: bool, stack: list[str], turn: _Round) -> None:
-        """The one loop that every file goes through at every scan: it makes nothing for those unchanged."""
-        known: _Known = files.stamps_in_folder(self._database.read(), spelled)
-        turn.visited.add(spelled)
-        prefix, spelled_prefix = (folder + "/", spelled + "/") if folder else ("", "")
-        passes_over, patterns = self._ignore.ignores_name, self._ignore.has_patterns
-        same = 0
+    def _compare(
+        self, handle: int, folder: str, folder_path: str, folder_escaped: bool, stack: list[str], round_: _Round
+    ) -> None:
+        """Compare one folder's entries. Every scan passes every file here, so unchanged files create no objects."""
+        known: _StampsByPath = files.stamps_in_folder(self._database.read(), folder_path)
+        round_.visited.add(folder_path)
+        prefix, path_prefix = (folder + "/", folder_path + "/") if folder else ("", "")
+        ignores_name, has_patterns = self._ignore.ignores_name, self._ignore.has_patterns
+        unchanged = 0
         with os.scandir(handle) as entries:
-            for number, entry in enumerate(entries, 1):
-                if number % YIELD_EVERY == 0:
-                    self._give_way(turn)
+            for count, entry in enumerate(entries, 1):
+                if count % YIELD_EVERY == 0:
+                    self._give_way(round_)
                 name = entry.name
-                if passes_over(name):
+                if ignores_name(name):
                     continue
-                path, escaped = spelled_prefix + name, odd
+                path, escaped = path_prefix + name, folder_escaped
                 if not name.isascii() or "%" in name:
-                    text, strange = encode_path(name)
-                    path, escaped = spelled_prefix + text, odd or strange
+                    encoded, name_escaped = encode_path(name)
+                    path, escaped = path_prefix + encoded, folder_escaped or name_escaped
                 try:
                     if entry.is_dir(follow_symlinks=False):
-                        if not (patterns and self._ignore.ignores_path(prefix + name, True)):
+                        if not (has_patterns and self._ignore.ignores_path(prefix + name, True)):
                             stack.append(prefix + name)
                         continue
                     status: os.stat_result | None = entry.stat(follow_symlinks=False)
@@ -258,12 +260,12 @@ class Scanner:
                 except FileNotFoundError:
                     continue
                 except OSError:
-                    known.pop(path, None)  # what cannot be looked at proves nothing
-                    turn.report.unreadable.append(path)
+                    known.pop(path, None)  # an error does not prove that the file is gone
+                    round_.report.unreadable.append(path)
                     continue
                 if status is None or status.st_mode & _TYPE != _REGULAR:
                     continue
-                if patterns and self._ignore.ignores_path(prefix + name, False):
+                if has_patterns and self._ignore.ignores_path(prefix + name, False):
                     continue
                 row = known.pop(path, None)
                 if (
@@ -274,53 +276,55 @@ class Scanner:
                     and row[4] == str(status.st_dev)
                     and not row[5]
                 ):
-                    same += 1
+                    unchanged += 1
                     continue
-                self._come_upon(
-                    DiskFile(prefix + name, path, escaped, stamp_of(status), status.st_ctime), row is None, turn
+                self._handle_found(
+                    DiskFile(prefix + name, path, escaped, stamp_of(status), status.st_ctime), row is None, round_
                 )
-        turn.gone.extend(row[0] for row in known.values() if not row[5])
-        turn.tell(same)
+        round_.gone.extend(row[0] for row in known.values() if not row[5])
+        round_.add_progress(unchanged)
 
-    def _come_upon(self, found: DiskFile, new: bool, turn: _Round) -> None:
-        """Renames at once; everything else when all of them are known, lest it take what has moved for changed."""
-        if self._landing.detect_rename(found, turn.report):
-            turn.tell(1)
+    def _handle_found(self, found: DiskFile, new: bool, round_: _Round) -> None:
+        """Record a rename at once; all else waits until all renames are known, so that no move looks like a change."""
+        if self._pending.detect_rename(found, round_.report):
+            round_.add_progress(1)
         else:
-            few = turn.large if found.stamp.size > LARGE else turn.new if new else turn.changed
-            few.append(found)
+            waiting = round_.large if found.stamp.size > LARGE else round_.new if new else round_.changed
+            waiting.append(found)
 
-    def _look_at(self, raw: str, turn: _Round) -> None:
+    def _scan_path(self, raw: str, round_: _Round) -> None:
         path, escaped = encode_path(raw)
         try:
             status = self.vault.status(raw)
         except OSError:
-            turn.report.unreadable.append(path)
+            round_.report.unreadable.append(path)
             return
         known = files.by_path(self._database.read(), path)
         if status is not None and stat.S_ISREG(status.st_mode) and not self._ignore.ignores(raw, False):
             stamp = stamp_of(status)
             if known is None or known.stamp != stamp or known.vanished_at is not None:
-                self._come_upon(DiskFile(raw, path, escaped, stamp, status.st_ctime), known is None, turn)
+                self._handle_found(DiskFile(raw, path, escaped, stamp, status.st_ctime), known is None, round_)
             return
         if status is not None and stat.S_ISDIR(status.st_mode) and not self._ignore.ignores(raw, True):
-            turn.gone.extend([known.id] if known else ())
-            turn.walked.add(raw)
-            self._walk(raw, turn)
+            round_.gone.extend([known.id] if known else ())
+            round_.walked.add(raw)
+            self._walk(raw, round_)
             return
-        turn.gone.extend(file.id for file in files.below(self._database.read(), path))
+        round_.gone.extend(file.id for file in files.below(self._database.read(), path))
 
-    def _lost_folders(self, below: str, turn: _Round) -> None:
-        """Files of folders that are no longer there. A folder that cannot be read proves nothing."""
+    def _find_lost_folders(self, below: str, round_: _Round) -> None:
+        """Add the files of folders that no longer exist. A folder that cannot be read proves nothing."""
         db = self._database.read()
         for folder in list(files.folders(db, encode_path(below)[0])):
-            if folder in turn.visited or any(folder == d or folder.startswith(d + "/") for d in turn.dark):
+            if folder in round_.visited or any(
+                folder == top or folder.startswith(top + "/") for top in round_.unreadable
+            ):
                 continue
-            turn.gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])
+            round_.gone.extend(row[0] for row in files.stamps_in_folder(db, folder).values() if not row[5])
 
 
 def _is_below(raw: str, folders: set[str]) -> bool:
-    """Whether a path lies in one of these folders."""
+    """Whether a path is in one of these folders."""
     if not folders:
         return False
     position = raw.find("/")

@@ -1,4 +1,4 @@
-"""Follow the file system's own events, let files become still, and scan again every hour.
+"""Follow the file system's events, wait until files stop changing, and scan again every hour.
 
 Files, folders and the hashing of large files have a thread each, so that a note waits neither for a thousand folders
 nor for a film.
@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 0.1
 RETURN_SECONDS = 1.0
-FULL_SECONDS = 5.0  # between two looks while the disk is full
+FULL_SECONDS = 5.0  # between two attempts while the disk is full
 
 
 class Watcher:
-    """A few threads that keep the database's idea of the vault in step with the disk. Must be closed.
+    """Keeps the database in step with the vault on disk, in a few threads. Must be closed.
 
-    `between_slices` is called by the thread that hashes large files, between two slices; `report_full` with the reason
-    when what was seen cannot be written because the disk is full.
+    `noticed` is called after changes were registered, `between_slices` by the thread that hashes large files between
+    two slices, and `report_full` with the reason when the database cannot be written because the disk is full.
     """
 
     def __init__(
@@ -45,44 +45,44 @@ class Watcher:
         report_full: Callable[[str], None] = log.warning,
     ) -> None:
         self._root = root
-        self._hasher = Hasher(scanner.vault, self._look_later, between_slices)
+        self._hasher = Hasher(scanner.vault, self._add_paths, between_slices)
         self._scanner = scanner
         self._noticed = noticed
         self._report_full = report_full
-        self._rescan = rescan
+        self._rescan_seconds = rescan
         self._stop = threading.Event()
-        self._nudged = threading.Event()
-        self._looks: set[str] = set()
-        self._looking = 0
-        self._walks: set[str] = set()  # folders, and what may have moved into them
+        self._wake_files = threading.Event()
+        self._paths: set[str] = set()
+        self._checking = 0
+        self._folders: set[str] = set()  # folders, and paths that may have moved into them
         self._walking = 0
-        self._walk_nudged = threading.Event()
+        self._wake_folders = threading.Event()
         self._scan_due = float("inf")
-        self._guard = threading.Lock()
+        self._mutex = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._ears: InotifyListener | None = None
+        self._listener: InotifyListener | None = None
         self._following = False
-        self.problem: str | None = None  # why changes are only noticed by the hourly scan, for people
+        self.problem: str | None = None  # why only the hourly scan notices changes, in words for people
 
     def start(self, follow: bool = True) -> None:
-        """Begin to settle moving files; with `follow`, to listen to the file system as well.
+        """Start checking files that are changing; with `follow`, also follow the file system's events.
 
-        What happens after this returns is heard, so that a scan from here on misses nothing.
+        Everything that happens after this returns is noticed, so that a scan from then on misses nothing.
         """
         jobs = [self._work]
-        self._scanner.on_unfinished(self._nudged.set)
+        self._scanner.on_unfinished(self._wake_files.set)
         if follow:
             self._scanner.set_hasher(self._hasher)
             self._hasher.start()
             self._following = True
             jobs.append(self._walk)
-            self._scan_due = time.monotonic() + self._rescan
+            self._scan_due = time.monotonic() + self._rescan_seconds
             try:
-                self._ears = InotifyListener(self._root, self._scanner.ignores)
-                self._complain(self._ears)
+                self._listener = InotifyListener(self._root, self._scanner.ignores)
+                self._update_problem(self._listener)
                 jobs += [self._listen]
             except OSError as error:
-                self._cannot_follow(f"{error.strerror}; raise fs.inotify.max_user_instances")
+                self._set_problem(f"{error.strerror}; raise fs.inotify.max_user_instances")
         for job in jobs:
             thread = threading.Thread(target=job, name=f"chyme-watch{job.__name__}", daemon=True)
             self._threads.append(thread)
@@ -90,118 +90,118 @@ class Watcher:
 
     def close(self) -> None:
         self._stop.set()
-        self._nudged.set()
-        self._walk_nudged.set()
-        if self._ears is not None:
-            self._ears.interrupt()
+        self._wake_files.set()
+        self._wake_folders.set()
+        if self._listener is not None:
+            self._listener.interrupt()
         with self._scanner.interrupt():
             for thread in self._threads:
                 thread.join()
         if self._following:
             self._scanner.set_hasher(None)
             self._hasher.close()
-        if self._ears is not None:
-            self._ears.close()
-            self._ears = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
 
     def rescan_path(self, path: str) -> None:
-        """A path (as the disk spells it) is worth another look."""
-        self._look_later({path})
+        """Check a path (as the disk spells it) again soon."""
+        self._add_paths({path})
 
     @property
     def unfinished_count(self) -> int:
-        """How many files are known to be changing."""
-        with self._guard:
-            return len(self._looks) + self._looking + len(self._walks) + self._walking + self._scanner.unfinished_count
+        """The number of files that are changing or wait to be checked."""
+        with self._mutex:
+            return (
+                len(self._paths) + self._checking + len(self._folders) + self._walking + self._scanner.unfinished_count
+            )
 
     def _work(self) -> None:
-        """Look at files where something happened, and take what has become still."""
+        """Check files that had events, and register those that have stopped changing."""
         while not self._stop.is_set():
             if self._scanner.has_unfinished:
                 self._stop.wait(SETTLE_SECONDS)
             else:
-                self._nudged.wait()
-            self._nudged.clear()
-            self._look()
+                self._wake_files.wait()
+            self._wake_files.clear()
+            self._scan_files()
             if self._scanner.has_unfinished:
-                self._act(self._scanner.recheck_unfinished)
+                self._run_scan(self._scanner.recheck_unfinished)
 
-    def _look(self) -> None:
-        with self._guard:
-            looks, self._looks = self._looks, set()
-            self._looking = len(looks)
-        files = self._files_among(looks) if self._following else looks
-        with self._guard:
-            self._walks |= looks - files
-            self._looking = len(files)
-        if looks - files:
-            self._walk_nudged.set()
-        if files and not self._act(lambda: self._scanner.scan_paths(files, Priority.FILES)):
-            self._look_later(files)
-        with self._guard:
-            self._looking = 0
+    def _scan_files(self) -> None:
+        with self._mutex:
+            paths, self._paths = self._paths, set()
+            self._checking = len(paths)
+        files = self._files_among(paths) if self._following else paths
+        with self._mutex:
+            self._folders |= paths - files
+            self._checking = len(files)
+        if paths - files:
+            self._wake_folders.set()
+        if files and not self._run_scan(lambda: self._scanner.scan_paths(files, Priority.FILES)):
+            self._add_paths(files)
+        with self._mutex:
+            self._checking = 0
 
-    def _files_among(self, looks: set[str]) -> set[str]:
-        """Those that the thread for files looks at. Folders are for the other one, with all that may be in them."""
-        modes = {raw: self._mode_of(raw) for raw in looks}
+    def _files_among(self, paths: set[str]) -> set[str]:
+        """The paths that the thread for files checks. The other thread checks folders, and all that may be in them."""
+        modes = {raw: self._mode_of(raw) for raw in paths}
         files = {raw for raw, mode in modes.items() if mode and not stat.S_ISDIR(mode)} - {ignore_rules.FILE_NAME}
-        may_have_moved = self._walks or self._walking or any(stat.S_ISDIR(mode) for mode in modes.values())
-        return files if may_have_moved else looks - {ignore_rules.FILE_NAME}
+        may_have_moved = self._folders or self._walking or any(stat.S_ISDIR(mode) for mode in modes.values())
+        return files if may_have_moved else paths - {ignore_rules.FILE_NAME}
 
     def _mode_of(self, raw: str) -> int:
-        """The mode of what is at a path; 0 when nothing is, or it cannot be told."""
+        """The mode of what is at a path; 0 if nothing is there or that is unknown."""
         try:
             return os.lstat(os.path.join(self._root, raw)).st_mode
         except (OSError, ValueError):
             return 0
 
     def _walk(self) -> None:
-        """Look at folders where something happened, and at all of them when it is time."""
+        """Scan folders that had events, and the whole vault when that is due."""
         while not self._stop.is_set():
-            self._walk_nudged.wait(self._patience())
-            self._walk_nudged.clear()
+            self._wake_folders.wait(self._seconds_to_scan())
+            self._wake_folders.clear()
             if time.monotonic() >= self._scan_due:
-                self._scan_due = time.monotonic() + self._rescan
-                self._listen_to_all()
-                self._act(self._scanner.scan)
-            self._look_into_folders()
+                self._scan_due = time.monotonic() + self._rescan_seconds
+                self._watch_all()
+                self._run_scan(self._scanner.scan)
+            self._scan_folders()
 
-    def _look_into_folders(self) -> None:
-        with self._guard:
-            walks, self._walks = self._walks, set()
-            self._walking = len(walks)
-        if walks and not self._act(lambda: self._scanner.scan_paths(walks)):
-            self._look_later(walks)
-        elif ignore_rules.FILE_NAME in walks:
-            self._look_later(self._listen_to_all())  # folders that were ignored, or missed, until now
-        with self._guard:
+    def _scan_folders(self) -> None:
+        with self._mutex:
+            folders, self._folders = self._folders, set()
+            self._walking = len(folders)
+        if folders and not self._run_scan(lambda: self._scanner.scan_paths(folders)):
+            self._add_paths(folders)
+        elif ignore_rules.FILE_NAME in folders:
+            self._add_paths(self._watch_all())  # folders that were ignored or missed until now
+        with self._mutex:
             self._walking = 0
 
-    def _look_later(self, looks: set[str]) -> None:
-        if looks:
-            with self._guard:
-                self._looks |= looks
-            self._nudged.set()
+    def _add_paths(self, paths: set[str]) -> None:
+        if paths:
+            with self._mutex:
+                self._paths |= paths
+            self._wake_files.set()
 
-    def _patience(self) -> float | None:
-        left = self._scan_due - time.monotonic()
-        return None if left == float("inf") else max(0.0, left)
+    def _seconds_to_scan(self) -> float | None:
+        seconds = self._scan_due - time.monotonic()
+        return None if seconds == float("inf") else max(0.0, seconds)
 
-    def _act(self, look: Callable[[], ScanReport]) -> bool:
-        """Whether it worked. Nothing that one look comes upon may end the watch."""
+    def _run_scan(self, scan: Callable[[], ScanReport]) -> bool:
+        """Run a scan and return whether it worked. No error of one scan may end the watching."""
         if self._scanner.problem():
             self._wait_for_return()
             return False
         try:
-            report = look()
+            report = scan()
         except ScanStopped:
             return True
         except DiskFull as error:
             self._report_full(str(error))
             self._stop.wait(FULL_SECONDS)
-            self._look_later(
-                {ignore_rules.FILE_NAME}
-            )  # at everything: what could not be registered is not kept in mind
+            self._add_paths({ignore_rules.FILE_NAME})  # everything: what could not be registered was forgotten
             return False
         except Exception as error:
             if not self._scanner.problem():
@@ -214,33 +214,33 @@ class Watcher:
         return False
 
     def _wait_for_return(self) -> None:
-        """Wait until the vault is back, and then look at all of it: nobody has told what happened meanwhile."""
+        """Wait until the vault is back, and then scan all of it: there were no events for what happened meanwhile."""
         while self._scanner.problem():
             if self._stop.wait(RETURN_SECONDS):
                 return
-        self._look_later({ignore_rules.FILE_NAME})
+        self._add_paths({ignore_rules.FILE_NAME})
 
     def _listen(self) -> None:
-        ears = self._ears
-        assert ears is not None
+        listener = self._listener
+        assert listener is not None
         while not self._stop.is_set():
-            heard = ears.wait_for_events(None)
-            if heard.lost or ignore_rules.FILE_NAME in heard.paths:
-                heard.paths = {ignore_rules.FILE_NAME}  # a look at the patterns is a look at everything
-            self._look_later(heard.paths)
+            events = listener.wait_for_events(None)
+            if events.lost or ignore_rules.FILE_NAME in events.paths:
+                events.paths = {ignore_rules.FILE_NAME}  # checking the ignore file means scanning everything
+            self._add_paths(events.paths)
 
-    def _listen_to_all(self) -> set[str]:
-        if self._ears is None:
+    def _watch_all(self) -> set[str]:
+        if self._listener is None:
             return set()
-        added = self._ears.watch_tree("")
-        self._complain(self._ears)
+        added = self._listener.watch_tree("")
+        self._update_problem(self._listener)
         return added
 
-    def _complain(self, ears: InotifyListener) -> None:
+    def _update_problem(self, listener: InotifyListener) -> None:
         self.problem = None
-        if ears.unwatched_count:
-            self._cannot_follow(f"no room for {ears.unwatched_count} folders; raise fs.inotify.max_user_watches")
+        if listener.unwatched_count:
+            self._set_problem(f"no room for {listener.unwatched_count} folders; raise fs.inotify.max_user_watches")
 
-    def _cannot_follow(self, reason: str) -> None:
+    def _set_problem(self, reason: str) -> None:
         self.problem = f"changes are noticed by the hourly scan only ({reason})"
         log.warning(self.problem)
