@@ -24,10 +24,7 @@ _MIN_WORDS, _MAX_WORDS = 6, 60  # words of a sentence that can represent others
 _SHORT_SENTENCE_WORDS = 10  # shorter sentences rarely say much
 _MIN_LINE_WORDS = 4  # words that a line needs if it is not a sentence
 _SIMILAR, _NEARLY_EQUAL = 0.5, 0.9  # the share of terms from which on two sentences say the same
-_LEAD_WEIGHT, _BEGINNING_WEIGHT = (
-    1.6,
-    1.2,
-)  # extra weight of the first sentences: authors say there what the text is about
+_LEAD_WEIGHT, _BEGINNING_WEIGHT = 1.6, 1.2  # of the first sentences: authors say there what the text is about
 _LANGUAGE_SAMPLE = 20_000  # characters read to detect the language
 _BULLETS = "*•·†‡–— "
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")

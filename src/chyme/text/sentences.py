@@ -12,10 +12,7 @@ from chyme.text.unspaced_scripts import RUNS, normalize_run, split_pairs
 
 _END = re.compile(r"([.!?…]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？]+[」』”]{0,2}")
 _ABBREVIATIONS = "dr mr mrs ms prof st sr jr nr hr fr sra srta dott mme mlle vs no z.b d.h u.a e.g i.e bzw ca"
-_MAX_WORDS, _BREAKABLE_WORDS = (
-    60,
-    25,
-)  # words after which text without full stops is cut, and after which it may be cut at a pause
+_MAX_WORDS, _BREAKABLE_WORDS = 60, 25  # text without full stops is cut after so many, or at a pause after so many
 _PAUSE = 1.0  # seconds
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _UNSPACED_LETTERS = 2  # letters of Chinese or Japanese that count as one word
