@@ -165,13 +165,13 @@ class _Group:
         family: Family,
         child_config: ChildConfig,
         launcher: ChildLauncher,
-        door: ConnectionServer | None,
+        connection_server: ConnectionServer | None,
     ) -> None:
         self.name = name
         self.family = family
         self.child_config = child_config
         self.launcher = launcher
-        self.connection_server = door
+        self.connection_server = connection_server
         self.waiting: deque[Future[_Slot]] = deque()
         self.closed = False
         self.tasks = 0

@@ -57,7 +57,9 @@ class Task:
         raise UsageError(f"{self.digester} asks a model where there is no network")
 
     def _require_outside(self) -> Outside:
-        raise UsageError(f"{self.digester} does not go out; only digesters that say so, in a family with a door, do")
+        raise UsageError(
+            f"{self.digester} has no network access; only digesters with goes_out have it, in a family that allows it"
+        )
 
 
 @dataclass(frozen=True)

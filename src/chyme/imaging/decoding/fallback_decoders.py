@@ -115,7 +115,7 @@ def _decode_with_opencv(request: DecodeRequest) -> DecodedImage:
 
     size = tiff_size(request.stream)
     if size is None:
-        raise ValueError("its header does not tell how large it is")
+        raise ValueError("its header gives no size")
     request.check(size)  # OpenCV decodes at once
     request.stream.seek(0)
     data = numpy.frombuffer(request.stream.read(), numpy.uint8)

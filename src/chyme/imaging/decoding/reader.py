@@ -161,7 +161,7 @@ def _detect_mime(name: str, stream: BinaryIO, size: int) -> str:
 def _size_check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]], None]:
     def check(size: tuple[int, int]) -> None:
         if size[0] < 1 or size[1] < 1:
-            raise ValueError("its header tells no size")
+            raise ValueError("its header gives no size")
         if size[0] * size[1] > limits.image_pixels:
             raise _too_many_pixels(name, size, limits)
 
@@ -169,7 +169,7 @@ def _size_check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]],
 
 
 def _too_many_pixels(name: str, size: tuple[int, int] | None, limits: PictureLimits) -> LimitReached:
-    actual = f"{size[0]} × {size[1]} pixels" if size else "a picture inside is larger than the header tells"
+    actual = f"{size[0]} × {size[1]} pixels" if size else "a picture inside is larger than the header says"
     limit = f"{limits.image_pixels / 1e6:,g} megapixels"
     return LimitReached(f"{name}: {actual}, the limit is {limit}; raise image_pixels to read it, or save it smaller")
 
