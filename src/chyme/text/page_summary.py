@@ -84,8 +84,8 @@ def pick_sentences(blocks: Sequence[Block], language: str | None) -> PageSummary
         return PageSummary(tuple(units), whole=True)
     empty = empty_words(language)
     bags = [frozenset(terms_of(unit, empty)) for unit in units]
-    leans = frozenset(_DEPENDENT_STARTS.get(language or "", "").split())
-    weights = [_weight(unit, words[i], i / len(units), leans) for i, unit in enumerate(units)]
+    dependent_starts = frozenset(_DEPENDENT_STARTS.get(language or "", "").split())
+    weights = [_weight(unit, words[i], i / len(units), dependent_starts) for i, unit in enumerate(units)]
     scores = [score * weight for score, weight in zip(ranks(bags), weights, strict=True)]
     best = sorted(range(len(units)), key=lambda i: (-scores[i], i))
     candidates = [i for i in best if _can_represent(units[i], words[i])]
@@ -140,10 +140,10 @@ def _can_represent(unit: str, words: int) -> bool:
     return is_sentence and _MIN_WORDS <= words <= _MAX_WORDS and len(unit) <= LENGTH
 
 
-def _weight(unit: str, words: int, position: float, leans: frozenset[str]) -> float:
+def _weight(unit: str, words: int, position: float, dependent_starts: frozenset[str]) -> float:
     weight = _LEAD_WEIGHT if position < 0.05 else _BEGINNING_WEIGHT if position < 0.15 else 1.0
     weight *= 0.7 if words < _SHORT_SENTENCE_WORDS else 1.0
-    if unit.split(maxsplit=1)[0].lower().strip(",.:;\"'“„«") in leans:
+    if unit.split(maxsplit=1)[0].lower().strip(",.:;\"'“„«") in dependent_starts:
         weight *= 0.6
     return weight * (0.2 if _NOTICES.search(unit) else 1.0)
 
