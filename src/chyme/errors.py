@@ -9,7 +9,7 @@ ChymeError
 └── DigestError            one attempt at one digest failed; `category` decides what follows
     ├── UnreadableFile     validation: broken or locked; trying again cannot help
     ├── LimitReached       validation: larger than a configured limit
-    ├── UnsupportedFile    unsupported_file_type: nobody here reads this
+    ├── UnsupportedFile    unsupported_file_type: no engine reads this
     ├── EngineUnavailable  unavailable: an engine is missing; says how to get it
     ├── ChildCrashed       crash: the parser died
     ├── TimedOut           timeout
@@ -20,10 +20,10 @@ ChymeError
     ├── ContentBlocked     ai_content_blocked
     ├── BudgetSpent        budget
     ├── UpstreamMissing    validation: what this digest reads settled without content
-    └── FileChanged        nobody's fault: the file changed while it was read; burns nothing
+    └── FileChanged        the file changed while it was read; burns no attempt
 
-A class exists only if somebody treats it differently. Messages name the file, the cause and,
-where there is one, the way out; they carry no secret and no stack.
+A class exists only if some code treats it differently. Messages name the file, the cause and,
+where there is one, the way out; they contain no secret and no stack trace.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import ClassVar
 
 
 class Category(StrEnum):
-    """Why a digest failed. The retry rules hang on this, never on message text."""
+    """Why a digest failed. The retry rules depend on this, never on message text."""
 
     AI_CONTENT_BLOCKED = "ai_content_blocked"
     AI_QUOTA = "ai_quota"
@@ -49,7 +49,7 @@ class Category(StrEnum):
 
 
 class ChymeError(Exception):
-    """The root of everything chyme raises on purpose."""
+    """Base class of everything chyme raises on purpose."""
 
 
 class VaultError(ChymeError):
@@ -57,23 +57,23 @@ class VaultError(ChymeError):
 
 
 class DiskFull(VaultError):
-    """There is no room left where the vault's database lives."""
+    """The disk with the vault's database is full."""
 
 
 class VaultGone(VaultError):
-    """The vault's folder or its database was deleted, renamed or replaced under us."""
+    """The vault's folder or its database was deleted, renamed or replaced while in use."""
 
 
 class DatabaseDamaged(VaultError):
-    """The database is damaged, or is not one of chyme's. The message says what is wrong and the ways out."""
+    """The database is damaged, or is not a database of chyme. The message says what is wrong and how to recover."""
 
     def __init__(self, message: str, cause: str = "") -> None:
         super().__init__(message)
-        self.cause = cause or message  # what is wrong, without the ways out
+        self.cause = cause or message  # what is wrong, without the ways to recover
 
 
 class UsageError(ChymeError):
-    """What was asked for makes no sense; the message says what would."""
+    """The request makes no sense; the message says what would."""
 
 
 class DigestError(ChymeError):
@@ -84,7 +84,7 @@ class DigestError(ChymeError):
     def __init__(self, message: str, *, retry_after: float | None = None, tried: bool = True) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        self.tried = tried  # False: it was not even begun, and costs no attempt
+        self.tried = tried  # False: the attempt was not started and does not count
 
 
 class UnreadableFile(DigestError):
@@ -94,13 +94,13 @@ class UnreadableFile(DigestError):
 
 
 class LimitReached(DigestError):
-    """The file is larger than a limit allows. The message names the limit and its setting."""
+    """The file exceeds a limit. The message names the limit and its setting."""
 
     category = Category.VALIDATION
 
 
 class UnsupportedFile(DigestError):
-    """No engine here reads this type of file."""
+    """No engine reads this type of file."""
 
     category = Category.UNSUPPORTED_FILE_TYPE
 
@@ -112,13 +112,13 @@ class EngineUnavailable(DigestError):
 
 
 class ChildCrashed(DigestError):
-    """The child process died or was killed for its memory."""
+    """The child process died or was killed because of its memory use."""
 
     category = Category.CRASH
 
 
 class TimedOut(DigestError):
-    """The attempt used up its time and was stopped."""
+    """The attempt ran out of time and was stopped."""
 
     category = Category.TIMEOUT
 
@@ -130,13 +130,13 @@ class NetworkFailed(DigestError):
 
 
 class RateLimited(DigestError):
-    """The provider, or the host of a page, asked us to slow down."""
+    """The provider, or the host of a page, asked for fewer requests."""
 
     category = Category.RATE_LIMIT
 
 
 class AddressRefused(DigestError):
-    """An address that comes from content leads where chyme does not go. The message says which setting allows it."""
+    """An address from content leads where chyme does not go. The message names the setting that allows it."""
 
     category = Category.VALIDATION
 
@@ -148,7 +148,7 @@ class QuotaSpent(DigestError):
 
 
 class ContentBlocked(DigestError):
-    """The provider's safety filter refused."""
+    """The provider's safety filter refused the request."""
 
     category = Category.AI_CONTENT_BLOCKED
 
@@ -160,13 +160,13 @@ class BudgetSpent(DigestError):
 
 
 class UpstreamMissing(DigestError):
-    """An upstream output this digester cannot do without settled without content."""
+    """An upstream output that this digester needs settled without content."""
 
     category = Category.VALIDATION
 
 
 class FileChanged(DigestError):
-    """The file changed while it was read. Costs nothing; the file is looked at again."""
+    """The file changed while it was read. Does not count as an attempt; the file is examined again."""
 
 
 BY_CATEGORY: dict[Category, type[DigestError]] = {

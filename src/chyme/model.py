@@ -1,4 +1,4 @@
-"""Our words as values: what travels between the parts of chyme."""
+"""The values that travel between the parts of chyme."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Box = tuple[float, float, float, float]
-THUMBNAIL = "thumbnail.jpg"  # the artifact by which a file is shown in a list
+THUMBNAIL = "thumbnail.jpg"  # the artifact that represents a file in lists
 
 
 def iso(at: datetime) -> str:
-    """A moment as the database keeps it: ISO 8601 in UTC, of one width, so that text compares like time."""
-    moment = at if at.tzinfo is UTC else at.astimezone(UTC)
-    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
+    """A timestamp as the database stores it: ISO 8601 in UTC with fixed width, so that text sorts like time."""
+    in_utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return in_utc.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 class Kind(StrEnum):
-    """What sort of thing a file is. It alone decides which digests the file gets."""
+    """What sort of thing a file is. The kind alone decides which digests the file gets."""
 
     URL = "url"
     DOCUMENT = "document"
@@ -32,13 +32,13 @@ class Kind(StrEnum):
 
 
 class Lane(IntEnum):
-    """Where a digest waits for its turn. Each lane has places of its own, so that none holds up another."""
+    """The queue of a digest. Each lane has its own worker places, so that no lane blocks another."""
 
     ORDINARY = 0
     LONG = 1  # takes minutes
-    AWAY = 2  # waits for strangers on the network
+    AWAY = 2  # waits for foreign servers on the network
     MODEL = 3  # waits for a model
-    MEANING = 4  # small files gather there, and go on together
+    MEANING = 4  # small files are collected here and processed together
 
 
 class Status(StrEnum):
@@ -53,7 +53,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells that a file on disk is still the one we looked at."""
+    """Shows whether a file on disk is still the one that was examined."""
 
     dev: str
     inode: str
@@ -85,7 +85,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a span of an output's text stands in the file: page, heading, seconds and speaker, or box."""
+    """Where a span of an output's text is in the file: page, heading, seconds and speaker, or box."""
 
     start: int  # characters into the output's content
     end: int
@@ -105,12 +105,12 @@ class Passage:
     ordinal: int
     text: str
     place: Place
-    segmented: str | None = None  # what the index reads, where that differs from the text (CJK)
+    segmented: str | None = None  # the text for the index where it differs (CJK)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One spoken word. `word` has no blanks around it; times are seconds into the file."""
+    """One spoken word. `word` has no spaces around it; times are seconds into the file."""
 
     word: str
     start: float
@@ -120,18 +120,18 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What one speaker said in one go."""
+    """A stretch of speech by one speaker."""
 
     start: float
     end: float
     text: str
-    speaker: str | None = None  # a label of this file alone: speaker-1, speaker-2 …
+    speaker: str | None = None  # a label within this file: speaker-1, speaker-2 …
     words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Somebody spoke from here to there, whatever was said."""
+    """A time span in which one speaker talks, without the text."""
 
     start: float
     end: float
@@ -151,7 +151,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """How one speaker of a file sounds."""
+    """The voice of one speaker in a file."""
 
     speaker: str
     seconds: float  # how long they spoke
@@ -161,7 +161,7 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Bytes that belong to an output."""
+    """A file that belongs to an output."""
 
     filename: str
     data: bytes
@@ -169,7 +169,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class TagVector:
-    """What a tag means, as an embedder tells it."""
+    """The meaning of a tag as a vector."""
 
     tag: str
     model: str  # vectors of different models cannot be compared
@@ -178,42 +178,42 @@ class TagVector:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What passages mean, as an embedder tells it: a vector of length 1 for each, in their order."""
+    """The meanings of passages: one vector of length 1 for each, in order."""
 
-    model: str  # its name with all that changes its vectors: those of different models cannot be compared
+    model: str  # name and everything that affects its vectors: vectors of different models cannot be compared
     dimension: int
     vectors: bytes  # float32, little-endian, one after the other
-    reused: tuple[int, ...] = ()  # passages without one here, because the vault has it from before
+    reused: tuple[int, ...] = ()  # passages without a vector here, because the vault already has it
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Why something was made without the model that should have made it, and when that may be tried again."""
+    """Why an output was made without its model, and when the model may be tried again."""
 
-    provider: str  # how its settings begin: llm, vision
+    provider: str  # prefix of its settings: llm, vision
     reason: str
     category: str
     retry_after: float | None = None
-    tried: bool = True  # False: the model was not even asked
+    tried: bool = True  # False: the model was not called
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One call of a model, before it is made."""
+    """One model call, before it is made."""
 
-    provider: str  # how its settings begin: llm, vision, speech, embedding
+    provider: str  # prefix of its settings: llm, vision, speech, embedding
     host: str
     model: str
-    hash: str  # of everything that is sent, the key apart: equal questions have equal answers
-    own: bool = False  # the model runs in a child of ours: nothing leaves this machine
+    hash: str  # of everything sent except the API key: equal questions have equal answers
+    own: bool = False  # the model runs in our own child process: nothing leaves this machine
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Leave to make a call."""
+    """Permission to make a call."""
 
     id: int
-    wait: float = 0.0  # seconds to wait before it, so that calls do not come too close together
+    wait: float = 0.0  # seconds to wait before the call, to space calls out
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,9 @@ class Reply:
 class CallEnd:
     """How a call ended."""
 
-    outcome: str  # answered, refused (an HTTP error), unreachable (it was never sent whole), broken, cancelled
+    outcome: str  # answered, refused (an HTTP error), unreachable (not sent completely), broken, cancelled
     seconds: float
-    reply: Reply | None = None  # only of a call that was answered
+    reply: Reply | None = None  # only for answered calls
     status: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -240,7 +240,7 @@ class CallEnd:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a digester made. `content` is None when it looked and found nothing."""
+    """The result of a digester. `content` is None when it looked and found nothing."""
 
     name: str
     content: str | None
@@ -248,15 +248,15 @@ class Output:
     places: tuple[Place, ...] = ()
     passages: tuple[Passage, ...] = ()  # only the search digesters return these
     words: tuple[str, ...] = ()  # distinct words, for typo correction; search-keyword only
-    voices: tuple[Voice, ...] = ()  # to be joined to people; speaker-embedding only
+    voices: tuple[Voice, ...] = ()  # to be assigned to people; speaker-embedding only
     tag_vectors: tuple[TagVector, ...] = ()  # tags and tag-embeddings only
-    without: Without | None = None  # made by local rules, because a model could not
-    embedded: Embedded | None = None  # what `passages` mean; search-semantic only
+    without: Without | None = None  # set when local rules made this because the model failed
+    embedded: Embedded | None = None  # the vectors of `passages`; search-semantic only
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A completed output as the digesters that read it see it."""
+    """A completed output as seen by the digesters that read it."""
 
     name: str
     content: str | None
@@ -274,7 +274,7 @@ class Limits:
 
 
 class Digest(NamedTuple):
-    """One row per file and output. A tuple, because a file's rows are read at every step."""
+    """One row per file and output. A named tuple for speed: a file's rows are read at every step."""
 
     id: str
     file_id: int
@@ -295,12 +295,12 @@ class Digest(NamedTuple):
     duration_ms: int | None
     created_at: str
     updated_at: str
-    provider: str | None = None  # whose model should have made this, and did not or not yet
+    provider: str | None = None  # the provider whose model should have made this and has not (yet)
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on one file, for a while."""
+    """The right to work on one file for a limited time."""
 
     file_id: int
     token: str
@@ -325,7 +325,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A file as the scan found it, before it has an identity of its own."""
+    """A file as the scan found it, before it has an identity."""
 
     path: str
     escaped: bool
@@ -333,7 +333,7 @@ class Seen:
     mime: str
     stamp: Stamp
     hash: str
-    link: str | None = None  # of a link file: its address, without password
+    link: str | None = None  # the address in a link file, without password
 
     @property
     def folder(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.imaging.ocr.tiles import MOST_TILES, OVERLAP, TILE, longest_side, needs_tiles, tiles
+from chyme.imaging.ocr.tiles import MAX_TILES, OVERLAP, TILE, longest_side, needs_tiles, tiles
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1600, 1600), (1601, 900), (1080, 12_000), (8000, 6000), (300, 40_000)])
@@ -41,5 +41,5 @@ def test_the_original_is_looked_at_again_where_that_shows_more(
 def test_a_huge_picture_is_made_smaller_until_its_tiles_are_few(size: tuple[int, int]) -> None:
     longest = longest_side(size)
     scale = longest / max(size)
-    assert len(tiles(*(max(1, round(side * scale)) for side in size))) <= MOST_TILES
+    assert len(tiles(*(max(1, round(side * scale)) for side in size))) <= MAX_TILES
     assert longest == max(size) or longest < max(size)

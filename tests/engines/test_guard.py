@@ -13,7 +13,7 @@ from waiting import AMPLE
 from chyme.core.outbound.dns_lookup import DnsResolver
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
-from chyme.core.outbound.rate_limits import MOST_HOSTS
+from chyme.core.outbound.rate_limits import MAX_HOSTS
 from chyme.errors import AddressRefused, NetworkFailed, RateLimited, TimedOut, UsageError
 
 
@@ -494,7 +494,7 @@ def test_only_so_many_hosts_are_remembered() -> None:
     guard = world.guard()
     guard.hold("short.example", 1)
     guard.hold("late.example", 500)
-    for number in range(MOST_HOSTS):
+    for number in range(MAX_HOSTS):
         guard.hold(f"h{number}.example", 1000)
 
     for host in ("short.example", "late.example"):  # over first, so forgotten first
@@ -502,7 +502,7 @@ def test_only_so_many_hosts_are_remembered() -> None:
     with pytest.raises(RateLimited):
         guard.connect("h0.example", 80, polite=True)
     with pytest.raises(RateLimited):
-        guard.connect(f"h{MOST_HOSTS - 1}.example", 80, polite=True)
+        guard.connect(f"h{MAX_HOSTS - 1}.example", 80, polite=True)
 
 
 def test_a_refusal_takes_nobodys_turn() -> None:

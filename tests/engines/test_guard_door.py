@@ -15,7 +15,12 @@ import pytest
 from waiting import AMPLE, wait_until
 
 from chyme.core.outbound.connection_client import ConnectionClient
-from chyme.core.outbound.connection_server import AT_ONCE, EACH, MOST_NONSENSE, ConnectionServer
+from chyme.core.outbound.connection_server import (
+    MAX_INVALID_REQUESTS,
+    MAX_REQUESTS,
+    MAX_REQUESTS_PER_CHILD,
+    ConnectionServer,
+)
 from chyme.core.outbound.guard import Guard, dial
 from chyme.core.outbound.policy import policy_of
 from chyme.core.outbound.socket_messages import KIND, receive, send
@@ -194,7 +199,7 @@ def test_who_speaks_only_nonsense_is_heard_no_longer(hall: Hall) -> None:
     with hall.door.add_child() as line:
         line.settimeout(5)
         with pytest.raises(ConnectionError):
-            for _ in range(100 * MOST_NONSENSE):
+            for _ in range(100 * MAX_INVALID_REQUESTS):
                 line.send(b"nonsense")
 
     assert talks(hall, inside.connect("127.0.0.1", hall.port))
@@ -202,7 +207,7 @@ def test_who_speaks_only_nonsense_is_heard_no_longer(hall: Hall) -> None:
 
 def test_a_child_may_ask_for_senseless_hosts_as_often_as_its_pages_do(hall: Hall) -> None:
     inside = hall.enter()
-    for _ in range(2 * MOST_NONSENSE):
+    for _ in range(2 * MAX_INVALID_REQUESTS):
         with pytest.raises(AddressRefused):
             inside.connect("no host", 80)
 
@@ -259,21 +264,21 @@ def test_one_child_cannot_use_up_the_door(hall: Hall) -> None:
     def ask(who: ConnectionClient) -> None:
         got.append(who.connect("127.0.0.1", hall.port))
 
-    threads = [threading.Thread(target=ask, args=(greedy,)) for _ in range(2 * EACH)]
+    threads = [threading.Thread(target=ask, args=(greedy,)) for _ in range(2 * MAX_REQUESTS_PER_CHILD)]
     for thread in threads:
         thread.start()
-    wait_until(lambda: hall.opening == EACH)
+    wait_until(lambda: hall.opening == MAX_REQUESTS_PER_CHILD)
     threads.append(threading.Thread(target=ask, args=(modest,)))
     threads[-1].start()
-    wait_until(lambda: hall.opening == EACH + 1)
+    wait_until(lambda: hall.opening == MAX_REQUESTS_PER_CHILD + 1)
     time.sleep(0.05)
 
-    assert hall.opening == EACH + 1 <= AT_ONCE
-    assert door_threads() == EACH + 2
+    assert hall.opening == MAX_REQUESTS_PER_CHILD + 1 <= MAX_REQUESTS
+    assert door_threads() == MAX_REQUESTS_PER_CHILD + 2
     hall.open.set()
     for thread in threads:
         thread.join(AMPLE)
-    assert len(got) == 2 * EACH + 1
+    assert len(got) == 2 * MAX_REQUESTS_PER_CHILD + 1
     for sock in got:
         sock.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from chyme.files.kind_detection import identify
 from chyme.files.link_files import link_note_in
-from chyme.files.link_notes import MOST_LINKS, LinkNote, links_in, read_link_note
+from chyme.files.link_notes import MAX_LINKS, LinkNote, links_in, read_link_note
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1"
@@ -77,8 +77,8 @@ def test_only_notes_are_read_so(name: str) -> None:
 def test_the_links_of_a_text_are_found_each_once_and_no_more_than_allowed() -> None:
     text = f"See {PAGE}, (https://en.example.org/wiki/Mill_(tide)) and [b](https://example.org/b). Again {PAGE}!"
     assert links_in(text) == [PAGE, "https://en.example.org/wiki/Mill_(tide)", "https://example.org/b"]
-    many = " ".join(f"https://example.org/{number}" for number in range(MOST_LINKS * 2))
-    assert len(links_in(many)) == MOST_LINKS
+    many = " ".join(f"https://example.org/{number}" for number in range(MAX_LINKS * 2))
+    assert len(links_in(many)) == MAX_LINKS
     assert links_in("javascript:alert(1) file:///etc/passwd x://https:// https://") == []
 
 

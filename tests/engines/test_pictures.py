@@ -240,7 +240,7 @@ def test_the_limit_of_pixels_holds_for_every_decoder(name: str) -> None:
 def test_a_picture_inside_that_is_larger_than_the_header_tells_is_refused() -> None:
     inside = saved(Image.radial_gradient("L").resize((300, 300)), "PNG")
     icon = struct.pack(">4sI4sI", b"icns", len(inside) + 16, b"ic07", len(inside) + 8) + inside  # for 128 × 128
-    with pytest.raises(LimitReached, match="larger than the header tells"):
+    with pytest.raises(LimitReached, match="larger than the header says"):
         show("a.icns", icon, limits=PictureLimits(image_pixels=256 * 256))
 
 

@@ -1,1 +1,1 @@
-"""Who may come in: users, passwords, sessions, tokens, rights."""
+"""Accounts: users, passwords, sessions, tokens, rights."""

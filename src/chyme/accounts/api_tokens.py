@@ -1,4 +1,4 @@
-"""Tokens: what programs show instead of a name and a password."""
+"""API tokens: what programs send instead of a name and a password."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from chyme.errors import UsageError
 from chyme.model import iso
 
 LONGEST_LIFE = 36_500  # days
-MAX_TOKENS_PER_USER = 100  # tokens of one user
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_TOKENS_PER_USER = 100
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token and its secret, which is shown this once."""
+    """A token and its secret, which is shown only once."""
 
     token: Token
     secret: str
@@ -45,9 +45,10 @@ class ApiTokens:
         owner: str | None = None,
         days: int | None = None,
     ) -> NewToken:
-        """A new token for one vault (identity, name) or all. With an owner it never opens more than they may."""
+        """Create a token for one vault (identity, name) or all. With an owner it never grants more than the owner's
+        rights."""
         shown = " ".join(name.split())
-        if not shown or len(shown) > LONGEST_NAME or _UNFIT.search(shown):
+        if not shown or len(shown) > LONGEST_NAME or _FORBIDDEN.search(shown):
             raise UsageError(f"{name!r} is no name for a token; take up to {LONGEST_NAME} letters")
         if days is not None and not 1 <= days <= LONGEST_LIFE:
             raise UsageError(f"a token lives from 1 to {LONGEST_LIFE} days, not {days}")
@@ -57,21 +58,21 @@ class ApiTokens:
         def add(db: Connection) -> Token:
             user = users.by_folded(db, fold_name(owner)) if owner is not None else None
             if owner is not None and user is None:
-                raise UsageError(f"there is no user {owner!r}; 'chyme users list' tells who there is")
+                raise UsageError(f"there is no user {owner!r}; 'chyme users list' shows all users")
             user_id = user.id if user is not None else None
             if user_id is not None and len(tokens.of_user(db, user_id)) >= MAX_TOKENS_PER_USER:
-                raise UsageError(f"{owner} has {MAX_TOKENS_PER_USER} tokens already; revoke those that nobody uses")
+                raise UsageError(f"{owner} has {MAX_TOKENS_PER_USER} tokens already; revoke those that are not in use")
             return tokens.add(db, shown, fingerprint(secret), user_id, right, vault, iso(now), expires_at)
 
         return NewToken(self._database.write(add), secret)
 
     def list_all(self) -> list[Token]:
-        """All of them, the oldest first."""
+        """All tokens, the oldest first."""
         db = self._database.read()
         return tokens.list_tokens(db) if db is not None else []
 
     def of_user(self, user_id: int) -> list[Token]:
-        """Those of one user."""
+        """The tokens of one user."""
         db = self._database.read()
         return tokens.of_user(db, user_id) if db is not None else []
 
@@ -81,5 +82,5 @@ class ApiTokens:
         return {user.id: user.name for user in users.list_users(db)} if db is not None else {}
 
     def revoke(self, token_id: int) -> bool:
-        """It opens nothing from now on. Whether it was there."""
+        """Make the token invalid. Returns whether it existed."""
         return self._database.read() is not None and self._database.write(lambda db: tokens.remove(db, token_id))

@@ -1,4 +1,4 @@
-"""The doors of a server: everybody who has a key, and what it opens."""
+"""Authentication on a server: who has access by session or token, and to what."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)
 WRONG_PASSWORDS = 5
-WRONG_TOKENS = 20  # nobody guesses one; but a script with an old token must not keep us busy
+WRONG_TOKENS = 20  # a token cannot be guessed; but a script with an old token must not keep the server busy
 
 
 class Authenticator:
-    """Open while nobody has a key; then closed to all who show none. Must be closed."""
+    """Open while there is no account or token; then closed to requests without one. Must be closed."""
 
     def __init__(self, folder: Path, now: Callable[[], datetime]) -> None:
         self._database = ServerDatabase(folder)
@@ -38,64 +38,64 @@ class Authenticator:
 
     @property
     def path(self) -> Path:
-        """The database of users and tokens, which may not be there."""
+        """The database of users and tokens, which may not exist."""
         return self._database.path
 
     @property
     def login_required(self) -> bool:
-        """Whether there is any account or token, so that everybody has to show one."""
+        """Whether there is any account or token, so that every request needs one."""
         db = self._database.read()
         return db is not None and users.has_any(db)
 
     @contextlib.contextmanager
     def explain_damage(self) -> Iterator[None]:
-        """Tell damage of the database of accounts in a sentence."""
+        """Turn an error of the damaged account database into one clear sentence."""
         try:
             yield
         except sqlite3.DatabaseError as error:
             raise self._database.explain(error) from error
 
     def by_token(self, secret: str) -> Visitor | None:
-        """Whoever shows this token."""
+        """The visitor with this token."""
         db, now = self._database.read(), self._now()
-        found = tokens.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
-        if db is None or found is None:
+        token = tokens.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
+        if db is None or token is None:
             return None
-        if found.last_used_at is None or now - datetime.fromisoformat(found.last_used_at) >= LAST_USED_INTERVAL:
-            self._database.submit(lambda db: tokens.mark_used(db, found.id, iso(now)))
-        return _with_token(db, found)
+        if token.last_used_at is None or now - datetime.fromisoformat(token.last_used_at) >= LAST_USED_INTERVAL:
+            self._database.submit(lambda db: tokens.mark_used(db, token.id, iso(now)))
+        return _token_visitor(db, token)
 
     def by_session(self, secret: str) -> Visitor | None:
-        """Whoever is signed in with this cookie."""
+        """The visitor who is signed in with this cookie."""
         db, now = self._database.read(), self._now()
-        found = sessions.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
-        if db is None or found is None:
+        session = sessions.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
+        if db is None or session is None:
             return None
-        if now - datetime.fromisoformat(found.seen_at) >= LAST_USED_INTERVAL:
-            self._database.submit(lambda db: sessions.mark_seen(db, found.id, iso(now)))
-        return _with_session(db, found)
+        if now - datetime.fromisoformat(session.seen_at) >= LAST_USED_INTERVAL:
+            self._database.submit(lambda db: sessions.mark_seen(db, session.id, iso(now)))
+        return _session_visitor(db, session)
 
     def refresh(self, visitor: Visitor) -> Visitor | None:
-        """The same visitor as of now: rights may have changed, the key may be void."""
+        """The same visitor as of now: rights may have changed, the session or token may be invalid."""
         db, now = self._database.read(), iso(self._now())
         if db is None:
             return None
         if visitor.token_id is not None:
             token = tokens.by_id(db, visitor.token_id, now)
-            return _with_token(db, token) if token is not None else None
+            return _token_visitor(db, token) if token is not None else None
         session = sessions.by_id(db, visitor.session_id, now) if visitor.session_id is not None else None
-        return _with_session(db, session) if session is not None else None
+        return _session_visitor(db, session) if session is not None else None
 
     def close(self) -> None:
         self._database.close()
 
 
-def _with_session(db: Connection, session: Session) -> Visitor | None:
+def _session_visitor(db: Connection, session: Session) -> Visitor | None:
     user = users.by_id(db, session.user_id)
     return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id) if user is not None else None
 
 
-def _with_token(db: Connection, token: Token) -> Visitor | None:
+def _token_visitor(db: Connection, token: Token) -> Visitor | None:
     right = Right(token.right)
     rights = [Rights(right) if token.vault is None else Rights(vaults={token.vault: right})]
     if token.user_id is not None:

@@ -1,4 +1,4 @@
-"""Passwords and secrets: how they are made, judged, hashed and compared."""
+"""Passwords and secrets: creating, validating, hashing and comparing them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from chyme.errors import UsageError
 
-SHORTEST = 8
-LONGEST = 1024  # bytes; hashing more is a gift to whoever wants us busy
-TOKEN_PREFIX = "chyme_"  # so that a token that leaked is recognised for what it is
-_REFUSED = frozenset(
+MIN_LENGTH = 8
+MAX_BYTES = 1024  # bytes; hashing more would let attackers keep the server busy
+TOKEN_PREFIX = "chyme_"  # makes a leaked token recognisable
+_COMMON_PASSWORDS = frozenset(
     {"password", "passwort", "changeme", "chyme", "chymechyme", "12345678", "123456789", "1234567890", "qwertyui"}
     | {"qwerty123", "password1", "password123", "iloveyou", "administrator", "letmein1", "secret", "secretsecret"}
 )
@@ -23,42 +23,42 @@ _hasher = PasswordHasher()
 
 
 @functools.cache
-def _nobody() -> str:
-    """Verified for unknown names, so that they take as long as known ones."""
+def _dummy_hash() -> str:
+    """A hash to verify for unknown names, so that they take as long as known ones."""
     return _hasher.hash(secrets.token_hex())
 
 
 def validate_password(password: str, name: str) -> str:
-    """The password, if it may be one; UsageError says why not."""
+    """Return the password if it is acceptable; UsageError says why not."""
     plain = password.casefold()
-    if len(password) < SHORTEST:
-        raise UsageError(f"the password is too short; take at least {SHORTEST} characters")
-    if len(password.encode("utf-8", "replace")) > LONGEST:
-        raise UsageError(f"the password is too long; take at most {LONGEST} bytes")
-    if plain in _REFUSED or plain == name.casefold() or len(set(plain)) == 1:
+    if len(password) < MIN_LENGTH:
+        raise UsageError(f"the password is too short; take at least {MIN_LENGTH} characters")
+    if len(password.encode("utf-8", "replace")) > MAX_BYTES:
+        raise UsageError(f"the password is too long; take at most {MAX_BYTES} bytes")
+    if plain in _COMMON_PASSWORDS or plain == name.casefold() or len(set(plain)) == 1:
         raise UsageError("the password is one that everybody tries first; take another")
     return password
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password."""
+    """The hash that is stored for a password."""
     return _hasher.hash(password.encode("utf-8", "replace"))
 
 
-def verify_password(kept: str | None, password: str) -> bool:
-    """Whether it is the password; takes as long when there is nobody to compare with."""
-    given, nobody = password.encode("utf-8", "replace"), _nobody()
-    if len(given) > LONGEST:
+def verify_password(stored: str | None, password: str) -> bool:
+    """Whether it is the password; takes as long when there is no hash to compare with."""
+    given, dummy = password.encode("utf-8", "replace"), _dummy_hash()
+    if len(given) > MAX_BYTES:
         given = b""
     try:
-        return _hasher.verify(kept or nobody, given) and kept is not None
+        return _hasher.verify(stored or dummy, given) and stored is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
-def needs_rehash(kept: str) -> bool:
-    """Whether one would hash with more effort today."""
-    return _hasher.check_needs_rehash(kept)
+def needs_rehash(stored: str) -> bool:
+    """Whether the hash was made with less effort than new ones."""
+    return _hasher.check_needs_rehash(stored)
 
 
 def new_secret(prefix: str = "") -> str:
@@ -67,5 +67,5 @@ def new_secret(prefix: str = "") -> str:
 
 
 def fingerprint(secret: str) -> str:
-    """What is kept of a secret: nobody guesses 256 bits, so it needs no slow hash."""
+    """The hash that is stored for a secret: 256 bits cannot be guessed, so it needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

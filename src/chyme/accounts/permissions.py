@@ -1,4 +1,4 @@
-"""Somebody who asks for something, and what they may do."""
+"""Visitors of the server, and what they may do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class Right(StrEnum):
-    """Who may change a vault may read it."""
+    """A right to a vault; write includes read."""
 
     READ = "read"
     WRITE = "write"
@@ -20,36 +20,36 @@ class Right(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What is open: every vault, or some."""
+    """Rights to every vault, or to some."""
 
     everything: Right | None = None
     vaults: Mapping[str, Right] = field(default_factory=lambda: MappingProxyType({}))  # by identity
 
     def allow(self, vault: str, right: Right) -> bool:
-        given = (self.everything, self.vaults.get(vault))
-        return any(one is not None and one.covers(right) for one in given)
+        candidates = (self.everything, self.vaults.get(vault))
+        return any(granted is not None and granted.covers(right) for granted in candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Known by a session or a token. What a token opens, its owner must be allowed as well."""
+    """A client known by a session or a token. With a token, the owner's rights limit access, too."""
 
     name: str
-    rights: tuple[Rights, ...]  # all of them must allow it
+    rights: tuple[Rights, ...]  # all of them must allow the access
     user_id: int | None = None
     session_id: int | None = None
     token_id: int | None = None
 
     @property
     def account(self) -> str:
-        """The name of somebody who signed in; empty for a program that showed a token."""
+        """The name of a user who signed in; empty for a program with a token."""
         return self.name if self.session_id is not None else ""
 
     @property
     def key(self) -> str:
-        """One for all that somebody does, signed in or by tokens of theirs."""
+        """One key for everything a user does, signed in or with their tokens."""
         return f"user {self.user_id}" if self.user_id is not None else f"token {self.token_id}"
 
     def may(self, vault: str, right: Right) -> bool:
-        """Whether this right to the vault with this identity is theirs."""
-        return all(one.allow(vault, right) for one in self.rights)
+        """Whether the visitor has this right to the vault with this identity."""
+        return all(rights.allow(vault, right) for rights in self.rights)

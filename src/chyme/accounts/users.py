@@ -1,4 +1,4 @@
-"""Users: their names, passwords and rights, and the browsers they are signed in with."""
+"""Users: their names, passwords and rights, and their sessions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from chyme.errors import UsageError
 from chyme.model import iso
 
 LONGEST_NAME = 64
-HINT = 200  # characters of what a browser calls itself
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff/\\:]")
+HINT = 200  # characters of a browser's name
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff/\\:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A new session; the secret is told once, to the browser."""
+    """A new session; only the browser gets the secret, once."""
 
     user_id: int
     name: str
@@ -44,45 +44,45 @@ class NewSession:
 
 
 class Accounts:
-    """Everybody who may sign in."""
+    """All users who may sign in."""
 
     def __init__(self, database: ServerDatabase, now: Callable[[], datetime]) -> None:
         self._database = database
         self._now = now
 
     def add(self, name: str, password: str, everything: Right | None = None) -> Account:
-        """Somebody new."""
-        shown = " ".join(unicodedata.normalize("NFC", name).split())
-        if not shown or len(shown) > LONGEST_NAME or _UNFIT.search(shown):
+        """Create a user."""
+        clean_name = " ".join(unicodedata.normalize("NFC", name).split())
+        if not clean_name or len(clean_name) > LONGEST_NAME or _FORBIDDEN.search(clean_name):
             raise UsageError(f"{name!r} is no name; take up to {LONGEST_NAME} letters, without / \\ and :")
-        kept = passwords.hash_password(passwords.validate_password(password, shown))
+        password_hash = passwords.hash_password(passwords.validate_password(password, clean_name))
 
         def add(db: Connection) -> None:
-            if users.by_folded(db, fold_name(shown)) is not None:
-                raise UsageError(f"there is a user {shown!r} already; 'chyme users password' changes the password")
-            users.add(db, shown, fold_name(shown), kept, everything, iso(self._now()))
+            if users.by_folded(db, fold_name(clean_name)) is not None:
+                raise UsageError(f"there is a user {clean_name!r} already; 'chyme users password' changes the password")
+            users.add(db, clean_name, fold_name(clean_name), password_hash, everything, iso(self._now()))
 
         self._database.write(add)
-        return self.get(shown)
+        return self.get(clean_name)
 
     def get(self, name: str) -> Account:
-        """The user of this name."""
-        db, user = self._known(name)
+        """The user with this name."""
+        db, user = self._find(name)
         return _account(db, user)
 
     def list_all(self) -> list[Account]:
-        """Everybody, by name."""
+        """All users, by name."""
         db = self._database.read()
         return [_account(db, user) for user in users.list_users(db)] if db is not None else []
 
     def remove(self, name: str) -> None:
-        """With sessions and tokens, which open nothing from now on."""
-        _, user = self._known(name)
+        """Remove a user with all sessions and tokens."""
+        _, user = self._find(name)
         self._database.write(lambda db: users.remove(db, user.id))
 
     def grant(self, name: str, vault: tuple[str, str] | None, right: Right) -> Account:
-        """Open one vault (identity, name), or every vault, to somebody."""
-        _, user = self._known(name)
+        """Give a user access to one vault (identity, name), or to every vault."""
+        _, user = self._find(name)
 
         def grant(db: Connection) -> None:
             if vault is None:
@@ -94,27 +94,27 @@ class Accounts:
         return self.get(name)
 
     def revoke(self, name: str, vault: tuple[str, str] | None) -> Account:
-        """Close one vault, or every vault that is not granted by itself."""
-        _, user = self._known(name)
+        """Take away access to one vault, or to every vault that is not granted individually."""
+        _, user = self._find(name)
 
         def revoke(db: Connection) -> None:
             if vault is None:
                 users.change_everything(db, user.id, None)
             elif not users.revoke(db, user.id, vault[0]):
                 raise UsageError(
-                    f"{user.name} has no right of their own to {vault[1]}; 'chyme users list' tells what they may"
+                    f"{user.name} has no right of their own to {vault[1]}; 'chyme users list' shows what they may do"
                 )
 
         self._database.write(revoke)
         return self.get(name)
 
     def change_password(self, name: str, password: str, keep: int | None = None) -> None:
-        """A new password; every session ends but the one to keep."""
-        _, user = self._known(name)
-        kept = passwords.hash_password(passwords.validate_password(password, user.name))
+        """Set a new password; ends every session except `keep`."""
+        _, user = self._find(name)
+        password_hash = passwords.hash_password(passwords.validate_password(password, user.name))
 
         def change(db: Connection) -> None:
-            users.change_password(db, user.id, kept)
+            users.change_password(db, user.id, password_hash)
             sessions.end_all(db, user.id, keep)
 
         self._database.write(change)
@@ -126,43 +126,43 @@ class Accounts:
         return passwords.verify_password(user.password if user is not None else None, password)
 
     def sign_in(self, name: str, password: str, days: float, hint: str) -> NewSession | None:
-        """A new session, or None: it is not told whether name or password was wrong."""
+        """A new session, or None; the caller does not learn whether name or password was wrong."""
         db = self._database.read()
         user = users.by_folded(db, fold_name(name)) if db is not None else None
         if not passwords.verify_password(user.password if user is not None else None, password) or user is None:
             return None
-        renewed = passwords.hash_password(password) if passwords.needs_rehash(user.password) else None
+        new_hash = passwords.hash_password(password) if passwords.needs_rehash(user.password) else None
         secret, now = passwords.new_secret(), self._now()
         length = timedelta(days=days)
 
         def begin(db: Connection) -> None:
             sessions.forget_expired(db, iso(now))
-            if renewed is not None:
-                users.renew_hash(db, user.id, user.password, renewed)
+            if new_hash is not None:
+                users.renew_hash(db, user.id, user.password, new_hash)
             sessions.add(db, passwords.fingerprint(secret), user.id, iso(now), iso(now + length), hint[:HINT])
 
         self._database.write(begin)
         return NewSession(user.id, user.name, secret, int(length.total_seconds()))
 
     def sessions(self, user_id: int) -> list[Session]:
-        """Where somebody is signed in."""
+        """The sessions of a user."""
         db = self._database.read()
         return sessions.of_user(db, user_id, iso(self._now())) if db is not None else []
 
     def end_session(self, session_id: int, user_id: int) -> bool:
-        """Sign somebody out somewhere. Whether they were signed in there."""
+        """End a session of this user. Returns whether it existed."""
         return self._database.write(lambda db: sessions.end(db, session_id, user_id))
 
-    def _known(self, name: str) -> tuple[Connection, User]:
+    def _find(self, name: str) -> tuple[Connection, User]:
         db = self._database.read()
         user = users.by_folded(db, fold_name(name)) if db is not None else None
         if db is None or user is None:
-            raise UsageError(f"there is no user {name!r}; 'chyme users list' tells who there is")
+            raise UsageError(f"there is no user {name!r}; 'chyme users list' shows all users")
         return db, user
 
 
 def fold_name(name: str) -> str:
-    """A name as it is compared: those that look alike are one."""
+    """A name as it is compared: names that look alike are equal."""
     return unicodedata.normalize("NFKC", " ".join(name.split()).casefold()).casefold()
 
 

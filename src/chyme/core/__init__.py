@@ -1,1 +1,1 @@
-"""The foundation that knows no capability: children, the pipeline, outgoing connections, files, the database."""
+"""The foundation below all capabilities: child processes, the pipeline, outgoing connections, files, the database."""

@@ -1,4 +1,4 @@
-"""Boxes in a picture: four edges in 0..1, mended where that is possible, dropped where it is not."""
+"""Boxes in a picture: four edges from 0 to 1; invalid boxes are repaired where possible and dropped otherwise."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from chyme.model import Box
 
-SMALLEST = 0.001  # of the picture's width or height; less is a line, not a region
+SMALLEST = 0.001  # of the picture's width or height; anything thinner is a line, not a region
 DIGITS = 4
 _WHOLE = 0.95  # of both sides
 
 
 def repair_box(edges: Sequence[float]) -> Box | None:
-    """Left, top, right, bottom: turned the right way round and cut to the picture; None when nothing is left."""
+    """Left, top, right, bottom in the right order and clipped to the picture; None when nothing is left."""
     if len(edges) != 4 or not all(math.isfinite(edge) for edge in edges):
         return None
     left, right = sorted((edges[0], edges[2]))
@@ -25,21 +25,21 @@ def repair_box(edges: Sequence[float]) -> Box | None:
 
 
 def enclosing_box(boxes: Sequence[Box]) -> Box | None:
-    """The smallest box around all."""
+    """The smallest box that contains all boxes."""
     if not boxes:
         return None
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def overlap(one: Box, other: Box) -> float:
-    """The shared area as a part of both together, from 0 to 1."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+def overlap(first: Box, second: Box) -> float:
+    """Intersection over union, from 0 to 1."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
         return 0.0
     shared = width * height
-    return shared / (area(one) + area(other) - shared)
+    return shared / (area(first) + area(second) - shared)
 
 
 def area(box: Box) -> float:
@@ -47,7 +47,7 @@ def area(box: Box) -> float:
 
 
 def describe_region(box: Box) -> str:
-    """The part of the picture a box lies in, in words."""
+    """Name the part of the picture that holds the middle of the box."""
     if box[2] - box[0] >= _WHOLE and box[3] - box[1] >= _WHOLE:
         return "the whole picture"
     across = ("left", "centre", "right")[min(2, int((box[0] + box[2]) / 2 * 3))]

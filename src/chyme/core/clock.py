@@ -1,4 +1,4 @@
-"""The one clock of a running chyme; everything below is told the time."""
+"""The only clock of a running chyme; other code gets the time as an argument."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Which versions of the libraries are installed, for the recipes of digests."""
+"""The installed versions of libraries, for the recipes of digests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def describe_versions(*packages: str) -> str:
-    """Each package with its version, or `missing`."""
+    """Each package with its version, or with `missing`."""
     return " ".join(f"{package} {_version(package)}" for package in packages)
 
 

@@ -1,1 +1,1 @@
-"""What kind of file something is, by content and by name."""
+"""Detects the kind of a file, by content and by name."""

@@ -1,4 +1,4 @@
-"""Look into zip and OLE containers without trusting them: bounded reads, no unpacking."""
+"""Reads the names inside zip and OLE containers without trusting them: bounded reads, no unpacking."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def zip_names(head: bytes, size: int, read_at: ReadAt) -> tuple[str, ...]:
     """The first names in a zip file, from its directory or, if that is cut off, from the entries in its head."""
     window = min(size, 4096)
     tail = read_at(size - window, window)
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 and size > window:
+    position = tail.rfind(b"PK\x05\x06")
+    if position < 0 and size > window:
         window = min(size, ZIP_TAIL)
         tail = read_at(size - window, window)
-        at = tail.rfind(b"PK\x05\x06")
-    if at >= 0 and len(tail) - at >= 22:
-        length, offset = struct.unpack_from("<II", tail, at + 12)
+        position = tail.rfind(b"PK\x05\x06")
+    if position >= 0 and len(tail) - position >= 22:
+        length, offset = struct.unpack_from("<II", tail, position + 12)
         length = min(length, ZIP_DIRECTORY)
-        # What stands before the archive (a self-extractor's stub) shifts every offset.
-        for start in (offset, size - window + at - struct.unpack_from("<I", tail, at + 12)[0]):
+        # Data before the archive (a self-extractor's stub) shifts every offset.
+        for start in (offset, size - window + position - struct.unpack_from("<I", tail, position + 12)[0]):
             if 0 <= start < size:
                 names = _directory_names(read_at(start, length))
                 if names:
@@ -36,26 +36,26 @@ def zip_names(head: bytes, size: int, read_at: ReadAt) -> tuple[str, ...]:
 
 def _directory_names(directory: bytes) -> tuple[str, ...]:
     names: list[str] = []
-    at = 0
-    while at + 46 <= len(directory) and directory[at : at + 4] == b"PK\x01\x02":
-        name, extra, comment = struct.unpack_from("<HHH", directory, at + 28)
-        names.append(directory[at + 46 : at + 46 + name].decode("utf-8", "replace"))
-        at += 46 + name + extra + comment
+    position = 0
+    while position + 46 <= len(directory) and directory[position : position + 4] == b"PK\x01\x02":
+        name_length, extra_length, comment_length = struct.unpack_from("<HHH", directory, position + 28)
+        names.append(directory[position + 46 : position + 46 + name_length].decode("utf-8", "replace"))
+        position += 46 + name_length + extra_length + comment_length
     return tuple(names)
 
 
 def _entry_names(head: bytes) -> tuple[str, ...]:
     names: list[str] = []
-    at = head.find(b"PK\x03\x04")
-    while at >= 0 and at + 30 <= len(head):
-        (length,) = struct.unpack_from("<H", head, at + 26)
-        names.append(head[at + 30 : at + 30 + length].decode("utf-8", "replace"))
-        at = head.find(b"PK\x03\x04", at + 30)
+    position = head.find(b"PK\x03\x04")
+    while position >= 0 and position + 30 <= len(head):
+        (length,) = struct.unpack_from("<H", head, position + 26)
+        names.append(head[position + 30 : position + 30 + length].decode("utf-8", "replace"))
+        position = head.find(b"PK\x03\x04", position + 30)
     return tuple(names)
 
 
 def stored_mimetype(head: bytes) -> str | None:
-    """What an ODF or EPUB package says of itself in its first, uncompressed entry."""
+    """The type that an ODF or EPUB package declares in its first, uncompressed entry."""
     if len(head) < 38 or head[:4] != b"PK\x03\x04":
         return None
     method, length, name, extra = (
@@ -69,12 +69,12 @@ def stored_mimetype(head: bytes) -> str | None:
     if not length:  # written as a stream: the length follows the data
         end = head.find(b"PK", start)
         length = max(0, end - start) if end >= 0 else 100
-    told = head[start : start + min(length, 100)]
-    return told.decode("ascii", "replace").strip() if told else None
+    data = head[start : start + min(length, 100)]
+    return data.decode("ascii", "replace").strip() if data else None
 
 
 def ole_names(head: bytes, size: int, read_at: ReadAt) -> frozenset[str]:
-    """The names of streams and storages at the top of an OLE file; empty if it cannot be followed."""
+    """The names of top-level streams and storages of an OLE file; empty if it cannot be parsed."""
     header = head[:512] if len(head) >= 512 else read_at(0, 512)
     if len(header) < 512 or header[:8] != OLE_MARK:
         return frozenset()
@@ -94,33 +94,33 @@ def _directory_entries(header: bytes, sector: int, size: int, read_at: ReadAt) -
     while current < 0xFFFFFFFA and current not in seen and len(seen) < OLE_SECTORS:
         seen.add(current)
         block = read_at((current + 1) * sector, sector)
-        entries += [block[at : at + 128] for at in range(0, len(block) - 127, 128)]
-        place, within = divmod(current, per_sector)
-        if place >= len(table) or (table[place] + 1) * sector >= size:
+        entries += [block[offset : offset + 128] for offset in range(0, len(block) - 127, 128)]
+        table_index, entry_index = divmod(current, per_sector)
+        if table_index >= len(table) or (table[table_index] + 1) * sector >= size:
             break
-        if place not in fat:
-            raw = read_at((table[place] + 1) * sector, sector)
-            fat[place] = struct.unpack_from(f"<{len(raw) // 4}I", raw)
-        if within >= len(fat[place]):
+        if table_index not in fat:
+            raw = read_at((table[table_index] + 1) * sector, sector)
+            fat[table_index] = struct.unpack_from(f"<{len(raw) // 4}I", raw)
+        if entry_index >= len(fat[table_index]):
             break
-        current = fat[place][within]
+        current = fat[table_index][entry_index]
     return entries
 
 
 def _top_level(entries: list[bytes]) -> frozenset[str]:
-    """Only the root's own children: a document embedded further down does not name the file."""
+    """Only the root's own children: a document embedded further down does not decide the type of the file."""
     if not entries:
         return frozenset()
     names: set[str] = set()
-    waiting = [struct.unpack_from("<I", entries[0], 76)[0]]
+    pending = [struct.unpack_from("<I", entries[0], 76)[0]]
     seen: set[int] = set()
-    while waiting:
-        number = waiting.pop()
+    while pending:
+        number = pending.pop()
         if number in seen or number >= len(entries):
             continue
         seen.add(number)
         entry = entries[number]
         length = min(struct.unpack_from("<H", entry, 64)[0], 64)
         names.add(entry[: max(0, length - 2)].decode("utf-16-le", "replace"))
-        waiting += struct.unpack_from("<II", entry, 68)
+        pending += struct.unpack_from("<II", entry, 68)
     return frozenset(names)

@@ -1,4 +1,4 @@
-"""What a file's extension says about it, where the content does not say more."""
+"""Kind and MIME type by extension, for files whose content does not decide it."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ LINKS: dict[str, str] = {
     "desktop": "application/x-desktop",
 }
 
-# Text that may open with markup and is still meant to be read as written.
+# Text that may begin with markup and is still meant to be read as written.
 VERBATIM_EXTENSIONS = frozenset(TEXTS) - {"txt", "text", "log", "xml", "tmpl"}
 
 

@@ -1,4 +1,4 @@
-"""Decide what sort of thing a file is: by its content first, by its extension only where the content is mute."""
+"""Detects the kind of a file: by its content first, by its extension only where the content does not decide."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chyme.text.decoding import encoding_of, is_utf8
 HEAD_BYTES = 8192
 UNKNOWN = (Kind.OTHER, "application/octet-stream")
 
-_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
+_CONTROL_BYTES = bytes(set(range(32)) - {8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _PROLOG = re.compile(
     r"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE\s+(?!html)[^>\[]*(?:\[.*?\])?\s*>)", re.DOTALL | re.IGNORECASE
 )
@@ -48,7 +48,7 @@ _ZIP_MARKERS = (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX))
 
 
 def identify(name: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
-    """Kind and MIME type. `head` is the beginning, best HEAD_BYTES of it; `read_at(offset, length)` reads on."""
+    """Kind and MIME type. `head` is the beginning, ideally HEAD_BYTES of it; `read_at(offset, length)` reads more."""
     if size == 0:
         return kind_by_extension(name) or UNKNOWN
     if len(head) < min(size, HEAD_BYTES):
@@ -57,33 +57,33 @@ def identify(name: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, 
         return kind_by_extension(name) or UNKNOWN
     extension = extension_of(name)
     if head.startswith(b"PK\x03\x04"):
-        return _in_zip(extension, head, size, read_at)
+        return _identify_zip(extension, head, size, read_at)
     if head.startswith(OLE_MARK):
-        return _in_ole(extension, head, size, read_at)
+        return _identify_ole(extension, head, size, read_at)
     found = detect_by_signature(head, extension)
     if found:
         return found
     text = _as_text(head[:HEAD_BYTES], size, extension)
     if text is not None:
-        return _in_text(name, extension, text, head, size)
+        return _identify_text(name, extension, text, head, size)
     if b"%PDF-" in head[:1024]:
         return Kind.DOCUMENT, PDF
     if extension == "webloc" and size <= LINK_BYTES and link_in(name, head):
         return Kind.URL, LINKS[extension]
-    return _unknown_binary(name, head)
+    return _identify_unknown(name, head)
 
 
-def _in_zip(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
-    told = stored_mimetype(head)
-    if told == EPUB:
+def _identify_zip(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
+    declared = stored_mimetype(head)
+    if declared == EPUB:
         return Kind.DOCUMENT, EPUB
-    if told and told.startswith("application/vnd.oasis.opendocument."):
-        readable = told in DOCUMENTS.values()
-        return (Kind.DOCUMENT if readable else Kind.OTHER), told
+    if declared and declared.startswith("application/vnd.oasis.opendocument."):
+        readable = declared in DOCUMENTS.values()
+        return (Kind.DOCUMENT if readable else Kind.OTHER), declared
     names = zip_names(head, size, read_at)
     for prefix, mime in _ZIP_MARKERS:
         if any(entry.startswith(prefix) for entry in names):
-            return Kind.DOCUMENT, _variant(extension, mime)
+            return Kind.DOCUMENT, _document_variant(extension, mime)
     if "META-INF/container.xml" in names:
         return Kind.DOCUMENT, EPUB
     claims_document = extension in DOCUMENTS
@@ -92,7 +92,7 @@ def _in_zip(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Ki
     return Kind.OTHER, "application/zip"
 
 
-def _in_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
+def _identify_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
     names = ole_names(head, size, read_at)
     if "EncryptedPackage" in names:
         return Kind.DOCUMENT, DOCUMENTS.get(extension, DOCX)
@@ -106,7 +106,7 @@ def _in_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Ki
     return Kind.OTHER, "application/x-ole-storage"
 
 
-def _variant(extension: str, family: str) -> str:
+def _document_variant(extension: str, family: str) -> str:
     """The template or macro type that the extension names, if it belongs to the family found inside."""
     word = {DOCX: "word", XLSX: ("excel", "spreadsheet"), PPTX: ("powerpoint", "presentation")}[family]
     mime = DOCUMENTS.get(extension, family)
@@ -117,7 +117,7 @@ def _variant(extension: str, family: str) -> str:
 def _as_text(head: bytes, size: int, extension: str) -> str | None:
     """The head as text, or None when it is binary."""
     marked = head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"))
-    controls = len(head) - len(head.translate(None, _CONTROLS))
+    controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     if not marked and controls:
         encoding, _ = encoding_of(head, cut=True)
         if encoding.startswith("utf-16"):
@@ -128,17 +128,17 @@ def _as_text(head: bytes, size: int, extension: str) -> str | None:
     if marked:
         encoding, mark = encoding_of(head, cut=True)
         return head[mark:].decode(encoding, "replace")
-    # For telling markup from prose any encoding will do that leaves ASCII alone.
+    # Any encoding that preserves ASCII will do for telling markup from prose.
     return head.removeprefix(b"\xef\xbb\xbf").decode("utf-8" if is_utf8(head, cut=False) else "latin-1")
 
 
-def _in_text(name: str, extension: str, text: str, head: bytes, size: int) -> tuple[Kind, str]:
+def _identify_text(name: str, extension: str, text: str, head: bytes, size: int) -> tuple[Kind, str]:
     if size <= len(head) and link_in(name, head) and not (extension in ("", "txt") and _is_mail(text)):
         return Kind.URL, LINKS.get(extension, "text/uri-list")
     if text.lstrip().startswith("{\\rtf") or (extension == "rtf" and text.lstrip().startswith("{\\")):
         return Kind.DOCUMENT, RTF
     if extension not in VERBATIM_EXTENSIONS:
-        markup = _in_markup(extension, text)
+        markup = _identify_markup(extension, text)
         if markup:
             return markup
         if DOCUMENTS.get(extension) == EML or (extension in ("", "txt", "msg", "mail") and _is_mail(text)):
@@ -151,24 +151,24 @@ def _in_text(name: str, extension: str, text: str, head: bytes, size: int) -> tu
     return Kind.TEXT, mime
 
 
-def _in_markup(extension: str, text: str) -> tuple[Kind, str] | None:
+def _identify_markup(extension: str, text: str) -> tuple[Kind, str] | None:
     claims_html = DOCUMENTS.get(extension) in (HTML, DOCUMENTS["xhtml"])
     if claims_html and _TAG.search(text):
         return Kind.DOCUMENT, DOCUMENTS[extension]
     if "<" not in text[:64] and not text[:64].isspace():
         return None
-    at = 0
-    while prolog := _PROLOG.match(text, at):
-        at = prolog.end()
-    if _SVG_START.match(text, at) or (extension == "svg" and "<svg" in text):
+    position = 0
+    while prolog := _PROLOG.match(text, position):
+        position = prolog.end()
+    if _SVG_START.match(text, position) or (extension == "svg" and "<svg" in text):
         return Kind.IMAGE, "image/svg+xml"
-    if _HTML_START.match(text, at):
+    if _HTML_START.match(text, position):
         return Kind.DOCUMENT, HTML
     return None
 
 
 def _is_mail(text: str) -> bool:
-    """Whether the text opens with the header of an e-mail, as a mail program writes it."""
+    """Whether the text begins with the header of an e-mail, as a mail program writes it."""
     names: set[str] = set()
     for line in text.split("\n", 80)[:80]:
         if not line.strip():
@@ -182,14 +182,14 @@ def _is_mail(text: str) -> bool:
     return len(names & _MAIL_HEADERS) >= 2 and bool(names & _MAIL_TRACES)
 
 
-def _unknown_binary(name: str, head: bytes) -> tuple[Kind, str]:
+def _identify_unknown(name: str, head: bytes) -> tuple[Kind, str]:
     claimed = kind_by_extension(name)
     if claimed and claimed[0] is not Kind.TEXT:
         return claimed
-    return _ask_puremagic(head) or UNKNOWN
+    return _identify_by_puremagic(head) or UNKNOWN
 
 
-def _ask_puremagic(head: bytes) -> tuple[Kind, str] | None:
+def _identify_by_puremagic(head: bytes) -> tuple[Kind, str] | None:
     import puremagic
 
     try:
@@ -197,7 +197,7 @@ def _ask_puremagic(head: bytes) -> tuple[Kind, str] | None:
     except (puremagic.PureError, ValueError):
         return None
     for match in matches:
-        # Shorter signatures turn up by chance.
+        # Shorter signatures occur by chance.
         if len(match.byte_match) >= 6 and match.mime_type:
             family = match.mime_type.partition("/")[0]
             kind = {"image": Kind.IMAGE, "audio": Kind.AUDIO, "video": Kind.VIDEO}.get(family, Kind.OTHER)

@@ -1,4 +1,4 @@
-"""Notes that are one link with a title or a remark, as phones share them, and the links in any text.
+"""Notes that consist of one link with a title or a remark, as phones share them, and the links in any text.
 
 The rule is in docs/web.md: exactly one address, and no more words beside it than a title and a remark have.
 """
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 NOTE_EXTENSIONS = frozenset({"", "txt", "text", "md", "markdown", "mdown", "mkd"})
-MOST_WORDS, MOST_CHARACTERS, MOST_LINES = 30, 240, 5  # beside the address
+MAX_WORDS, MAX_CHARACTERS, MAX_LINES = 30, 240, 5  # beside the address
 TITLE_CHARACTERS = 200
-MOST_LINKS = 100  # of one text
-LONGEST = 4000  # characters of an address
-LONGEST_WORD = 2 * LONGEST  # an address with the marks around it
+MAX_LINKS = 100  # of one text
+MAX_ADDRESS = 4000  # characters of an address
+MAX_WORD = 2 * MAX_ADDRESS  # an address with the punctuation around it
 
-# White space, control and direction characters, half letters, and what stands for an unreadable one.
+# White space, control and direction characters, lone surrogates, and the replacement character.
 EXCLUDED_CHARACTERS = r"\s<>\"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffd\ud800-\udfff"
 ADDRESS = re.compile(rf"https?://[^/?#'\\{EXCLUDED_CHARACTERS}]+(?:[/?#][^{EXCLUDED_CHARACTERS}]*)?", re.IGNORECASE)
-_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffd]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffd]")
 _TARGET = r"[^\s()<>]{1,4000}(?:\([^\s()<>]{0,500}\)[^\s()<>]{0,500})?"
 _MARKDOWN_LINK = re.compile(
     rf"(!?)\[([^\[\]\n]{{0,500}})\]\(\s{{0,5}}<?({_TARGET})>?(?:\s{{1,5}}\"[^\"\n]{{0,300}}\")?\s{{0,5}}\)"
@@ -37,7 +37,7 @@ _LIST_ITEM = re.compile(rf"{_INDENT}(?:[-*+•]|\d{{1,3}}[.)])\s+\S", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class LinkNote:
-    """One address, and what somebody wrote beside it."""
+    """One address, and the text beside it."""
 
     url: str
     title: str | None = None
@@ -55,46 +55,46 @@ def is_address(text: str) -> bool:
         return False
     try:
         return bool(urlsplit(text).hostname)
-    except ValueError:  # brackets around what is no address, letters that only look like a slash
+    except ValueError:  # brackets around something else, letters that only look like a slash
         return False
 
 
 def links_in(text: str) -> list[str]:
-    """The http(s) addresses in a text, each once, in order; at most MOST_LINKS."""
+    """The http(s) addresses in a text, each once, in order; at most MAX_LINKS."""
     found: dict[str, None] = {}
-    for address in _addresses(_MARKDOWN_LINK.sub(lambda link: f" {link[2]} {link[3]} ", text)):
-        if address is not None and len(address) <= LONGEST:
+    for address in _find_addresses(_MARKDOWN_LINK.sub(lambda link: f" {link[2]} {link[3]} ", text)):
+        if address is not None and len(address) <= MAX_ADDRESS:
             found.setdefault(address)
-        if len(found) == MOST_LINKS:
+        if len(found) == MAX_LINKS:
             break
     return list(found)
 
 
 def read_link_note(text: str) -> LinkNote | None:
-    """The link that a note is, or None for a text: two addresses, none, or more words than a remark has."""
+    """Read a note as a link; None for any other text: two addresses, none, or more words than a remark has."""
     text = text.strip("\ufeff \t\r\n").replace("\r\n", "\n")
-    if _HIDDEN.search(text) or _MARKUP.search(text):
+    if _INVISIBLE.search(text) or _MARKUP.search(text):
         return None
-    fields, body = _front_matter(text)
+    fields, body = _split_front_matter(text)
     links = list(_MARKDOWN_LINK.finditer(body))
     if any(link[1] for link in links):
         return None  # a picture belongs to a text
     labels = [link[2].strip() for link in links]
     body = _MARKDOWN_LINK.sub(lambda link: f" {link[3]} ", body)
-    named = next((fields[name] for name in _ADDRESS_FIELDS if is_address(fields.get(name, ""))), None)
-    addresses = [named] if named else []
-    for address in _addresses(body):
+    field_address = next((fields[name] for name in _ADDRESS_FIELDS if is_address(fields.get(name, ""))), None)
+    addresses = [field_address] if field_address else []
+    for address in _find_addresses(body):
         if address is None:
-            return None  # something that looks like an address and is none
+            return None  # it looks like an address but is none
         addresses.append(address)
     if len(set(addresses)) != 1:
         return None
     lines = [_without_addresses(line) for line in body.split("\n") if line.strip()]
     first = body.strip().split("\n", 1)[0]
-    first_is_title = not _addresses(first) and (named is None or first.startswith("#"))
+    first_is_title = not _find_addresses(first) and (field_address is None or first.startswith("#"))
     words = [line for line in lines if line]
     rest = "\n".join(words)
-    if len(words) > MOST_LINES or len(rest) > MOST_CHARACTERS or len(rest.split()) > MOST_WORDS:
+    if len(words) > MAX_LINES or len(rest) > MAX_CHARACTERS or len(rest.split()) > MAX_WORDS:
         return None
     if len(_LIST_ITEM.findall(body)) > 1:
         return None
@@ -105,18 +105,18 @@ def read_link_note(text: str) -> LinkNote | None:
     return LinkNote(addresses[0], (title or "")[:TITLE_CHARACTERS].strip() or None, "\n".join(remarks) or None)
 
 
-def _addresses(text: str) -> list[str | None]:
-    """For each word that has an address in it, the address; None where it only looks like one."""
+def _find_addresses(text: str) -> list[str | None]:
+    """The address in each word that has one; None where it only looks like one."""
     found: list[str | None] = []
     for word in text.split():
         if "://" in word:
-            address = _trimmed(word) if len(word) <= LONGEST_WORD else ""
+            address = _trim_punctuation(word) if len(word) <= MAX_WORD else ""
             found.append(address if is_address(address) else None)
     return found
 
 
-def _trimmed(word: str) -> str:
-    """The word without the marks that stand around an address in a sentence."""
+def _trim_punctuation(word: str) -> str:
+    """The word without the punctuation around an address in a sentence."""
     word = word.lstrip(_OPENING)
     while word and word[-1] in _CLOSING:
         pair = _PAIRS.get(word[-1])
@@ -130,14 +130,14 @@ def _without_addresses(line: str) -> str:
     return " ".join(word for word in line.split() if "://" not in word).strip(" -–—|:")
 
 
-def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The plain fields of the front matter, and what follows it."""
-    found = _FRONT_MATTER.match(text)
-    if found is None:
+def _split_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The plain fields of the front matter, and the text after it."""
+    match = _FRONT_MATTER.match(text)
+    if match is None:
         return {}, text
     fields: dict[str, str] = {}
-    for line in found[1].split("\n"):
+    for line in match[1].split("\n"):
         field = _FIELD.match(line)
         if field:
             fields.setdefault(field[1].lower(), field[2].strip().strip("\"'").strip())
-    return fields, text[found.end() :]
+    return fields, text[match.end() :]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Files that other files call by their name: a page, source code. Whatever they are called, they keep it.
-REFERENCED_EXTENSIONS = _words(
+# Files that other files refer to by name: a page, source code. They keep any name.
+REFERENCED_EXTENSIONS = _word_set(
     """
     html htm xhtml css scss js mjs jsx ts tsx vue py sh bash bat ps1 c h cpp hpp cc hh cs java kt go rs rb erb php pl
     lua r swift jsp sql jinja j2 tmpl
     """
 )
 
-# Files that people write and call by a day or a number: a daily note, a novel, a form of the tax office.
-TEXT_EXTENSIONS = _words("md markdown txt text org rst adoc tex epub mobi azw3")
-OFFICE_EXTENSIONS = _words("pdf doc docx odt rtf xls xlsx ods csv ppt pptx odp")
+# Files that people write and name by a day or a number: a daily note, a novel, a tax form.
+TEXT_EXTENSIONS = _word_set("md markdown txt text org rst adoc tex epub mobi azw3")
+OFFICE_EXTENSIONS = _word_set("pdf doc docx odt rtf xls xlsx ods csv ppt pptx odp")
 
-# Alone or with numbers these say nothing: whoever made the name did not know what is in the file.
-GENERIC_WORDS = _words(
+# Alone or with numbers these say nothing about the content of the file.
+GENERIC_WORDS = _word_set(
     """
     img image images imagen imagem immagine imatge afbeelding bild bilder billede bilde kuva obraz obrázek
     obrazek kép resim görsel pic pics picture pictures pict photo photos foto fotos fotografia fotografía fotka
@@ -48,8 +48,8 @@ GENERIC_WORDS = _words(
     """
 )
 
-# These say nothing only with a number behind them: Book1, Presentation2, Track 07.
-WORDS_WITH_NUMBER = _words(
+# These say nothing only when a number follows: Book1, Presentation2, Track 07.
+WORDS_WITH_NUMBER = _word_set(
     """
     book mappe classeur libro livro cartella map arbetsbok presentation präsentation présentation presentación
     apresentação presentazione presentatie sheet tabelle feuille hoja foglio blad drawing zeichnung dessin
@@ -60,8 +60,8 @@ WORDS_WITH_NUMBER = _words(
     """
 )
 
-# These stand between the others: at, of, the half of the day, days and months, and what a device adds.
-CONNECTING_WORDS = _words(
+# These stand between the others: at, of, AM and PM, days and months, and what a device adds.
+CONNECTING_WORDS = _word_set(
     """
     at um à a le la las los il alle kl klo om o ob v of on from the and de d del da do di du von vom am pm p m
     uhr h to an in im el с в от и на fra från z ze dne den der die das dal dnia w i new neu neue neuer neues
@@ -83,8 +83,8 @@ CONNECTING_WORDS = _words(
     """
 )
 
-# Words of scripts that put no blanks between them.
-UNSPACED_WORDS = _words(
+# Words of scripts without spaces.
+UNSPACED_WORDS = _word_set(
     """
     新規 ドキュメント テキスト 文書 文書名 無題 名称未設定 名前なし スクリーンショット 画面収録 画像 写真 動画
     録音 録画 スキャン ダウンロード ファイル コピー 新しい フォルダー 未命名 无标题 無標題 新建 文本文档
@@ -94,8 +94,8 @@ UNSPACED_WORDS = _words(
     """
 )
 
-# Words of devices in scripts that are neither Latin nor Cyrillic, and have blanks.
-SPACED_WORDS = _words(
+# Words of devices in scripts with spaces that are neither Latin nor Cyrillic.
+SPACED_WORDS = _word_set(
     """
     스크린샷 화면 캡처 사진 이미지 동영상 녹음 문서 새 제목 없음 파일 다운로드 복사본 오전 오후 카카오톡 لقطة
     الشاشة صورة مستند جديد بدون عنوان ملف تسجيل نسخة مسح צילום מסך מסמך ללא שם ภาพหน้าจอ ภาพถ่าย เอกสาร

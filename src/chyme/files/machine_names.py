@@ -1,4 +1,4 @@
-"""Whether a person gave a file its name, or a camera, a scanner, a messenger, a hash or a clock did."""
+"""Decides whether a person named a file, or a camera, a scanner, a messenger, a hash or a clock."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from chyme.files.machine_name_words import (
     WORDS_WITH_NUMBER,
 )
 
-LONGEST = 300  # characters that are looked at; no file system allows more
-_SHORT_CODE, _HEX_ID, _SHUFFLED = 5, 8, 8
-_UNSPACED_FROM = 0x2E7F  # the letters behind it are of scripts where one may be a word
+MAX_LENGTH = 300  # characters that are examined; no file system allows more
+_CODE_LETTERS, _MIN_HEX, _MIN_RANDOM = 5, 8, 8
+_UNSPACED_FROM = 0x2E7F  # letters above this are of scripts where one letter may be a word
 _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STANDARDS = frozenset({"ISO", "DIN", "RFC", "IEC", "IEEE", "ASTM", "CVE", "COVID"})
 
 _EXTENSION = re.compile(r"(?<=.)(?:\.tar)?\.(?=[0-9]*[a-z])[a-z0-9]{1,8}$", re.IGNORECASE | re.DOTALL)
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
-_OF_ANDROID = re.compile(r"screenshot_[0-9]{4}-?[0-9]{2}-?[0-9]{2}[-_][0-9]{2}", re.IGNORECASE)  # an app's name follows
+_ANDROID = re.compile(r"screenshot_[0-9]{4}-?[0-9]{2}-?[0-9]{2}[-_][0-9]{2}", re.IGNORECASE)  # an app's name follows
 _EPISODE = re.compile(r"(?<![^\W_])s[0-9]{1,2}e[0-9]{1,3}(?![^\W_])", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]{1,5}[-_]?(?!(?:19|20)[0-9]{2}$)[0-9]{3,}")
-_FORM = re.compile(r"(?![0-9])[^\W_][-_ ]?[0-9]{1,3}[A-Za-z]?")  # W-2, A380, B12, Q3: people know what that is
+_FORM = re.compile(r"(?![0-9])[^\W_][-_ ]?[0-9]{1,3}[A-Za-z]?")  # W-2, A380, B12, Q3: people know these
 _DAY = re.compile(r"[0-9]{4}-(?:[0-9]{2}(?:-[0-9]{2})?|W[0-9]{2}|Q[1-4])")  # of a diary
 _YEAR = re.compile(r"[1-9][0-9]{3}")  # also 1984 and form 1040
 _ELISION = re.compile(r"\b[dl]['’ʼ´`](?=\w)", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
 _PIECE = re.compile(r"[0-9]+|[^\W\d_]+")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]")
-_SPOKEN = re.compile(r"[A-Z]?[a-z]{3,}")
+_PRONOUNCEABLE = re.compile(r"[A-Z]?[a-z]{3,}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[0-9A-Za-z_-]+={0,2}")
 _VOWEL = re.compile(r"[aeiouyäöüàáâãåæèéêëìíîïòóôõøùúûýœ]", re.IGNORECASE)
@@ -43,44 +43,44 @@ _UNSPACED = re.compile("|".join(sorted(map(re.escape, UNSPACED_WORDS), key=len, 
 
 
 def is_machine_made(name: str) -> bool:
-    """Whether a file name, with or without its extension, says nothing that somebody meant to say.
+    """Whether a file name, with or without its extension, carries no meaning from a person.
 
-    In doubt it was a person: every word that is not one of a device's makes the name human.
+    When in doubt, a person named it: every word that is not a device's word makes the name human.
     """
-    whole = unicodedata.normalize("NFC", name[:LONGEST])
+    whole = unicodedata.normalize("NFC", name[:MAX_LENGTH])
     stem = without_extension(whole).strip()
-    if _is_called(stem, whole[len(without_extension(whole)) :].lstrip(".").casefold()):
+    if _is_usual_name(stem, whole[len(without_extension(whole)) :].lstrip(".").casefold()):
         return False
     if _EPISODE.search(stem) or stem[: len(stem) - len(stem.lstrip(_CAPITALS))] in _STANDARDS:
         return False
-    if _OF_ANDROID.match(stem) or _CODE.fullmatch(stem):
+    if _ANDROID.match(stem) or _CODE.fullmatch(stem):
         return True
     if _is_random(stem):
         return True
     rest = _ELISION.sub(" ", _UUID.sub(" 0 ", stem))
-    numbers, generic, numbered, joining = False, False, False, False
-    for piece in _pieces(rest):
+    numbers, generic, numbered, connecting = False, False, False, False
+    for piece in _split_words(rest):
         word = piece.casefold()
         if word.isdecimal():
             numbers = True
         elif len(word) == 1 and ord(word) <= _UNSPACED_FROM:
-            continue  # one letter is no word, but in scripts where it is
+            continue  # one letter is no word, except in scripts where it is
         elif word in GENERIC_WORDS or word in SPACED_WORDS:
             generic = True
         elif word in WORDS_WITH_NUMBER or word in CONNECTING_WORDS:
             numbered = numbered or word in WORDS_WITH_NUMBER
-            joining = joining or word not in WORDS_WITH_NUMBER
+            connecting = connecting or word not in WORDS_WITH_NUMBER
         else:
             return False
     if generic:
         return True
     if numbered:
         return numbers
-    return not joining
+    return not connecting
 
 
-def _is_called(stem: str, extension: str) -> bool:
-    """Whether somebody calls a file of this sort by that, though it is a number or a letter."""
+def _is_usual_name(stem: str, extension: str) -> bool:
+    """Whether people name a file of this type like this, though it is a number or a letter."""
     if extension in REFERENCED_EXTENSIONS or _FORM.fullmatch(stem):
         return True
     if extension in TEXT_EXTENSIONS and _DAY.fullmatch(stem):
@@ -93,8 +93,8 @@ def without_extension(name: str) -> str:
     return _EXTENSION.sub("", name)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Words and numbers, without those that are codes."""
+def _split_words(text: str) -> Iterator[str]:
+    """Words and numbers; codes count as numbers."""
     for token in _TOKEN.findall(text):
         if _is_random(token) or _is_id(token):
             yield "0"
@@ -105,22 +105,22 @@ def _pieces(text: str) -> Iterator[str]:
                 known = whole in GENERIC_WORDS or whole in CONNECTING_WORDS or whole in WORDS_WITH_NUMBER
                 yield from (piece,) if known else _CAMEL.findall(piece)
             elif ord(piece[0]) > _UNSPACED_FROM:
-                yield from _unspaced(piece)
+                yield from _split_unspaced(piece)
             else:
                 yield piece
 
 
-def _unspaced(run: str) -> Iterator[str]:
-    """A run of letters of a script without blanks: what is left of it besides the words of devices."""
+def _split_unspaced(run: str) -> Iterator[str]:
+    """A run of letters of a script without spaces: what is left of it besides the words of devices."""
     if run in SPACED_WORDS:
         yield run
         return
-    found = _UNSPACED.sub("", run)
+    rest = _UNSPACED.sub("", run)
     for known in _UNSPACED.findall(run):
         if len(known) > 1:
             yield "file"
-    if found:
-        yield found if len(found) > 1 or found == run else "0"
+    if rest:
+        yield rest if len(rest) > 1 or rest == run else "0"
 
 
 def _is_id(token: str) -> bool:
@@ -128,37 +128,37 @@ def _is_id(token: str) -> bool:
     digits = sum(map(str.isdecimal, token))
     if not digits or digits == len(token) or not token.isascii():
         return False
-    if len(token) >= _HEX_ID and _HEXADECIMAL.fullmatch(token):
+    if len(token) >= _MIN_HEX and _HEXADECIMAL.fullmatch(token):
         return True
     letters = [piece for piece in _PIECE.findall(token) if not piece.isdecimal()]
     if len(letters) == 1 and letters[0].casefold() in GENERIC_WORDS | WORDS_WITH_NUMBER:
         return False
     longest = max(map(len, letters))
     changes = len(_PIECE.findall(token)) - 1
-    if changes >= 3 and len(token) >= _SHUFFLED:
-        return longest < _SHORT_CODE
-    return token.upper() == token and longest < _SHORT_CODE and digits >= 3
+    if changes >= 3 and len(token) >= _MIN_RANDOM:
+        return longest < _CODE_LETTERS
+    return token.upper() == token and longest < _CODE_LETTERS and digits >= 3
 
 
 def _is_random(text: str) -> bool:
-    """What a generator of identifiers makes: long, of all kinds of letters, and nobody can say it."""
+    """Whether a generator made this identifier: long, of all kinds of letters, and unpronounceable."""
     if not _IDENTIFIER.fullmatch(text):
         return False
     plain = text.rstrip("=")
-    if len(plain) >= 2 * _HEX_ID and _HEXADECIMAL.fullmatch(plain):
+    if len(plain) >= 2 * _MIN_HEX and _HEXADECIMAL.fullmatch(plain):
         return True
-    if len(plain) < _SHUFFLED:
+    if len(plain) < _MIN_RANDOM:
         return False
     words = _CAMEL.findall(plain)
     letters = sum(map(len, words))
     if not letters:
         return False
     if letters == len(plain) and plain in (plain.lower(), plain.upper()):
-        return letters >= _SHUFFLED and not _VOWEL.search(plain)
-    if any(_SPOKEN.fullmatch(part) and _VOWEL.search(part) for part in re.split("[-_]", plain)):
+        return letters >= _MIN_RANDOM and not _VOWEL.search(plain)
+    if any(_PRONOUNCEABLE.fullmatch(part) and _VOWEL.search(part) for part in re.split("[-_]", plain)):
         return False
     digits = sum(map(str.isdecimal, plain))
-    long_words = sum(len(word) for word in words if len(word) >= _SHORT_CODE and _VOWEL.search(word))
+    long_words = sum(len(word) for word in words if len(word) >= _CODE_LETTERS and _VOWEL.search(word))
     mixed = bool(digits) + any(map(str.isupper, plain)) + any(map(str.islower, plain))
     if long_words * 4 > len(plain) or mixed < 2:
         return False

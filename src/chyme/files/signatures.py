@@ -1,4 +1,4 @@
-"""Binary formats told by the bytes they begin with."""
+"""Detects binary formats by their first bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.model import Kind
 
 KindAndMime = tuple[Kind, str]
 
-_BEGINNINGS: tuple[tuple[bytes, Kind, str], ...] = (
+_SIGNATURES: tuple[tuple[bytes, Kind, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", Kind.IMAGE, "image/png"),
     (b"\xff\xd8\xff", Kind.IMAGE, "image/jpeg"),
     (b"GIF87a", Kind.IMAGE, "image/gif"),
@@ -48,7 +48,7 @@ _BEGINNINGS: tuple[tuple[bytes, Kind, str], ...] = (
     (b"OTTO\x00", Kind.OTHER, "font/otf"),
     (b"\x00\x01\x00\x00\x00", Kind.OTHER, "font/ttf"),
 )
-_FIRST_BYTES = frozenset(start[0] for start, _, _ in _BEGINNINGS)
+_FIRST_BYTES = frozenset(start[0] for start, _, _ in _SIGNATURES)
 
 _HEIF_BRANDS = {
     b"heic": "image/heic",
@@ -69,7 +69,7 @@ _HEIF_BRANDS = {
 }
 _CAMERA_RAW = frozenset({"dng", "nef", "cr2", "arw"})
 _WMA_STREAM = bytes.fromhex("409e69f84d5bcf11a8fd00805f5c442b")
-_PORTABLE = re.compile(rb"P[456]\s(?:\s|#[^\n]{0,200}\n)*\d{1,6}\s+\d{1,6}\s")
+_PORTABLE_ANYMAP = re.compile(rb"P[456]\s(?:\s|#[^\n]{0,200}\n)*\d{1,6}\s+\d{1,6}\s")
 _BMP_HEADERS = frozenset({12, 16, 40, 52, 56, 64, 108, 124})
 
 
@@ -77,21 +77,21 @@ def detect_by_signature(head: bytes, extension: str) -> KindAndMime | None:
     """What the first bytes alone prove. The extension only chooses between names for the same format."""
     first = head[0]
     if first in _FIRST_BYTES:
-        for start, kind, mime in _BEGINNINGS:
+        for start, kind, mime in _SIGNATURES:
             if head.startswith(start):
                 return kind, mime
     if head.startswith(b"%PDF"):
         return Kind.DOCUMENT, PDF
     return (
-        _riff(head, extension)
-        or _iso_media(head, extension)
-        or _streams(head, extension)
-        or _pictures(head, extension)
-        or _programs(head)
+        _detect_riff(head, extension)
+        or _detect_iso_media(head, extension)
+        or _detect_streams(head, extension)
+        or _detect_pictures(head, extension)
+        or _detect_programs(head)
     )
 
 
-def _riff(head: bytes, extension: str) -> KindAndMime | None:
+def _detect_riff(head: bytes, extension: str) -> KindAndMime | None:
     if head[:4] in (b"RIFF", b"RF64", b"FORM"):
         form = head[8:12]
         if form == b"WAVE":
@@ -105,7 +105,7 @@ def _riff(head: bytes, extension: str) -> KindAndMime | None:
     return None
 
 
-def _iso_media(head: bytes, extension: str) -> KindAndMime | None:
+def _detect_iso_media(head: bytes, extension: str) -> KindAndMime | None:
     box = head[4:8]
     if box in (b"moov", b"mdat", b"wide") and extension in VIDEO:
         return Kind.VIDEO, VIDEO[extension]
@@ -114,7 +114,7 @@ def _iso_media(head: bytes, extension: str) -> KindAndMime | None:
     brand = head[8:12]
     if brand in _HEIF_BRANDS:
         length = min(struct.unpack_from(">I", head)[0], 256, len(head))
-        brands = {head[at : at + 4] for at in range(16, length - 3, 4)} | {brand}
+        brands = {head[position : position + 4] for position in range(16, length - 3, 4)} | {brand}
         if brand in (b"mif1", b"msf1", b"mif2", b"mif3"):
             for exact in (b"avif", b"heic", b"heix"):
                 if exact in brands:
@@ -129,7 +129,7 @@ def _iso_media(head: bytes, extension: str) -> KindAndMime | None:
     return Kind.VIDEO, "video/mp4"
 
 
-def _streams(head: bytes, extension: str) -> KindAndMime | None:
+def _detect_streams(head: bytes, extension: str) -> KindAndMime | None:
     if head.startswith(b"OggS"):
         if b"theora" in head[:256] or extension == "ogv":
             return Kind.VIDEO, "video/ogg"
@@ -143,12 +143,12 @@ def _streams(head: bytes, extension: str) -> KindAndMime | None:
         return (Kind.AUDIO, AUDIO["wma"]) if audio_only else (Kind.VIDEO, VIDEO["wmv"])
     if head[0] == 0x47 and len(head) > 376 and head[188] == head[376] == 0x47:
         return Kind.VIDEO, "video/mp2t"
-    if head[0] == 0xFF and len(head) >= 4 and head[1] != 0xFE:  # that would be the mark of UTF-16
-        return _mpeg_audio(head)
+    if head[0] == 0xFF and len(head) >= 4 and head[1] != 0xFE:  # FF FE would be the byte order mark of UTF-16
+        return _detect_mpeg_audio(head)
     return None
 
 
-def _mpeg_audio(head: bytes) -> KindAndMime | None:
+def _detect_mpeg_audio(head: bytes) -> KindAndMime | None:
     if head[1] in (0xF0, 0xF1, 0xF8, 0xF9):
         return Kind.AUDIO, "audio/aac"
     layer, version = head[1] >> 1 & 3, head[1] >> 3 & 3
@@ -158,19 +158,19 @@ def _mpeg_audio(head: bytes) -> KindAndMime | None:
     return None
 
 
-def _pictures(head: bytes, extension: str) -> KindAndMime | None:
+def _detect_pictures(head: bytes, extension: str) -> KindAndMime | None:
     if head[:4] in (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"):
         return Kind.IMAGE, IMAGES[extension] if extension in _CAMERA_RAW else "image/tiff"
     if head.startswith(b"BM") and len(head) >= 26 and struct.unpack_from("<I", head, 14)[0] in _BMP_HEADERS:
         return Kind.IMAGE, "image/bmp"
     if head.startswith(b"\x00\x00\x01\x00") and len(head) >= 22 and 0 < head[4] < 64 and head[9] == 0:
         return Kind.IMAGE, "image/vnd.microsoft.icon"
-    if _PORTABLE.match(head) and (b"\x00" in head or not head.isascii()):
+    if _PORTABLE_ANYMAP.match(head) and (b"\x00" in head or not head.isascii()):
         return Kind.IMAGE, "image/x-portable-anymap"
     return None
 
 
-def _programs(head: bytes) -> KindAndMime | None:
+def _detect_programs(head: bytes) -> KindAndMime | None:
     if head.startswith(b"MZ") and not head[:64].isascii():
         return Kind.OTHER, "application/vnd.microsoft.portable-executable"
     if head[257:262] == b"ustar":

@@ -1,4 +1,4 @@
-"""The face of a file: a picture of it that every browser shows, and a thumbnail of that."""
+"""Makes a JPEG preview of a picture, which every browser shows, and a thumbnail of it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def make_preview_and_thumbnail(
     filename: str, image: Image.Image, longest: int = LONGEST, longest_thumbnail: int = LONGEST_THUMBNAIL
 ) -> tuple[Artifact, Artifact]:
     """The picture as `filename` (a .jpg) and its thumbnail, never larger than the image; transparency becomes white."""
-    large = _within(_opaque(image), longest)
-    small = _within(large, longest_thumbnail)
-    return Artifact(filename, _jpeg(large, QUALITY)), Artifact(THUMBNAIL, _jpeg(small, THUMBNAIL_QUALITY))
+    large = _fit(_flatten(image), longest)
+    small = _fit(large, longest_thumbnail)
+    return Artifact(filename, _encode_jpeg(large, QUALITY)), Artifact(THUMBNAIL, _encode_jpeg(small, THUMBNAIL_QUALITY))
 
 
-def _opaque(image: Image.Image) -> Image.Image:
+def _flatten(image: Image.Image) -> Image.Image:
     from PIL import Image
 
     if image.mode == "RGB":
         return image
     if "A" not in image.getbands() and "transparency" not in image.info:
         return image.convert("RGB")
-    paper = Image.new("RGB", image.size, "white")
-    clear = image.convert("RGBA")
-    paper.paste(clear, mask=clear.getchannel("A"))
-    return paper
+    background = Image.new("RGB", image.size, "white")
+    rgba = image.convert("RGBA")
+    background.paste(rgba, mask=rgba.getchannel("A"))
+    return background
 
 
-def _within(image: Image.Image, longest: int) -> Image.Image:
+def _fit(image: Image.Image, longest: int) -> Image.Image:
     from PIL import Image
 
     width, height = image.size
@@ -47,7 +47,7 @@ def _within(image: Image.Image, longest: int) -> Image.Image:
     return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
-def _jpeg(image: Image.Image, quality: int) -> bytes:
+def _encode_jpeg(image: Image.Image, quality: int) -> bytes:
     out = io.BytesIO()
     image.save(out, "JPEG", quality=quality, optimize=True, progressive=False)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""How people say that something is to be done, and what they ask, by language."""
+"""Recognises requests for action and questions in sentences, by language."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _TASKS = (
 )
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|tonight|noon|next \\w+|the end of"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-# Each of these that is found counts one; a sentence with more of them is more likely to mean it.
-_ACTIONS = {
+# Each pattern that matches counts one; a sentence with more matches is more likely to ask for action.
+_ACTION_PATTERNS = {
     "en": (
         r"\b(?:we|you|i|he|she|they|someone|somebody) (?:really |also |still |then )?(?:needs?|have|has|ought) to\b",
         rf"\b(?:i|we|he|she|they|you)(?:'ll| will| shall|'m going to| are going to) (?:also |then )?(?:{_TASKS})\b",
@@ -73,8 +73,8 @@ _ACTIONS = {
         r"までに|締め切り|次のステップ|忘れずに|担当",
     ),
 }
-# A day until which something is to be done confirms that it is; by itself it says nothing.
-_DATES = {
+# A due date confirms that something is to be done; by itself it says nothing.
+_DUE_DATE_PATTERNS = {
     "en": rf"\b(?:by|until|before|due) (?:{_DAYS}|{_MONTHS})\b",
     "de": r"\b(?:bis|vor|spätestens) (?:zum |ende |am |nächste\w* )*"
     r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|morgen|woche|monats?|ende|\d+\.)",
@@ -88,32 +88,32 @@ _DATES = {
     "pt": r"\b(?:até|antes d[eao]) (?:a |o )?"
     r"(?:segunda|terça|quarta|quinta|sexta|sábado|domingo|amanhã|fim|final|próxim)",
 }
-_TAG = re.compile(
+_TAG_QUESTION = re.compile(
     r", ?(?:right|ok|okay|huh|no|yes|eh|you know|isn't it|oder|ja|ne|nicht wahr|gell|n'est-ce pas|non|hein|verdad|vale"
     r"|vero|giusto|toch|hè|né|certo|não é)\s?\?$",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[^\W_]+")
-_LEAST_WORDS = 4  # "right?", "you know?" and "does it?" ask nothing
-_LEAST_LETTERS = 6  # in scripts without spaces
+_MIN_WORDS = 4  # "right?", "you know?" and "does it?" ask nothing
+_MIN_LETTERS = 6  # in scripts without spaces
 
 
 @cache
-def _cues(language: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(cue, re.IGNORECASE) for cue in _ACTIONS.get(language, ()))
+def _action_patterns(language: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(cue, re.IGNORECASE) for cue in _ACTION_PATTERNS.get(language, ()))
 
 
 def asks_for_action(sentence: str, language: str | None) -> int:
-    """How many signs there are that somebody is to do something; none where nobody knows the language."""
+    """How many signs there are that someone is to do something; 0 for languages without patterns."""
     plain = " ".join(sentence.replace("’", "'").split())
-    signs = sum(cue.search(plain) is not None for cue in _cues(language or ""))
-    date = _DATES.get(language or "")
+    signs = sum(cue.search(plain) is not None for cue in _action_patterns(language or ""))
+    date = _DUE_DATE_PATTERNS.get(language or "")
     return signs + bool(signs and date and re.search(date, plain, re.IGNORECASE))
 
 
 def is_question(sentence: str) -> bool:
-    """Whether it ends in a question mark and asks something."""
+    """Whether it ends in a question mark and really asks something."""
     text = sentence.rstrip("\"'”»’)] ")
     if text.endswith("？"):
-        return len(text) > _LEAST_LETTERS
-    return text.endswith("?") and len(_WORDS.findall(text)) >= _LEAST_WORDS and not _TAG.search(text)
+        return len(text) > _MIN_LETTERS
+    return text.endswith("?") and len(_WORDS.findall(text)) >= _MIN_WORDS and not _TAG_QUESTION.search(text)

@@ -1,4 +1,4 @@
-"""Turn the bytes of a text file into text: encoding found, rubbish removed, lines ended alike."""
+"""Decodes the bytes of a text file: detects the encoding, removes control characters, unifies line ends."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from chyme.text.legacy_encodings import detect_legacy
 TEXT_BYTES = 5 * 1024 * 1024
 SAMPLE = 256 * 1024
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_RUBBISH = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ufffe\uffff\ud800-\udfff]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ufffe\uffff\ud800-\udfff]")
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+_COLOUR_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A file's text. `truncated` tells that the file goes on beyond the limit."""
+    """A file's text. `truncated`: the file continues beyond the limit."""
 
     text: str
     encoding: str
     truncated: bool = False
 
     def note(self, limit: int = TEXT_BYTES) -> str | None:
-        """The honest sentence to show when not all of the file was read."""
+        """The sentence to show when only part of the file was read."""
         return f"first {limit / 1_048_576:g} MB of text read" if self.truncated else None
 
 
 def decode(data: bytes, limit: int = TEXT_BYTES) -> DecodedText:
-    """The text of `data`, of which at most `limit` bytes are read."""
+    """Decode at most `limit` bytes of `data`."""
     truncated = len(data) > limit
     if truncated:
         data = data[:limit]
-    encoding, mark = encoding_of(data, cut=truncated)
-    return DecodedText(clean(data[mark:].decode(encoding, "replace"), truncated), encoding, truncated)
+    encoding, mark_length = encoding_of(data, cut=truncated)
+    return DecodedText(clean(data[mark_length:].decode(encoding, "replace"), truncated), encoding, truncated)
 
 
 def read_text(source: Source, limit: int = TEXT_BYTES) -> DecodedText:
-    """The text of a file of kind text, of which at most `limit` bytes are read."""
+    """Decode at most `limit` bytes of a file of kind text."""
     with source.open() as stream:
         return decode(stream.read(limit + 1), limit)
 
 
 def encoding_of(data: bytes, *, cut: bool = False) -> tuple[str, int]:
-    """The encoding's name and the length of its mark; `cut`: the data may end inside a character."""
-    for mark, encoding in _MARKS:
+    """The name of the encoding and the length of its byte order mark; `cut`: the data may end inside a character."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
-    wide = detect_utf16(data[:4096])
-    if wide:
-        return wide, 0
+    utf16 = detect_utf16(data[:4096])
+    if utf16:
+        return utf16, 0
     if is_utf8(data, cut=cut):
         return ("iso2022_jp" if data.isascii() and b"\x1b$B" in data else "utf-8"), 0
     return ("utf-8" if _mostly_utf8(data) else detect_legacy(data)), 0
 
 
 def is_utf8(data: bytes, *, cut: bool) -> bool:
-    """Whether the bytes are UTF-8; `cut` forgives a character that ends with the data."""
+    """Whether the bytes are UTF-8; `cut` allows an incomplete character at the end."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def is_utf8(data: bytes, *, cut: bool) -> bool:
 
 
 def detect_utf16(head: bytes) -> str | None:
-    """UTF-16 without a mark, told by the zero bytes that Latin letters have in it."""
+    """Recognise UTF-16 without a byte order mark by the zero bytes that Latin letters have in it."""
     pairs = len(head) // 2
     if pairs < 4:
         return None
@@ -87,20 +87,20 @@ def detect_utf16(head: bytes) -> str | None:
 
 
 def clean(text: str, truncated: bool = False) -> str:
-    """Without control characters and colour codes, every line ended by a newline alone."""
+    """Remove control characters and colour codes; every line ends with a newline alone."""
     if truncated and text.endswith("\ufffd"):
         text = text.rstrip("\ufffd")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
-        text = _COLOURS.sub("", text)
+        text = _COLOUR_CODES.sub("", text)
     if "\x0c" in text:
         text = text.replace("\x0c", "\n")
-    return _RUBBISH.sub("", text)
+    return _CONTROL.sub("", text)
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """Whether a few broken bytes stand in a text that is otherwise UTF-8: other encodings hardly ever look like it."""
+    """Whether a few broken bytes are in a text that is otherwise UTF-8: other encodings hardly ever look like it."""
     text = data[:SAMPLE].decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    return len(_BEYOND_ASCII.findall(text)) - broken > 10 * broken
+    return len(_NON_ASCII.findall(text)) - broken > 10 * broken

@@ -1,4 +1,4 @@
-"""The small words of a language: they say nothing by themselves, and give the language away."""
+"""The function words of several languages: they carry no topic, and reveal the language."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ seus si sim sobre sou sua suas só também tanto te tem temos tenho ter teu teve
 têm um uma umas uns vai vamos você vocês vou vão à às é
 """
 # Words that people fill their speech with: no function, and no topic either.
-_SPOKEN = {
+_FILLERS = {
     "en": """
         actually alright another anyway back basically big bit bye came come comes cool course day done exactly fine
         first good great guess guys hello hey hi huh kind kinda know last like literally little long look looking lot
@@ -123,7 +123,7 @@ _SPOKEN = {
         tempo tipo tá ver verdade vez último
     """,
 }
-_COUNTING = {
+_NUMBERS = {
     "en": "three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand million",
     "de": "eins zwei drei vier fünf sechs sieben acht neun zehn zwölf zwanzig dreißig fünfzig hundert tausend",
     "fr": "trois quatre cinq six sept huit neuf dix onze douze vingt trente quarante cinquante cent mille millions",
@@ -132,7 +132,7 @@ _COUNTING = {
     "nl": "twee drie vier vijf zes zeven acht negen tien elf twaalf vijftien twintig dertig honderd duizend miljoen",
     "pt": "três quatro cinco seis sete oito nove dez onze doze quinze vinte trinta quarenta cem mil milhões",
 }
-_LISTS = {
+_FUNCTION_WORDS = {
     "en": _ENGLISH,
     "de": _GERMAN,
     "fr": _FRENCH,
@@ -141,45 +141,47 @@ _LISTS = {
     "nl": _DUTCH,
     "pt": _PORTUGUESE,
 }
-# Written with a capital in the middle of a sentence too, so they do not tell that one begins.
+# Also capitalised in the middle of a sentence, so they do not show where one begins.
 _ALWAYS_CAPITAL = frozenset(
     {"i", "i'd", "i'll", "i'm", "i've", "sie", "ihnen", "ihr", "ihre", "ihrem", "ihren", "ihrer"}
 )
-_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_ENOUGH = 3  # small words that must agree before anybody believes in a language
-_AHEAD = 1.5  # how much more often than those of the next best
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_MIN_VOTES = 3  # matching function words needed to decide for a language
+_LEAD = 1.5  # how much more often than in the next best language
 
 
 @cache
 def function_words(language: str | None) -> frozenset[str]:
-    """In lower case, with straight apostrophes; empty for a language nobody wrote down here."""
-    return frozenset(_LISTS.get(language or "", "").split())
+    """In lower case, with straight apostrophes; empty for a language that is not listed here."""
+    return frozenset(_FUNCTION_WORDS.get(language or "", "").split())
 
 
 @cache
 def empty_words(language: str | None) -> frozenset[str]:
-    """Words that name no topic: function words and what people fill their speech with."""
-    known = language or ""
-    return function_words(language) | frozenset(f"{_SPOKEN.get(known, '')} {_COUNTING.get(known, '')}".split())
+    """Words that name no topic: function words and the fillers of speech."""
+    code = language or ""
+    return function_words(language) | frozenset(f"{_FILLERS.get(code, '')} {_NUMBERS.get(code, '')}".split())
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text in lower case, with straight apostrophes; numbers are none."""
-    return [word.replace("’", "'") for word in _WORDS.findall(text.lower())]
+    """The words of a text in lower case, with straight apostrophes and without numbers."""
+    return [word.replace("’", "'") for word in _WORD.findall(text.lower())]
 
 
 def begins_a_sentence(word: str, language: str | None) -> bool:
-    """Whether this word, with a capital, stands at the beginning of a sentence: elsewhere it has none."""
+    """Whether this capitalised word must be at the beginning of a sentence, because elsewhere it has no capital."""
     plain = word.lower().replace("’", "'")
-    small = function_words(language) if language == "de" else empty_words(language)  # German nouns have capitals
+    small = function_words(language) if language == "de" else empty_words(language)  # German nouns are capitalised
     return word[:1].isupper() and plain in small and plain not in _ALWAYS_CAPITAL
 
 
 def language_of(text: str) -> str | None:
-    """The language a text is written in, of those known here; None when that is not clear."""
+    """The language of a text, among those listed here; None when that is not clear."""
     if IDEOGRAPH.search(text):
         return None
     words = words_in(text)
-    votes = sorted(((sum(word in function_words(code) for word in words), code) for code in _LISTS), reverse=True)
-    (most, winner), (next_best, _) = votes[:2]
-    return winner if most >= _ENOUGH and most >= _AHEAD * max(next_best, 1) else None
+    votes = sorted(
+        ((sum(word in function_words(code) for word in words), code) for code in _FUNCTION_WORDS), reverse=True
+    )
+    (best, winner), (next_best, _) = votes[:2]
+    return winner if best >= _MIN_VOTES and best >= _LEAD * max(next_best, 1) else None

@@ -1,4 +1,4 @@
-"""Words that stand in every document and name the subject of none: verbs, qualities and the furniture of writing."""
+"""Words that occur in every document and are the topic of none: verbs, qualities and common nouns of writing."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ march april may june july august september october november december jan feb mar
 monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sun today tomorrow yesterday tonight
 morning evening afternoon night noon
 """
-# Not the subject of anything by themselves, but often a part of its name: a credit report, human rights, air quality.
-_COMPOUNDS = """
+# Not a topic by themselves, but often part of one: a credit report, human rights, air quality.
+_COMPOUND_PARTS = """
 account accounts air beings building class company control cost development group growth guide information knowledge
 law letter list meeting member members model models page party performance plan policy problem process product
 products program project quality rate report research rights school server service services site source sources state
@@ -169,8 +169,8 @@ _BY_LANGUAGE = {
     "nl": _DUTCH,
     "pt": _PORTUGUESE,
 }
-# In any language: codes of currencies, how people are addressed, and the days that are told from today.
-_ANYWHERE = """
+# In any language: currency codes, forms of address, and days relative to today.
+_ANY_LANGUAGE = """
 eur usd chf gbp jpy cny rmb sek nok dkk isk pln czk aud nzd inr brl mxn zar rub uah krw sgd hkd thb ils
 madame monsieur mesdames messieurs mademoiselle mme mlle herr herrn herren frau fräulein damen sir sirs madam
 mister miss señor señora señores señorita signor signore signora signori signorina heer heren mevrouw meneer senhor
@@ -185,8 +185,8 @@ _UNSPACED_DAYS = """
 今天 明天 昨天 今日 明日 昨日 后天 後天 前天 今年 明年 去年 今晚 明晚 本日 明後日 一昨日 今朝 今夜 来年 昨年 今月 来月
 先月 今週 来週 先週 오늘 내일 어제 모레 올해 내년 작년
 """
-# Qualities, which may stand before the name of a subject and never are one.
-_QUALITIES = """
+# Adjectives, which may stand before a topic and never are one.
+_ADJECTIVES = """
 alleged ancient beautiful big black blind blue bold born brief bright broad brown bytes-like calm cheap clean cold
 cool coordinate cute dark dead dear deep dense dirty domestic dry dull elder eldest empty entire equal evil exact
 external extra fair false fast fat federal fierce fine firm foreign formal frail fresh glad global golden grand grave
@@ -199,8 +199,8 @@ steady steep stiff strange strict strong stupid sudden sweet swift tall tame ten
 tired tough ugly upcoming urban vague vast warm weak wealthy weird well-known wet white whole wicked wide wild wise
 yellow
 """
-# Endings of words that are no nouns, or seldom; and nouns that look like them.
-_NO_NOUNS = {
+# Endings of words that are rarely or never nouns; and nouns that look like them.
+_NON_NOUN_ENDINGS = {
     "en": (
         "ly",
         "ing",
@@ -225,7 +225,7 @@ _NO_NOUNS = {
     "pt": ("mente", "ando", "endo", "indo", "ado", "ido", "ar", "er", "ir", "oso", "osa"),
     "nl": ("lijk", "lijke", "ende", "ische", "ig", "ige"),
 }
-_NOUNS_ALL_THE_SAME = """
+_NOUNS_WITH_SUCH_ENDINGS = """
 academic accounting advertising ally alternative animal anomaly antibiotic appeal approval archive arithmetic arrival
 assembly banking bearing bed bedding belly bible boxing branding breed broadcasting building bully burial business
 butterfly cable camping canal capital cardinal cathedral cereal chemical clinic clothing clustering coal coding
@@ -250,16 +250,18 @@ wireless wiring wish withdrawal writing
 
 @cache
 def general_words(language: str | None) -> frozenset[str]:
-    """In lower case: small words and general ones. In a language nobody wrote down here, those of English."""
-    known = language if language in _BY_LANGUAGE else "en"
-    found = empty_words(known) | _listed(_BY_LANGUAGE[known]) | _listed(_ENGLISH) | _listed(_ANYWHERE)
-    return found - compound_words()
+    """Function words and general words, in lower case. English words for a language that is not listed here."""
+    code = language if language in _BY_LANGUAGE else "en"
+    words = empty_words(code) | _word_set(_BY_LANGUAGE[code]) | _word_set(_ENGLISH) | _word_set(_ANY_LANGUAGE)
+    return words - compound_words()
 
 
 @cache
 def _common_words() -> frozenset[str]:
-    found = frozenset[str]().union(*map(general_words, _BY_LANGUAGE), _listed(_NOUNS_ALL_THE_SAME), compound_words())
-    return frozenset(map(fold, found))
+    words = frozenset[str]().union(
+        *map(general_words, _BY_LANGUAGE), _word_set(_NOUNS_WITH_SUCH_ENDINGS), compound_words()
+    )
+    return frozenset(map(fold, words))
 
 
 def is_common_word(word: str) -> bool:
@@ -268,29 +270,29 @@ def is_common_word(word: str) -> bool:
 
 
 def begins_with_a_day(phrase: str) -> bool:
-    """Whether a phrase of a script without blanks begins with today, tomorrow or the like."""
-    return phrase.startswith(tuple(_listed(_UNSPACED_DAYS)))
+    """Whether a phrase of a script without spaces begins with today, tomorrow or the like."""
+    return phrase.startswith(tuple(_word_set(_UNSPACED_DAYS)))
 
 
 def has_language(language: str | None) -> bool:
-    """Whether the small words of this language are written down here."""
+    """Whether this language is listed here."""
     return language in _BY_LANGUAGE
 
 
 @cache
 def compound_words() -> frozenset[str]:
-    """Words that tell something only together with another."""
-    return frozenset(_COMPOUNDS.split())
+    """Words that mean something only together with another."""
+    return frozenset(_COMPOUND_PARTS.split())
 
 
 def is_nounlike(word: str, language: str | None) -> bool:
-    """Whether a word may name a thing, by its ending; German tells it by capitals, which is not looked at here."""
-    if word in _listed(_QUALITIES):
+    """Whether a word may be a noun, judged by its ending; German capitals are not considered here."""
+    if word in _word_set(_ADJECTIVES):
         return False
-    endings = _NO_NOUNS.get(language or "")
-    return not endings or len(word) < 5 or word in _listed(_NOUNS_ALL_THE_SAME) or not word.endswith(endings)
+    endings = _NON_NOUN_ENDINGS.get(language or "")
+    return not endings or len(word) < 5 or word in _word_set(_NOUNS_WITH_SUCH_ENDINGS) or not word.endswith(endings)
 
 
 @cache
-def _listed(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())

@@ -1,4 +1,4 @@
-"""The languages of ISO 639-1, by code and by the names people and models give them."""
+"""The languages of ISO 639-1, by code and by the names that people and models use for them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NAMES = {
 }
 
 
-def code_of(told: str) -> str | None:
-    """`en` for en, EN, en-GB, eng and English; None when it is no language known here."""
-    word = told.strip().casefold().replace("_", "-").partition("-")[0].strip()
+def code_of(name: str) -> str | None:
+    """`en` for en, EN, en-GB, eng and English; None when the language is not known here."""
+    word = name.strip().casefold().replace("_", "-").partition("-")[0].strip()
     return word if word in CODES else _NAMES.get(word)

@@ -1,4 +1,4 @@
-"""Tell which legacy encoding a text was written in, from the letters it would then hold."""
+"""Detects the legacy encoding of a text, from the letters it would contain when decoded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ARABIC = "اليمنرتبةعدسفهكقحجشطصخزضذثغظئءأإآؤ�
 _WESTERN = "äöüßéèàáçñóíúêâôîïëãõåøæœùûÄÖÜÉÀÅØÆÇÑÁÍÓÚ’‘“”„–—…€°§«»·ªº©®£´½¿¡"
 _CENTRAL = "ąćęłńśźżčďěňřšťůžýőűăţşĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰáéíóúöüäôâîÁÉÍÓÚÖÜ„”“’–—…€§°"
 
-# First come wins a draw, so the order is by how often the encodings are met.
+# The first entry wins a draw, so the order is by how common the encodings are.
 _SCRIPTS: dict[str, str] = {
     "cp1252": _WESTERN,
     "cp932": _JAPANESE,
@@ -51,18 +51,18 @@ _UNCASED = frozenset({"cp1255", "cp1256"})
 
 
 @cache
-def _frequent(encoding: str) -> frozenset[str]:
+def _frequent_characters(encoding: str) -> frozenset[str]:
     return frozenset(_SCRIPTS[encoding])
 
 
 def detect_legacy(data: bytes) -> str:
-    """The likeliest encoding of text that is neither UTF-8 nor marked; cp1252 when nothing speaks for another."""
-    sample = _telling_part(data)
-    if b"\x1b$" in sample and _decoded(sample, "iso2022_jp") is not None:
+    """The likeliest encoding of text that is neither UTF-8 nor marked; cp1252 when nothing suggests another."""
+    sample = _non_ascii_sample(data)
+    if b"\x1b$" in sample and _try_decode(sample, "iso2022_jp") is not None:
         return "iso2022_jp"
     best, best_score = "cp1252", STRANGE
     for encoding in _SCRIPTS:
-        text = _decoded(sample, encoding)
+        text = _try_decode(sample, encoding)
         if text is None:
             continue
         score = _score(text, encoding)
@@ -71,22 +71,22 @@ def detect_legacy(data: bytes) -> str:
     return best
 
 
-def _telling_part(data: bytes) -> bytes:
-    """The first lines that hold anything beyond ASCII; the rest would only cost time."""
+def _non_ascii_sample(data: bytes) -> bytes:
+    """The first lines with non-ASCII bytes; the rest would only cost time."""
     if len(data) <= SAMPLE_BYTES:
         return data
-    found: list[bytes] = []
-    room = SAMPLE_BYTES
+    lines: list[bytes] = []
+    remaining = SAMPLE_BYTES
     for line in data[: 64 * SAMPLE_BYTES].split(b"\n"):
         if not line.isascii() or b"\x1b$" in line:
-            found.append(line[:room])
-            room -= len(line)
-            if room <= 0:
+            lines.append(line[:remaining])
+            remaining -= len(line)
+            if remaining <= 0:
                 break
-    return b"\n".join(found) or data[:SAMPLE_BYTES]
+    return b"\n".join(lines) or data[:SAMPLE_BYTES]
 
 
-def _decoded(sample: bytes, encoding: str) -> str | None:
+def _try_decode(sample: bytes, encoding: str) -> str | None:
     for cut in (0, 1, 2, 3):  # the sample may end inside a character
         try:
             return sample[: len(sample) - cut].decode(encoding)
@@ -97,23 +97,23 @@ def _decoded(sample: bytes, encoding: str) -> str | None:
 
 
 def _score(text: str, encoding: str) -> float:
-    """How much the text looks like the language, per byte it was written with."""
-    frequent = _frequent(encoding)
-    wide = encoding in _MULTIBYTE
+    """How much the text looks like the language, per byte of the encoded text."""
+    frequent = _frequent_characters(encoding)
+    multibyte = encoding in _MULTIBYTE
     total, weight = 0.0, 0.0
-    before = " "
+    previous = " "
     for char in text:
         if not char.isascii():
-            weight += 2.0 if wide else 1.0
-            if wide:
-                total += 2.0 * _wide_mark(char, encoding, frequent)
+            weight += 2.0 if multibyte else 1.0
+            if multibyte:
+                total += 2.0 * _score_multibyte(char, encoding, frequent)
             else:
-                total += _narrow_mark(char, before, encoding, frequent)
-        before = char
+                total += _score_single_byte(char, previous, encoding, frequent)
+        previous = char
     return total / weight if weight else 0.0
 
 
-def _wide_mark(char: str, encoding: str, frequent: frozenset[str]) -> float:
+def _score_multibyte(char: str, encoding: str, frequent: frozenset[str]) -> float:
     code = ord(char)
     if char in frequent:
         return FREQUENT
@@ -130,7 +130,7 @@ def _wide_mark(char: str, encoding: str, frequent: frozenset[str]) -> float:
     return STRANGE
 
 
-# The standards sort the characters of daily use before the rare ones.
+# The standards put common characters before rare ones.
 _FIRST_LEVEL = {
     "cp932": (0x88, 0x98),
     "gb18030": (0xB0, 0xD7),
@@ -142,21 +142,21 @@ _FIRST_LEVEL = {
 
 def _is_first_level(char: str, encoding: str) -> bool:
     first, last = _FIRST_LEVEL[encoding]
-    coded = char.encode(encoding)
-    return first <= coded[0] <= last and (encoding != "cp949" or coded[1] >= 0xA1)
+    encoded = char.encode(encoding)
+    return first <= encoded[0] <= last and (encoding != "cp949" or encoded[1] >= 0xA1)
 
 
-def _narrow_mark(char: str, before: str, encoding: str, frequent: frozenset[str]) -> float:
+def _score_single_byte(char: str, previous: str, encoding: str, frequent: frozenset[str]) -> float:
     if not char.isalpha():
-        inside_word = before.isalpha() and char not in "’‘“”„–—…»°§ªº"
+        inside_word = previous.isalpha() and char not in "’‘“”„–—…»°§ªº"
         return STRANGE if inside_word or char not in frequent else FITTING
-    if encoding not in _UNCASED and char.isupper() and before.isalpha() and before.islower():
+    if encoding not in _UNCASED and char.isupper() and previous.isalpha() and previous.islower():
         return STRANGE
     if char not in frequent:
         return -1.0
     if encoding in ("cp1252", "cp1250"):
-        return 2.5  # a few accents in a Latin text say less than a whole word of one script
-    if before.isalpha() and before.isascii():
+        return 2.5  # a few accents in a Latin text prove less than a whole word of one script
+    if previous.isalpha() and previous.isascii():
         return -2.0  # scripts do not mix inside a word
     if char.isupper():
         return FITTING

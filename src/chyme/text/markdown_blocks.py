@@ -1,4 +1,4 @@
-"""The words of a markdown text without their markup, and what sort of block they stand in."""
+"""Splits Markdown into blocks of plain text, each with its type."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from enum import Enum, auto
 from chyme.speech.transcripts.correction_checks import clean_line
 from chyme.speech.transcripts.extractive_summary import join_texts
 
-_LONGEST = 4000  # characters of one block; a longer paragraph becomes several
-_MOSTLY = 0.5  # the share of a block's letters in links from which on it leads elsewhere and says nothing itself
+_MAX_BLOCK = 4000  # characters of one block; a longer paragraph is split
+_MENU_SHARE = 0.5  # a block with a larger share of link text is a menu
 
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}(?:\s+|$)")
@@ -26,24 +26,24 @@ _ROW_EDGE = re.compile(r"[|:\-+=\s]+")
 _TARGET = r"\([^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,500})?(?:\s[^()]{0,300})?\)"
 _PICTURE = re.compile(rf"!\[[^\[\]]{{0,500}}\](?:{_TARGET}|\[[^\[\]]{{0,100}}\])")
 _LINK = re.compile(rf"\[([^\[\]]{{0,500}})\](?:{_TARGET}|\[[^\[\]]{{0,100}}\])")
-_BARE = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
+_BARE_URL = re.compile(r"<?https?://[^\s<>]{1,2000}>?")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,500}>")
 _FOOTNOTE = re.compile(r"\[\^?\d{1,3}\]|\[\^[^\[\]\s]{1,30}\]")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_SET_ASIDE = re.compile("[\ue021-\ue07e]")
+_PROTECTED = re.compile("[\ue021-\ue07e]")
 _STRONG = re.compile(r"\*{2,3}|__|~~|`{1,3}")
 _EMPHASIS = re.compile(r"(?<![\w*])[*_](?=\S)|(?<=\S)[*_](?![\w*])")
-_NO_WORD = re.compile(r"[A-Za-z0-9+/=_%.:;,&?#~-]{120,}")  # data in place of a picture
-_STOPS = re.compile(r"([.!?…]{3})[.!?…]+")
+_DATA = re.compile(r"[A-Za-z0-9+/=_%.:;,&?#~-]{120,}")  # data in place of a picture
+_REPEATED_STOPS = re.compile(r"([.!?…]{3})[.!?…]+")
 
 
 class BlockType(Enum):
-    """What a block is."""
+    """The type of a block."""
 
     HEADING = auto()
     PARAGRAPH = auto()
     ITEM = auto()
-    ASIDE = auto()  # a row of a table, a line of code
+    ASIDE = auto()  # a table row or a line of code
     MENU = auto()  # links and little else
 
 
@@ -57,18 +57,18 @@ class Block:
 
 def blocks_of(markdown: str) -> list[Block]:
     """The blocks in order; none is empty."""
-    return [block for block in _read(markdown.split("\n")) if block.text]
+    return [block for block in _read_blocks(markdown.split("\n")) if block.text]
 
 
-def _read(lines: Sequence[str]) -> Iterator[Block]:
+def _read_blocks(lines: Sequence[str]) -> Iterator[Block]:
     fence = ""
     sort = BlockType.PARAGRAPH
-    held: list[str] = []
+    pending: list[str] = []
 
-    def put_down() -> Iterator[Block]:
+    def flush() -> Iterator[Block]:
         nonlocal sort
-        yield from _blocks(sort, join_texts(held))
-        held.clear()
+        yield from _split_block(sort, join_texts(pending))
+        pending.clear()
         sort = BlockType.PARAGRAPH
 
     for line in lines:
@@ -76,50 +76,51 @@ def _read(lines: Sequence[str]) -> Iterator[Block]:
         mark = _FENCE.match(stripped)
         if fence:
             fence = "" if mark and stripped == mark[0] and stripped.startswith(fence) else fence
-            yield Block(BlockType.ASIDE, "" if mark else clean_line(stripped[:_LONGEST]))
+            yield Block(BlockType.ASIDE, "" if mark else clean_line(stripped[:_MAX_BLOCK]))
         elif mark:
-            yield from put_down()
+            yield from flush()
             fence = mark[0]
         elif not stripped or _DEFINITION.match(stripped):
-            yield from put_down()
+            yield from flush()
         elif _HEADING.match(stripped):
-            yield from put_down()
-            yield from _blocks(BlockType.HEADING, _HEADING.sub("", stripped, count=1).rstrip("# "))
+            yield from flush()
+            yield from _split_block(BlockType.HEADING, _HEADING.sub("", stripped, count=1).rstrip("# "))
         elif _RULE.fullmatch(stripped[:200]):
-            if len(held) == 1 and stripped[0] in "=-" and sort is BlockType.PARAGRAPH:
+            if len(pending) == 1 and stripped[0] in "=-" and sort is BlockType.PARAGRAPH:
                 sort = BlockType.HEADING  # underlined
-            yield from put_down()
+            yield from flush()
         elif stripped[0] == "|" or stripped.count(" | ") > 1:
-            yield from put_down()
-            cells = "" if _ROW_EDGE.fullmatch(stripped[:_LONGEST]) else stripped.strip("|").replace("|", " ")
-            yield from (Block(BlockType.ASIDE, block.text) for block in _blocks(BlockType.ASIDE, cells))
+            yield from flush()
+            cells = "" if _ROW_EDGE.fullmatch(stripped[:_MAX_BLOCK]) else stripped.strip("|").replace("|", " ")
+            yield from (Block(BlockType.ASIDE, block.text) for block in _split_block(BlockType.ASIDE, cells))
         elif _ITEM.match(stripped):
-            yield from put_down()
+            yield from flush()
             sort = BlockType.ITEM
-            held.append(_ITEM.sub("", stripped, count=1))
-        elif not held and line.startswith(("    ", "\t")):
-            yield Block(BlockType.ASIDE, clean_line(stripped[:_LONGEST]))
+            pending.append(_ITEM.sub("", stripped, count=1))
+        elif not pending and line.startswith(("    ", "\t")):
+            yield Block(BlockType.ASIDE, clean_line(stripped[:_MAX_BLOCK]))
         else:
-            held.append(stripped)
-    yield from put_down()
+            pending.append(stripped)
+    yield from flush()
 
 
-def _blocks(sort: BlockType, text: str) -> Iterator[Block]:
+def _split_block(sort: BlockType, text: str) -> Iterator[Block]:
     start = 0
     while start < len(text):
-        stop = min(start + _LONGEST, len(text))
+        stop = min(start + _MAX_BLOCK, len(text))
         if stop < len(text):
-            blank = text.rfind(" ", start + _LONGEST // 2, stop)
+            blank = text.rfind(" ", start + _MAX_BLOCK // 2, stop)
             stop = blank if blank > 0 else stop
-        plain, linked = _plain(text[start:stop])
+        plain, linked = _strip_markup(text[start:stop])
         yield Block(
-            BlockType.MENU if plain and linked > _MOSTLY * len(plain) and sort is not BlockType.HEADING else sort, plain
+            BlockType.MENU if plain and linked > _MENU_SHARE * len(plain) and sort is not BlockType.HEADING else sort,
+            plain,
         )
         start = stop
 
 
-def _plain(text: str) -> tuple[str, int]:
-    """The text as a reader sees it, and how many of its characters are links."""
+def _strip_markup(text: str) -> tuple[str, int]:
+    """The text as a reader sees it, and how many of its characters are in links."""
     linked = 0
 
     def label(link: re.Match[str]) -> str:
@@ -127,11 +128,11 @@ def _plain(text: str) -> tuple[str, int]:
         linked += len(link[1])
         return link[1]
 
-    text = _ESCAPED.sub(lambda found: chr(0xE000 + ord(found[1])), text)
+    text = _ESCAPED.sub(lambda match: chr(0xE000 + ord(match[1])), text)
     text = _LINK.sub(label, _PICTURE.sub("", text))
-    for unwanted in (_BARE, _TAG, _NO_WORD):
+    for unwanted in (_BARE_URL, _TAG, _DATA):
         text = unwanted.sub(" ", text)
     for unwanted in (_FOOTNOTE, _STRONG, _EMPHASIS):
         text = unwanted.sub("", text)
-    text = html.unescape(_SET_ASIDE.sub(lambda found: chr(ord(found[0]) - 0xE000), text))
-    return clean_line(_STOPS.sub(r"\1", text)), linked
+    text = html.unescape(_PROTECTED.sub(lambda match: chr(ord(match[0]) - 0xE000), text))
+    return clean_line(_REPEATED_STOPS.sub(r"\1", text)), linked

@@ -1,4 +1,4 @@
-"""A web page in three to five points: as markdown, and picked from its own sentences where no model writes them."""
+"""Summarises a web page in three to five points: formats them, and picks sentences where no model writes them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from chyme.text.sentences import sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
 from chyme.text.topic_overlap import is_off_topic
 
-RULES = 1  # raise it when a rule changes what comes out
-LEAST, MOST = 3, 5  # points
-ENOUGH = 100  # characters of text from which on a page has a summary
-_ITSELF = 100  # words up to which a page of a few sentences is its own summary
-_THREE, _FOUR = 250, 800  # words up to which three points do, and four
-_SHORTEST, _LONGEST = 6, 60  # words of a sentence that can stand for others
-_SLIGHT = 10  # words of a sentence that seldom says much
-_FEW = 4  # words of a line that says something though it is no sentence
-_SAME, _VERY_SAME = 0.5, 0.9  # the share of terms from which on a sentence says another one again
-_LEAD, _BEGINNING = 1.6, 1.2  # how much more the first sentences count: whoever writes says there what it is about
-_LANGUAGE = 20_000  # characters that give the language away
+RULES = 1  # increase it when a changed rule changes results
+LEAST, MOST = 3, 5  # number of points
+ENOUGH = 100  # characters of text that a page needs to get a summary
+_OWN_SUMMARY_WORDS = 100  # words up to which a page of a few sentences is its own summary
+_THREE_POINT_WORDS, _FOUR_POINT_WORDS = 250, 800  # below this many words, three or four points are enough
+_MIN_WORDS, _MAX_WORDS = 6, 60  # words of a sentence that can represent others
+_SHORT_SENTENCE_WORDS = 10  # shorter sentences rarely say much
+_MIN_LINE_WORDS = 4  # words that a line needs if it is not a sentence
+_SIMILAR, _NEARLY_EQUAL = 0.5, 0.9  # the share of terms from which on two sentences say the same
+_LEAD_WEIGHT, _BEGINNING_WEIGHT = 1.6, 1.2  # of the first sentences: authors say there what the text is about
+_LANGUAGE_SAMPLE = 20_000  # characters read to detect the language
 _BULLETS = "*•·†‡–— "
-_ENDED = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
-# In writing, unlike in speech, there are abbreviations before capitals and numbers.
-_ABBREVIATED = re.compile(
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
+# Unlike speech, writing has abbreviations before capitals and numbers.
+_ABBREVIATION_END = re.compile(
     r"(?:^|[\s(])(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|gen|gov|sen|rep|capt|lt|col|fig|vol|pp?|approx|est"
     r"|u\.s|u\.k|d\.c|ph\.d|janv|févr|juil|okt|dez|abs|bd|inkl)\.$",
     re.IGNORECASE,
 )
-# A sentence that begins like this leans on the one before it.
-_LEANS = {
+# A sentence that begins like this depends on the one before it.
+_DEPENDENT_STARTS = {
     "en": """it this that these those they he she such also however but and so thus therefore hence moreover furthermore
         instead besides then otherwise meanwhile nevertheless""",
     "de": """dies diese dieser dieses er sie es so aber und doch dennoch deshalb daher dadurch damit außerdem jedoch
@@ -55,55 +55,55 @@ _NOTICES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PageSummary:
-    """What a page says, in short."""
+    """The points of a summary."""
 
     points: tuple[str, ...]
     whole: bool  # the points are all that the page says
 
 
 def text_of(blocks: Iterable[Block]) -> list[str]:
-    """What there is to summarise, line by line; menus say nothing."""
+    """The text to summarise, line by line, without menus."""
     return [
-        f"# {one.text}" if one.sort is BlockType.HEADING else one.text
-        for one in blocks
-        if one.sort is not BlockType.MENU
+        f"# {block.text}" if block.sort is BlockType.HEADING else block.text
+        for block in blocks
+        if block.sort is not BlockType.MENU
     ]
 
 
 def detect_language(lines: Sequence[str]) -> str | None:
-    """The language of a page, as far as its small words tell it."""
-    return language_of(" ".join(lines)[:_LANGUAGE])
+    """The language of a page, judged by its function words."""
+    return language_of(" ".join(lines)[:_LANGUAGE_SAMPLE])
 
 
 def pick_sentences(blocks: Sequence[Block], language: str | None) -> PageSummary:
-    """The sentences that say most of what the others say, in their order. No points where there are no sentences."""
-    units = list(dict.fromkeys(_units(blocks)))
+    """Pick the sentences that represent the others best, in their order. No points if there are no sentences."""
+    units = list(dict.fromkeys(_find_units(blocks)))
     words = [word_count(unit) for unit in units]
     most_of_it = sum(map(len, units)) > 0.5 * sum(map(len, text_of(blocks)))
-    if most_of_it and len(units) <= MOST and sum(words) <= _ITSELF:
+    if most_of_it and len(units) <= MOST and sum(words) <= _OWN_SUMMARY_WORDS:
         return PageSummary(tuple(units), whole=True)
     empty = empty_words(language)
     bags = [frozenset(terms_of(unit, empty)) for unit in units]
-    leans = frozenset(_LEANS.get(language or "", "").split())
-    weights = [_weight(unit, words[at], at / len(units), leans) for at, unit in enumerate(units)]
+    dependent_starts = frozenset(_DEPENDENT_STARTS.get(language or "", "").split())
+    weights = [_weight(unit, words[i], i / len(units), dependent_starts) for i, unit in enumerate(units)]
     scores = [score * weight for score, weight in zip(ranks(bags), weights, strict=True)]
-    best = sorted(range(len(units)), key=lambda at: (-scores[at], at))
-    told = [at for at in best if _stands(units[at], words[at])]
-    wanted = LEAST if sum(words) < _THREE else LEAST + 1 if sum(words) < _FOUR else MOST
-    chosen = _distinct(told, bags, wanted, [], _SAME)
-    for same in (_SAME, _VERY_SAME):  # where sentences are few or much alike, whatever there is
-        chosen = _distinct(best, bags, LEAST, chosen, same)
-    return PageSummary(tuple(units[at] for at in sorted(chosen)), whole=False)
+    best = sorted(range(len(units)), key=lambda i: (-scores[i], i))
+    candidates = [i for i in best if _can_represent(units[i], words[i])]
+    wanted = LEAST if sum(words) < _THREE_POINT_WORDS else LEAST + 1 if sum(words) < _FOUR_POINT_WORDS else MOST
+    chosen = _pick_distinct(candidates, bags, wanted, [], _SIMILAR)
+    for max_overlap in (_SIMILAR, _NEARLY_EQUAL):  # where sentences are few or similar, take what there is
+        chosen = _pick_distinct(best, bags, LEAST, chosen, max_overlap)
+    return PageSummary(tuple(units[i] for i in sorted(chosen)), whole=False)
 
 
 def format_markdown(points: Sequence[str], made: str) -> str:
-    """One point a line. `made` is the last line: how they came to be."""
+    """One point per line. `made` is the last line: how the points were made."""
     lines = "\n".join(f"- {escape_markdown(shorten_text(point, LENGTH))}" for point in points)
     return f"{lines}\n\n*{escape_markdown(made)}*\n"
 
 
 def find_problem(points: Sequence[str], text: str, language: str | None) -> str | None:
-    """What is wrong with points that somebody wrote about a text, said so that it can be put right."""
+    """What is wrong with points that a model wrote about a text, worded so that the model can correct it."""
     if len(set(points)) < LEAST or not all(points):
         return f"give {LEAST} to {MOST} points that say different things"
     written_in = language_of(" ".join(points))
@@ -115,51 +115,51 @@ def find_problem(points: Sequence[str], text: str, language: str | None) -> str 
     return None
 
 
-def _units(blocks: Iterable[Block]) -> Iterator[str]:
-    """Sentences, and lines of lists that say something."""
+def _find_units(blocks: Iterable[Block]) -> Iterator[str]:
+    """Sentences, and list items with enough words."""
     for block in blocks:
         if block.sort is BlockType.PARAGRAPH or block.sort is BlockType.ITEM:
-            for text in _sentences(block.text.lstrip(_BULLETS)):
-                if word_count(text) >= (2 if _ENDED.search(text) else _FEW):
+            for text in _split_sentences(block.text.lstrip(_BULLETS)):
+                if word_count(text) >= (2 if _SENTENCE_END.search(text) else _MIN_LINE_WORDS):
                     yield text
 
 
-def _sentences(text: str) -> Iterator[str]:
-    begun = ""
-    for one in sentences_of([Segment(0.0, 0.0, text)], [text]):
-        begun = f"{begun} {one.text}".strip()
-        if not _ABBREVIATED.search(begun):
-            yield begun
-            begun = ""
-    if begun:
-        yield begun
+def _split_sentences(text: str) -> Iterator[str]:
+    pending = ""
+    for sentence in sentences_of([Segment(0.0, 0.0, text)], [text]):
+        pending = f"{pending} {sentence.text}".strip()
+        if not _ABBREVIATION_END.search(pending):
+            yield pending
+            pending = ""
+    if pending:
+        yield pending
 
 
-def _stands(unit: str, words: int) -> bool:
-    sentence = _ENDED.search(unit) is not None and not is_question(unit)
-    return sentence and _SHORTEST <= words <= _LONGEST and len(unit) <= LENGTH
+def _can_represent(unit: str, words: int) -> bool:
+    is_sentence = _SENTENCE_END.search(unit) is not None and not is_question(unit)
+    return is_sentence and _MIN_WORDS <= words <= _MAX_WORDS and len(unit) <= LENGTH
 
 
-def _weight(unit: str, words: int, place: float, leans: frozenset[str]) -> float:
-    weight = _LEAD if place < 0.05 else _BEGINNING if place < 0.15 else 1.0
-    weight *= 0.7 if words < _SLIGHT else 1.0
-    if unit.split(maxsplit=1)[0].lower().strip(",.:;\"'“„«") in leans:
+def _weight(unit: str, words: int, position: float, dependent_starts: frozenset[str]) -> float:
+    weight = _LEAD_WEIGHT if position < 0.05 else _BEGINNING_WEIGHT if position < 0.15 else 1.0
+    weight *= 0.7 if words < _SHORT_SENTENCE_WORDS else 1.0
+    if unit.split(maxsplit=1)[0].lower().strip(",.:;\"'“„«") in dependent_starts:
         weight *= 0.6
     return weight * (0.2 if _NOTICES.search(unit) else 1.0)
 
 
-def _distinct(
-    ranked: Iterable[int], bags: Sequence[frozenset[str]], most: int, chosen: Sequence[int], same: float
+def _pick_distinct(
+    ranked: Iterable[int], bags: Sequence[frozenset[str]], limit: int, chosen: Sequence[int], max_overlap: float
 ) -> list[int]:
-    """The chosen and the best of the others, up to so many, none of which says again what another says."""
+    """The chosen and the best of the others, up to `limit`, without repeating each other."""
     found = list(chosen)
-    for at in ranked:
-        if len(found) >= most:
+    for i in ranked:
+        if len(found) >= limit:
             break
-        if at not in found and all(_shared(bags[at], bags[other]) < same for other in found):
-            found.append(at)
+        if i not in found and all(_term_overlap(bags[i], bags[other]) < max_overlap for other in found):
+            found.append(i)
     return found
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(min(len(one), len(other)), 1)
+def _term_overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(min(len(first), len(second)), 1)

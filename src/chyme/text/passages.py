@@ -1,4 +1,4 @@
-"""Cut a text into passages, each with the place it stands at."""
+"""Cuts a text into passages, each with its place in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OVERLAP = 0.15
 
 # How good a boundary is; a passage ends at the best one in the last part of its window.
 _HARD, _SPACE, _SENTENCE, _PARAGRAPH, _HEADING, _PAGE = range(6)
-_LOOK_BACK = 0.5  # the part of the window in which a better boundary is worth a shorter passage
+_LOOK_BACK = 0.5  # the part of the window in which a better boundary justifies a shorter passage
 CHARACTERS_PER_TOKEN = 10  # at most, in an estimate: one long line of digits is not one token
 _LONGEST_HEADING = 200
 _SHORTEST_PIECE, _LONGEST_PIECE = 24, 4000  # a million one-letter lines are not a million pieces
@@ -31,7 +31,7 @@ _MARKDOWN = re.compile(r"^(?P<fence>```|~~~)|^#{1,6}[ \t]+(?P<heading>\S[^\n]{0,
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has, counted cheaply: words, and each letter of scripts without spaces."""
+    """Estimate the number of tokens of a text cheaply: its words, and each letter of scripts without spaces."""
     words = len(_WORDS.findall(text))
     if IDEOGRAPH.search(text):
         words += sum(len(run) - 1 for run in RUNS.findall(text))
@@ -40,7 +40,7 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is never cut again, and how good a place to stop its end is."""
+    """A piece that is not cut further, and how good a place to stop its end is."""
 
     start: int
     end: int
@@ -57,19 +57,19 @@ def cut_passages(
     count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> list[Place]:
     """The spans of the passages, in order, each with page, heading, seconds and box. No span crosses a page."""
-    atlas = _Atlas(places)
+    index = _PlaceIndex(places)
     spans: list[Place] = []
     for first, last in _pages(text, places):
-        pieces = list(_pieces(text, (first, last), atlas.headings, window, count_tokens))
+        pieces = list(_pieces(text, (first, last), index.headings, window, count_tokens))
         for start, end in _pack(pieces, window, int(window * overlap)):
             trimmed = _trim(text, start, end)
             if trimmed is not None:
-                spans.append(atlas.place(*trimmed))
+                spans.append(index.place(*trimmed))
     return spans
 
 
 def markdown_headings(text: str) -> tuple[Place, ...]:
-    """The `#` headings of a markdown text as places; lines in fenced code are none."""
+    """The `#` headings of a Markdown text as places, except in fenced code."""
     found: list[Place] = []
     fenced = False
     for match in _MARKDOWN.finditer(text):
@@ -89,7 +89,7 @@ def _pages(text: str, places: Sequence[Place]) -> Iterator[tuple[int, int]]:
 def _pieces(
     text: str, page: tuple[int, int], headings: Sequence[int], window: int, count: Callable[[str], int]
 ) -> Iterator[_Piece]:
-    """Sentences and lines; where these are longer than a part of the window, bits of them."""
+    """Sentences and lines; those that are longer than a part of the window are cut."""
     largest = max(window // 4, 1)
     for start, end, level in _boundaries(text, *page, headings):
         size = end - start
@@ -97,29 +97,31 @@ def _pieces(
         if tokens <= largest:
             yield _Piece(start, end, tokens, level)
         else:
-            yield from _bits(text, (start, end), level, largest, count)
+            yield from _cut_long(text, (start, end), level, largest, count)
 
 
 def _boundaries(text: str, first: int, last: int, headings: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     start = first
     for stop in (*headings[bisect_right(headings, first) : bisect_right(headings, last - 1)], last):
-        while (found := _ENDS.search(text, start + _SHORTEST_PIECE, stop)) is not None and found.end() < stop:
-            yield start, found.end(), _PARAGRAPH if found["paragraph"] else _SENTENCE
-            start = found.end()
+        while (match := _ENDS.search(text, start + _SHORTEST_PIECE, stop)) is not None and match.end() < stop:
+            yield start, match.end(), _PARAGRAPH if match["paragraph"] else _SENTENCE
+            start = match.end()
         if start < stop:
             yield start, stop, _HEADING if stop < last else _PAGE
             start = stop
 
 
-def _bits(text: str, span: tuple[int, int], level: int, largest: int, count: Callable[[str], int]) -> Iterator[_Piece]:
-    """A long sentence or line in steps: at white space where there is some near, else hard."""
+def _cut_long(
+    text: str, span: tuple[int, int], level: int, largest: int, count: Callable[[str], int]
+) -> Iterator[_Piece]:
+    """A long sentence or line in steps: at white space if there is some nearby, otherwise anywhere."""
     start, end = span
     step = largest * 4
     while start < end:
         stop = min(start + step, end)
         rank = level
         if stop < end:
-            stop, rank = _soften(text, start, stop)
+            stop, rank = _find_weak_end(text, start, stop)
         tokens = count(text[start:stop])
         if tokens > largest and stop - start > 1:
             step = max((stop - start) // 2, 1)
@@ -130,48 +132,48 @@ def _bits(text: str, span: tuple[int, int], level: int, largest: int, count: Cal
         start = stop
 
 
-def _soften(text: str, start: int, stop: int) -> tuple[int, int]:
-    for at in range(stop, max(start, stop - 64), -1):
-        if _WEAK_ENDS.match(text, at - 1):
-            return at, _SPACE
+def _find_weak_end(text: str, start: int, stop: int) -> tuple[int, int]:
+    for position in range(stop, max(start, stop - 64), -1):
+        if _WEAK_ENDS.match(text, position - 1):
+            return position, _SPACE
     return stop, _HARD
 
 
 def _pack(pieces: Sequence[_Piece], window: int, shared: int) -> Iterator[tuple[int, int]]:
     """Spans of pieces: as many as fit, ending at the best boundary near the end, overlapping a little."""
-    at = 0
-    fresh = 0  # the first piece no span has shown yet
-    while fresh < len(pieces):
-        filled, stop = 0, at
-        while stop < len(pieces) and (stop <= fresh or filled + pieces[stop].tokens <= window):
-            filled += pieces[stop].tokens
+    first = 0
+    first_new = 0  # the first piece that is in no span yet
+    while first_new < len(pieces):
+        tokens, stop = 0, first
+        while stop < len(pieces) and (stop <= first_new or tokens + pieces[stop].tokens <= window):
+            tokens += pieces[stop].tokens
             stop += 1
         if stop < len(pieces):
-            stop = _best_stop(pieces, fresh, stop, filled, window)
-        yield pieces[at].start, pieces[stop - 1].end
-        fresh = stop
-        at = _step_back(pieces, at, stop, shared) if stop < len(pieces) else stop
+            stop = _best_stop(pieces, first_new, stop, tokens, window)
+        yield pieces[first].start, pieces[stop - 1].end
+        first_new = stop
+        first = _step_back(pieces, first, stop, shared) if stop < len(pieces) else stop
 
 
-def _best_stop(pieces: Sequence[_Piece], fresh: int, stop: int, filled: int, window: int) -> int:
+def _best_stop(pieces: Sequence[_Piece], first_new: int, stop: int, tokens: int, window: int) -> int:
     best = stop
-    least = window * (1 - _LOOK_BACK)
-    for end in range(stop, fresh, -1):
-        if filled < least:
+    min_tokens = window * (1 - _LOOK_BACK)
+    for end in range(stop, first_new, -1):
+        if tokens < min_tokens:
             break
         if pieces[end - 1].level > pieces[best - 1].level:
             best = end
-        filled -= pieces[end - 1].tokens
+        tokens -= pieces[end - 1].tokens
     return best
 
 
-def _step_back(pieces: Sequence[_Piece], at: int, stop: int, shared: int) -> int:
+def _step_back(pieces: Sequence[_Piece], first: int, stop: int, shared: int) -> int:
     """Where the next passage begins: a little before the end of this one, but never before a heading."""
-    back, tokens = stop, 0
-    while back - 1 > at and pieces[back - 1].level < _HEADING and tokens + pieces[back - 1].tokens <= shared:
-        back -= 1
-        tokens += pieces[back].tokens
-    return back
+    start, tokens = stop, 0
+    while start - 1 > first and pieces[start - 1].level < _HEADING and tokens + pieces[start - 1].tokens <= shared:
+        start -= 1
+        tokens += pieces[start].tokens
+    return start
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -182,8 +184,8 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (start, end) if _WORD.search(text, start, end) else None
 
 
-class _Atlas:
-    """Finds what stands at a span in time that grows with the answer, not with the text."""
+class _PlaceIndex:
+    """Finds the place of a span in time that grows with the answer, not with the text."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         ordered = sorted(places, key=lambda place: (place.start, place.end))
@@ -199,10 +201,10 @@ class _Atlas:
             self._span_ends.append(furthest)
 
     def place(self, start: int, end: int) -> Place:
-        page = self._last(self._pages, self._page_starts, start)
-        heading = self._last(self._headings, self.headings, start)
-        covering = self._covering(start, end)
-        timed = [place for place in covering if place.seconds is not None]
+        page = self._last_before(self._pages, self._page_starts, start)
+        heading = self._last_before(self._headings, self.headings, start)
+        overlapping = self._find_overlapping(start, end)
+        timed = [place for place in overlapping if place.seconds is not None]
         ends = [until for place in timed if (until := place.until) is not None]
         return Place(
             start,
@@ -212,19 +214,19 @@ class _Atlas:
             seconds=timed[0].seconds if timed else None,
             until=max(ends) if ends else None,
             speaker=timed[0].speaker if timed else None,
-            box=enclosing_box([place.box for place in covering if place.box is not None]),
+            box=enclosing_box([place.box for place in overlapping if place.box is not None]),
         )
 
     @staticmethod
-    def _last(places: Sequence[Place], starts: Sequence[int], at: int) -> Place | None:
-        found = bisect_right(starts, at)
-        return places[found - 1] if found else None
+    def _last_before(places: Sequence[Place], starts: Sequence[int], position: int) -> Place | None:
+        index = bisect_right(starts, position)
+        return places[index - 1] if index else None
 
-    def _covering(self, start: int, end: int) -> list[Place]:
-        found: list[Place] = []
+    def _find_overlapping(self, start: int, end: int) -> list[Place]:
+        overlapping: list[Place] = []
         for place in self._spans[bisect_right(self._span_ends, start) :]:
             if place.start >= end:
                 break
             if place.end > start:
-                found.append(place)
-        return found
+                overlapping.append(place)
+        return overlapping

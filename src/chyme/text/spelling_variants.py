@@ -1,4 +1,4 @@
-"""Which spellings are of one and the same word: singular and plural, accents, hyphens, British and American."""
+"""Unites the spellings of a word: singular and plural, accents, hyphens, British and American."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_ACCENTS = re.compile(
-    "[\u0300-\u036f\u200c]"
-)  # of Latin, Greek and Cyrillic; those of other scripts make other letters
-_JOINT = re.compile(r"(?<=\d)[\s\-_./]+(?=\d)")  # 2-1 is not 21
-_BETWEEN = re.compile(r"(?<=.)[\s\-_./'’]+")
+_ACCENTS = re.compile("[\u0300-\u036f\u200c]")  # of Latin, Greek and Cyrillic; in other scripts they make other letters
+_DIGIT_SEPARATOR = re.compile(r"(?<=\d)[\s\-_./]+(?=\d)")  # 2-1 is not 21
+_SEPARATOR = re.compile(r"(?<=.)[\s\-_./'’]+")
 _WORD = re.compile(r"[a-z]+")
-_OWNING = re.compile(r"(?<=[a-z])['’]s\b")
+_POSSESSIVE = re.compile(r"(?<=[a-z])['’]s\b")
 
-# They end like plurals and are none, or mean something else.
+# They end like plurals but are none, or mean something else.
 _NO_PLURALS = """
 alias always arms atlas barbados bias bus canvas chaos christmas cosmos customs dallas ethos gas glasses goods jeans
 kansas kudos laos lens means news pancreas series species texas windows
 """
-_ALIKE_ONLY = frozenset(_NO_PLURALS.split())
-_ODD = {
+_UNCHANGED = frozenset(_NO_PLURALS.split())
+_IRREGULAR = {
     "analyses": "analysis", "axes": "axis", "buses": "bus", "calves": "calf", "children": "child", "crises": "crisis",
     "diagnoses": "diagnosis", "feet": "foot", "gases": "gas", "geese": "goose", "halves": "half",
     "hypotheses": "hypothesis", "indices": "index", "knives": "knife", "leaves": "leaf", "lenses": "lens",
@@ -38,42 +36,42 @@ _AMERICAN = {
     "rumour": "rumor", "theatre": "theater", "travelling": "traveling", "tumour": "tumor", "tyre": "tire",
     "vapour": "vapor",
 }  # fmt: skip
-# Plurals of other languages that cannot be taken for anything else; without accents.
-_ABROAD = (
+# Unambiguous plurals of other languages; without accents.
+_FOREIGN_PLURALS = (
     ("ungen", "ung"), ("heiten", "heit"), ("keiten", "keit"), ("schaften", "schaft"), ("ationen", "ation"),
     ("itaten", "itat"), ("ciones", "cion"), ("siones", "sion"), ("coes", "cao"), ("dades", "dad"),
 )  # fmt: skip
-_SHORTEST = 4
+_MIN_LENGTH = 4
 
 
 @lru_cache(maxsize=65536)
 def comparison_key(tag: str) -> str:
-    """Two tags with the same one of these are one and the same. It is not meant to be read."""
+    """Tags with the same key are the same tag. The key is not meant to be read."""
     parts = unicodedata.normalize("NFKD", tag.casefold())
-    bare = unicodedata.normalize("NFC", _ACCENTS.sub("", parts))
-    bare = _JOINT.sub("‐", _OWNING.sub("", bare))
-    return _BETWEEN.sub("", _WORD.sub(lambda word: _one(word[0]), bare)) or tag
+    plain = unicodedata.normalize("NFC", _ACCENTS.sub("", parts))
+    plain = _DIGIT_SEPARATOR.sub("‐", _POSSESSIVE.sub("", plain))
+    return _SEPARATOR.sub("", _WORD.sub(lambda word: _word_key(word[0]), plain)) or tag
 
 
-def _one(word: str) -> str:
-    """One word, of several or of one."""
-    if word in _ALIKE_ONLY:
+def _word_key(word: str) -> str:
+    """The key of one word."""
+    if word in _UNCHANGED:
         return word
-    word = _ODD.get(word) or _singular(word)
+    word = _IRREGULAR.get(word) or _singular(word)
     word = _AMERICAN.get(word, word)
     if len(word) > 6:
         word = word.replace("isation", "ization")
         if word.endswith("ise"):
             word = f"{word[:-3]}ize"
-    return _bare(word)
+    return _drop_final_e(word)
 
 
 def _singular(word: str) -> str:
-    if len(word) < _SHORTEST:
+    if len(word) < _MIN_LENGTH:
         return word
-    for ending, instead in _ABROAD:
+    for ending, replacement in _FOREIGN_PLURALS:
         if len(word) > len(ending) + 1 and word.endswith(ending):
-            return word.removesuffix(ending) + instead
+            return word.removesuffix(ending) + replacement
     if word.endswith("zzes"):
         return word[:-3]
     if not word.endswith("s") or word.endswith(("ss", "us", "is")):
@@ -81,10 +79,10 @@ def _singular(word: str) -> str:
     return word[:-1]
 
 
-def _bare(word: str) -> str:
-    """Without the e of which a plural does not tell whether it is the word's own: caches, taxes, houses, heroes."""
-    if len(word) >= _SHORTEST and word.endswith(("che", "she", "xe", "ze")):
+def _drop_final_e(word: str) -> str:
+    """Without a final e, since a plural does not show whether it belongs to the word: caches, taxes, houses, heroes."""
+    if len(word) >= _MIN_LENGTH and word.endswith(("che", "she", "xe", "ze")):
         return word[:-1]
-    if len(word) > _SHORTEST and word.endswith(("se", "oe")):
+    if len(word) > _MIN_LENGTH and word.endswith(("se", "oe")):
         return word[:-1]
-    return f"{word[:-2]}y" if len(word) > _SHORTEST and word.endswith("ie") else word
+    return f"{word[:-2]}y" if len(word) > _MIN_LENGTH and word.endswith("ie") else word

@@ -1,4 +1,4 @@
-"""Fold and stem words the way the index does, so that marks in a snippet agree with what was matched.
+"""Folds and stems words as the index does, so that highlights in a snippet agree with what was matched.
 
 The rules are M. F. Porter's of 1980, in the variant of SQLite's `porter` tokenizer.
 """
@@ -9,25 +9,25 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_SHORTEST, _LONGEST = 3, 64  # SQLite leaves shorter and longer words as they are
+_MIN_BYTES, _MAX_BYTES = 3, 64  # SQLite leaves shorter and longer words unchanged
 
-_SECOND = (
+_STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("logi", "log"),
     ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"),
     ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
     ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
 )  # fmt: skip
-_THIRD = (
+_STEP_3 = (
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
 )  # fmt: skip
-_FOURTH = (
+_STEP_4 = (
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate",
     "iti", "ous", "ive", "ize",
 )  # fmt: skip
 
 
 def fold(text: str) -> str:
-    """Lower case, without diacritics, compatible forms made one."""
+    """Lower case, without diacritics, compatibility forms unified."""
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.lower())
@@ -38,20 +38,20 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """The stem of a folded word."""
-    if not _SHORTEST <= len(word.encode("utf-8", "surrogatepass")) <= _LONGEST:
+    if not _MIN_BYTES <= len(word.encode("utf-8", "surrogatepass")) <= _MAX_BYTES:
         return word
-    word = _plural(word)
-    word = _past_and_ing(word)
+    word = _strip_plural(word)
+    word = _strip_ed_and_ing(word)
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _swap(word, _SECOND)
-    word = _swap(word, _THIRD)
-    word = _drop_fourth(word)
-    return _tidy(word)
+    word = _replace_ending(word, _STEP_2)
+    word = _replace_ending(word, _STEP_3)
+    word = _drop_step_4(word)
+    return _drop_final_e(word)
 
 
 def _shape(word: str) -> str:
-    """The word as v for vowels and c for the rest; y is a vowel after a consonant."""
+    """The word as v for vowels and c for consonants; y is a vowel after a consonant."""
     shape: list[str] = []
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and bool(shape) and shape[-1] == "c")
@@ -59,8 +59,8 @@ def _shape(word: str) -> str:
     return "".join(shape)
 
 
-def _ends(word: str, ending: str) -> bool:
-    """An ending leaves something over."""
+def _ends_with(word: str, ending: str) -> bool:
+    """Whether the word is longer than the ending and ends with it."""
     return len(word) > len(ending) and word.endswith(ending)
 
 
@@ -76,28 +76,28 @@ def _ends_short(word: str) -> bool:
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
-def _plural(word: str) -> str:
-    if _ends(word, "sses"):
+def _strip_plural(word: str) -> str:
+    if _ends_with(word, "sses"):
         return word[:-2]
-    if _ends(word, "ies"):
+    if _ends_with(word, "ies"):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
         return word[:-1]
     return word
 
 
-def _past_and_ing(word: str) -> str:
-    if _ends(word, "eed"):
+def _strip_ed_and_ing(word: str) -> str:
+    if _ends_with(word, "eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
-        if _ends(word, ending):
+        if _ends_with(word, ending):
             rest = word[: -len(ending)]
-            return _mend(rest) if _has_vowel(rest) else word
+            return _restore_ending(rest) if _has_vowel(rest) else word
     return word
 
 
-def _mend(word: str) -> str:
-    """What was cut short by -ed or -ing gets its e back, or loses its double consonant."""
+def _restore_ending(word: str) -> str:
+    """Restore the e that -ed or -ing removed, or undo a doubled consonant."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and word[-1] not in "aeioulsz":
@@ -107,17 +107,17 @@ def _mend(word: str) -> str:
     return word
 
 
-def _swap(word: str, endings: tuple[tuple[str, str], ...]) -> str:
-    for ending, instead in endings:
-        if _ends(word, ending):
+def _replace_ending(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+    for ending, replacement in endings:
+        if _ends_with(word, ending):
             rest = word[: -len(ending)]
-            return rest + instead if _measure(rest) > 0 else word
+            return rest + replacement if _measure(rest) > 0 else word
     return word
 
 
-def _drop_fourth(word: str) -> str:
-    for ending in _FOURTH:
-        if _ends(word, ending):
+def _drop_step_4(word: str) -> str:
+    for ending in _STEP_4:
+        if _ends_with(word, ending):
             rest = word[: -len(ending)]
             if ending == "ion" and not rest.endswith(("s", "t")):
                 return word
@@ -125,7 +125,7 @@ def _drop_fourth(word: str) -> str:
     return word
 
 
-def _tidy(word: str) -> str:
+def _drop_final_e(word: str) -> str:
     if word.endswith("e"):
         rest = word[:-1]
         if _measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest)):

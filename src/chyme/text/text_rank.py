@@ -1,4 +1,4 @@
-"""Which texts of many say most of what the others say: a random walk from texts to their terms and back."""
+"""Ranks texts by how well they represent the others: a random walk from texts to their terms and back."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 _DAMPING = 0.85
-_STEPS = 25  # by then nothing moves that anybody would see
+_STEPS = 25  # no visible change after that
 
 
 def ranks(texts: Sequence[Collection[str]]) -> list[float]:
-    """The share of each text, by the terms it has in common with others; a term of one text alone connects nothing.
+    """The share of each text, by the terms it has in common with others; a term of a single text connects nothing.
 
-    The walk goes by way of the terms, so its cost grows with the words there are, not with the pairs of texts.
+    The walk goes through the terms, so its cost grows with the number of words, not with the pairs of texts.
     """
     bags = [frozenset(terms) for terms in texts]
     spread = Counter(term for bag in bags for term in bag)
@@ -23,9 +23,9 @@ def ranks(texts: Sequence[Collection[str]]) -> list[float]:
     rank = [1.0 / max(len(bags), 1)] * len(bags)
     rest = (1 - _DAMPING) / max(len(bags), 1)
     for _ in range(_STEPS):
-        held = dict.fromkeys(weight, 0.0)
-        for mine, terms, total in zip(rank, linked, totals, strict=True):
+        term_rank = dict.fromkeys(weight, 0.0)
+        for share, terms, total in zip(rank, linked, totals, strict=True):
             for term in terms:
-                held[term] += mine * weight[term] / total
-        rank = [rest + _DAMPING * sum(held[term] / spread[term] for term in terms) for terms in linked]
-    return [mine / math.log(2 + len(bag)) for mine, bag in zip(rank, bags, strict=True)]
+                term_rank[term] += share * weight[term] / total
+        rank = [rest + _DAMPING * sum(term_rank[term] / spread[term] for term in terms) for terms in linked]
+    return [share / math.log(2 + len(bag)) for share, bag in zip(rank, bags, strict=True)]

@@ -1,11 +1,11 @@
-"""Cut scripts that write no spaces into overlapping pairs, so that a word index finds what is inside them."""
+"""Cuts scripts without spaces into overlapping pairs, so that a word index finds words inside them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Han, Kana, Hangul (also as separate jamo, which is how macOS spells names), half-width Kana.
+# Han, Kana, Hangul (also as separate jamo, as macOS writes names), half-width Kana.
 _IDEOGRAPHS = (
     "\u1100-\u11ff\u3005-\u3007\u3031-\u3035\u303b\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     "\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7fb"
@@ -23,7 +23,7 @@ _MARKED = re.compile(f"[{_UNSPACED}]")
 
 
 def normalize_run(run: str) -> str:
-    """One run in the spelling the index knows: composed, full letters, without the marks that would split a token."""
+    """Normalise a run as the index does: composed, no half-width letters, no marks that would split a token."""
     composed = unicodedata.normalize("NFKC", run)
     if _MARKED.search(composed):
         return "".join(letter for letter in composed if not unicodedata.category(letter).startswith("M"))
@@ -31,20 +31,20 @@ def normalize_run(run: str) -> str:
 
 
 def split_pairs(run: str) -> list[str]:
-    """東京都 → 東京, 京都, 都: every letter begins a token, so that a single one is found by prefix."""
-    spelt = normalize_run(run)
-    return [spelt[at : at + 2] for at in range(len(spelt))]
+    """東京都 → 東京, 京都, 都: every letter begins a token, so that a single letter is found by prefix."""
+    normalized = normalize_run(run)
+    return [normalized[i : i + 2] for i in range(len(normalized))]
 
 
 def segment(text: str) -> str | None:
-    """The text as the index shall read it, or None when that is the text itself."""
+    """The text for the index, or None when that is the text itself."""
     if not _TO_CHANGE.search(text):
         return None
     return _TO_CHANGE.sub(lambda run: _rewrite(run[0]), text)
 
 
 def segment_query(text: str) -> str:
-    """The same for a question: its last run may go on in the file, so it lacks the single letter that ends a run."""
+    """The same for a query: its last run may continue in the file, so it lacks the single letter that ends a run."""
     return _TO_CHANGE.sub(lambda run: _rewrite(run[0], open_ended=run.end() == len(text)), text)
 
 

@@ -207,18 +207,18 @@ def test_who_comes_while_the_only_child_is_leaving_does_not_wait_for_ever(
     runner.run(make_task("pid"), "parsers", AMPLE)
     (group,) = (one for name, one in runner._groups.items() if name == "parsers")
     (slot,) = group._slots
-    leave = slot.let_go
+    leave = slot.end_child
 
     def come_and_leave() -> None:
-        slot.let_go = leave  # type: ignore[method-assign]
+        slot.end_child = leave  # type: ignore[method-assign]
         late.start()
         wait_until(lambda: len(group.waiting) == 1)
         leave()
 
     served: list[list[Output]] = []
     late = threading.Thread(target=lambda: served.append(runner.run(make_task("pid"), "parsers", AMPLE)), daemon=True)
-    slot.idle_since, slot.let_go = float("-inf"), come_and_leave  # type: ignore[method-assign]
-    group.let_idle_go()
+    slot.idle_since, slot.end_child = float("-inf"), come_and_leave  # type: ignore[method-assign]
+    group.end_idle_children()
     late.join(120)
     assert len(served) == 1
 

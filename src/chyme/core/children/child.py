@@ -1,4 +1,4 @@
-"""One child and the conversation with it: what it is told, what it answers, what that means."""
+"""The parent's side of one child process: sending tasks, and reading and interpreting the answers."""
 
 from __future__ import annotations
 
@@ -35,112 +35,118 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ChildConfig:
-    """What every child is told when it starts, and what it may send back."""
+    """The configuration every child gets when it starts, and the limit on its answers."""
 
-    entry: str  # "module:function", imported in the child alone
+    entry: str  # "module:function", imported only in the child
     config: Mapping[str, object]
     import_from: tuple[str, ...]
-    run_as: tuple[int, int]  # user and group, where chyme itself is root
+    run_as: tuple[int, int]  # user and group to switch to when chyme itself is root
     scratch_bytes: int
     answer_bytes: int
     start_seconds: float
 
 
 class ChildNotStarted(Exception):
-    """The child never became ready."""
+    """The child did not become ready."""
 
     def __init__(self, cause: str, *, hopeless: bool) -> None:
         super().__init__(cause)
-        self.hopeless = hopeless  # its own code says so; a second try would end the same way
+        self.hopeless = hopeless  # the child's own code failed; a second try would end the same way
 
 
 class TaskNotTaken(Exception):
-    """The child was gone before it had the task: the task is innocent."""
+    """The child was gone before it took the task, so the task is not to blame."""
 
 
 class Child(Process):
     """A process that digests one task after the other."""
 
-    def __init__(self, upbringing: ChildConfig, memory_setting: str, door: ConnectionServer | None = None) -> None:
-        self._door: tuple[int, float] | None = None  # the descriptor it inherits, and how long it waits for answers
-        if door is None:
+    def __init__(
+        self, config: ChildConfig, memory_setting: str, connection_server: ConnectionServer | None = None
+    ) -> None:
+        self._outbound_socket: tuple[int, float] | None = (
+            None  # the descriptor it inherits, and how long it waits for answers
+        )
+        if connection_server is None:
             super().__init__(MODULE)
         else:
-            with door.add_child() as end:
-                self._door = end.fileno(), door.seconds
-                super().__init__(MODULE, [end.fileno()])
-        self._upbringing = upbringing
+            with connection_server.add_child() as child_socket:
+                self._outbound_socket = child_socket.fileno(), connection_server.seconds
+                super().__init__(MODULE, [child_socket.fileno()])
+        self._config = config
         self._memory_setting = memory_setting
-        self._number = 0
+        self._task_number = 0
         self._owner: tuple[int, int] | None = None
         self._outputs: dict[str, tuple[str, ...]] = {}
         self.isolation = Isolation(False, "", "")
         self.tasks = 0
-        self.leanest: int | None = None  # the least memory it held after a task
+        self.leanest: int | None = None  # the least memory it used after a task
 
     def wait_until_ready(self) -> None:
-        """Wait until it is ready, or ChildNotStarted."""
-        told = self._upbringing
+        """Wait until the child is ready; raises ChildNotStarted."""
+        config = self._config
         hello: dict[str, object] = {
-            "entry": told.entry,
-            "config": dict(told.config),
-            "import_from": list(told.import_from),
-            "run_as": list(told.run_as),
-            "scratch_bytes": told.scratch_bytes,
+            "entry": config.entry,
+            "config": dict(config.config),
+            "import_from": list(config.import_from),
+            "run_as": list(config.run_as),
+            "scratch_bytes": config.scratch_bytes,
             "parent": os.getpid(),
-            "door": self._door,
+            "door": self._outbound_socket,
         }
-        deadline = time.monotonic() + told.start_seconds
+        deadline = time.monotonic() + config.start_seconds
         try:
             self.send(pack(hello), (), deadline)
             frame = self.receive(deadline)
         except TimeoutError as error:
-            raise ChildNotStarted(f"not ready after {told.start_seconds:g} s", hopeless=False) from error
+            raise ChildNotStarted(f"not ready after {config.start_seconds:g} s", hopeless=False) from error
         except (ConnectionError, BadFrame):
             frame = None
         if frame is None:
             ending = task_errors.describe_exit(self.end())
             log.warning("a child ended while it was starting (%s):\n%s", ending, self.last_output())
             raise ChildNotStarted(ending, hopeless=False)
-        # No file has been seen yet, so this one frame may be believed.
+        # The child has not seen any file yet, so this frame can be trusted.
         header = cast("dict[str, Any]", frame.header)
         if header["kind"] != "ready":
             log.debug("children cannot start:\n%s", header["stack"])
-            raise ChildNotStarted(f"{told.entry}: {header['cause']}", hopeless=True)
+            raise ChildNotStarted(f"{config.entry}: {header['cause']}", hopeless=True)
         self._outputs = {name: tuple(names) for name, names in header["outputs"].items()}
         self._owner = None if header["uid"] == os.geteuid() else (header["uid"], header["gid"])
         self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
 
     def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
-        """The task's outputs, a DigestError, or TaskNotTaken. A child that cannot be trusted any more is ended."""
-        declared = self._declared(task)
-        with self._opened([task]) as folders:
+        """Return the task's outputs; raises DigestError or TaskNotTaken. Ends a child that can no longer be trusted."""
+        declared = self._declared_outputs(task)
+        with self._open_scratch_folders([task]) as folders:
             frame = self._exchange([task], limits, folders, on_progress)
             if frame.header.get("kind") != "result":
-                raise self._failure(frame.header, task, limits, folders[0])
+                raise self._error_from_frame(frame.header, task, limits, folders[0])
             outputs = frame.header.get("outputs")
-            return self._read(frame, task, folders[0], lambda bulk: decode_outputs(outputs, declared, bulk))
+            return self._read_frame(frame, task, folders[0], lambda bulk: decode_outputs(outputs, declared, bulk))
 
     def ask_many(self, tasks: Sequence[Task], limits: Limits) -> list[Answer]:
-        """What became of each task of one digester, in their order. What is raised, as by `ask`, is about all of them:
-        nobody knows whose fault it was."""
-        declared = self._declared(tasks[0])
-        with self._opened(tasks) as folders:
+        """Return the result of each task of one digester, in order. An exception, as from `ask`, concerns all tasks: it
+        is unknown which task caused it."""
+        declared = self._declared_outputs(tasks[0])
+        with self._open_scratch_folders(tasks) as folders:
             frame = self._exchange(tasks, limits, folders, None)
             if frame.header.get("kind") != "results":
-                raise self._failure(frame.header, tasks[0], limits, folders[0])
+                raise self._error_from_frame(frame.header, tasks[0], limits, folders[0])
             answers = frame.header.get("answers")
-            return self._read(frame, tasks[0], folders[0], lambda bulk: _answers(answers, tasks, declared, bulk))
+            return self._read_frame(
+                frame, tasks[0], folders[0], lambda bulk: _decode_answers(answers, tasks, declared, bulk)
+            )
 
-    def _declared(self, task: Task) -> tuple[str, ...]:
+    def _declared_outputs(self, task: Task) -> tuple[str, ...]:
         declared = self._outputs.get(task.digester)
         if declared is None:
-            raise EngineUnavailable(f"{task.file.path}: {self._upbringing.entry} has no digester {task.digester}")
+            raise EngineUnavailable(f"{task.file.path}: {self._config.entry} has no digester {task.digester}")
         return declared
 
     @contextmanager
-    def _opened(self, tasks: Sequence[Task]) -> Iterator[list[int]]:
-        """The tasks' scratch folders, which belong to the child meanwhile."""
+    def _open_scratch_folders(self, tasks: Sequence[Task]) -> Iterator[list[int]]:
+        """Open the tasks' scratch folders and give them to the child's user."""
         folders: list[int] = []
         with ExitStack() as stack:
             for task in tasks:
@@ -162,26 +168,26 @@ class Child(Process):
         folders: Sequence[int],
         on_progress: Callable[[float], None] | None,
     ) -> Frame:
-        """Hand over the tasks and wait for the frame that answers them."""
+        """Send the tasks and wait for the frame that answers them."""
         task = tasks[0]
-        self._number += 1
-        taken, heard_at = False, 0.0
+        self._task_number += 1
+        taken, reported_at = False, 0.0
         try:
-            self._hand_over(tasks, limits, folders)
+            self._send_tasks(tasks, limits, folders)
             deadline = time.monotonic() + limits.wall_seconds
             while (frame := self.receive(deadline)) is not None:
-                kind, same = frame.header.get("kind"), frame.header.get("id") == self._number
+                kind, is_current = frame.header.get("kind"), frame.header.get("id") == self._task_number
                 if kind == "progress":
                     now = time.monotonic()
-                    if same and on_progress and now - heard_at > PROGRESS_SECONDS:
-                        heard_at = now
-                        _pass_on(frame.header.get("fraction"), on_progress)
-                elif kind == "taken" and same and not taken:
+                    if is_current and on_progress and now - reported_at > PROGRESS_SECONDS:
+                        reported_at = now
+                        _report_progress(frame.header.get("fraction"), on_progress)
+                elif kind == "taken" and is_current and not taken:
                     taken, deadline = True, time.monotonic() + limits.wall_seconds
-                elif taken and same:
+                elif taken and is_current:
                     return frame
                 else:
-                    raise BadFrame("a message nobody waits for")
+                    raise BadFrame("an unexpected message")
         except TimeoutError as error:
             self._give_up(task)
             raise task_errors.timeout_error(task, limits) from error
@@ -189,23 +195,29 @@ class Child(Process):
             self._give_up(task)
             raise task_errors.protocol_error(task, str(error)) from error
         except ConnectionError:
-            pass  # gone, as when the stream ends
+            pass  # the child is gone, as when the stream ends
         if not taken:
             raise TaskNotTaken
         raise task_errors.crash_error(self._give_up(task), task, limits, self._memory_setting)
 
-    def _hand_over(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
+    def _send_tasks(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
         bulk: list[bytes] = []
-        told: list[object] = []
+        rows: list[object] = []
         fds: list[int] = []
         for task, folder in zip(tasks, folders, strict=True):
-            told.append([encode_file(task.file), task.fd is not None, [encode_input(one, bulk) for one in task.inputs]])
+            rows.append(
+                [
+                    encode_file(task.file),
+                    task.fd is not None,
+                    [encode_input(upstream, bulk) for upstream in task.inputs],
+                ]
+            )
             fds += [folder] if task.fd is None else [folder, task.fd]
         size = sum(map(len, bulk))
         header: dict[str, object] = {
-            "id": self._number,
+            "id": self._task_number,
             "digester": tasks[0].digester,
-            "tasks": told,
+            "tasks": rows,
             "limits": [limits.wall_seconds, limits.cpu_seconds, limits.memory_bytes],
             "spilled": None if size <= MAX_INLINE else size,
         }
@@ -213,14 +225,14 @@ class Child(Process):
         if size <= MAX_INLINE:
             self.send(pack(header, b"".join(bulk)), fds, deadline)
             return
-        spilled = _laid_down(bulk, tasks[0], folders[0])
+        spilled = _write_unnamed_file(bulk, tasks[0], folders[0])
         try:
             self.send(pack(header), [*fds, spilled], deadline)
         finally:
             os.close(spilled)
 
-    def _failure(self, header: Mapping[str, object], task: Task, limits: Limits, scratch: int) -> ChymeError:
-        """What a frame says that brings no result."""
+    def _error_from_frame(self, header: Mapping[str, object], task: Task, limits: Limits, scratch: int) -> ChymeError:
+        """The error for a frame that is not a result."""
         match header.get("kind"):
             case "error":
                 return task_errors.rebuild_error(task, header)
@@ -231,20 +243,20 @@ class Child(Process):
                 self._give_up(task)
                 return task_errors.memory_limit_error(task, limits, self._memory_setting)
             case "wrote too much":
-                return task_errors.scratch_limit_error(task, self._upbringing.scratch_bytes)
+                return task_errors.scratch_limit_error(task, self._config.scratch_bytes)
             case "full":
-                return _full(task, scratch, self._upbringing.scratch_bytes, header.get("quota") is True)
+                return _disk_full_error(task, scratch, self._config.scratch_bytes, header.get("quota") is True)
             case _:
                 self._give_up(task)
                 return task_errors.protocol_error(task, "an unknown kind of message")
 
-    def _read(self, frame: Frame, task: Task, scratch: int, read: Callable[[Bulk], T]) -> T:
-        """What the frame holds, as `read` checks it."""
+    def _read_frame(self, frame: Frame, task: Task, scratch: int, read: Callable[[Bulk], T]) -> T:
+        """Return the frame's content as checked by `read`."""
         spilled = frame.header.get("spilled")
         try:
             if spilled is None:
                 return read(InlineBulk(frame.bulk))
-            allowed = self._upbringing.answer_bytes
+            allowed = self._config.answer_bytes
             if type(spilled) is not int or not 0 <= spilled <= allowed:
                 raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
             with spill_files.open_answer(scratch, spilled) as bulk:
@@ -262,7 +274,7 @@ class Child(Process):
         return code
 
 
-def _answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bulk: Bulk) -> list[Answer]:
+def _decode_answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bulk: Bulk) -> list[Answer]:
     if not isinstance(rows, list) or len(rows) != len(tasks):
         raise BadFrame("it does not answer every task")
     return [
@@ -271,8 +283,8 @@ def _answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ...], bul
     ]
 
 
-def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
-    """An open file without a name: nothing of the inputs stays behind."""
+def _write_unnamed_file(bulk: list[bytes], task: Task, scratch: int) -> int:
+    """Write the inputs to an open file without a name, so that nothing stays behind."""
     spill_files.remove_spill_file(scratch, spill_files.INPUT)
     try:
         fd = spill_files.write_spill_file(bulk, scratch, spill_files.INPUT)
@@ -284,24 +296,24 @@ def _laid_down(bulk: list[bytes], task: Task, scratch: int) -> int:
     return fd
 
 
-def _full(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
-    """A child's word that the disk is full counts where what it may write would not fit, or names have run out.
+def _disk_full_error(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
+    """A child's report of a full disk is believed if what it may write would not fit, or if no inodes are left.
 
-    What it wrote may be gone again by now. Of a quota nobody else can tell.
+    Files it wrote may be gone by now. A quota cannot be checked from here.
     """
-    room = os.fstatvfs(scratch)
-    nameless = room.f_files > 0 and room.f_favail == 0
-    if quota or nameless or room.f_bavail * room.f_frsize < max(NEARLY_FULL, allowed):
+    disk = os.fstatvfs(scratch)
+    no_inodes_left = disk.f_files > 0 and disk.f_favail == 0
+    if quota or no_inodes_left or disk.f_bavail * disk.f_frsize < max(NEARLY_FULL, allowed):
         return DiskFull(f"{task.file.path}: no room left for {task.digester} in {task.scratch}; free some space")
     return task_errors.exception_error(task, "OSError")
 
 
-def _pass_on(fraction: object, on_progress: Callable[[float], None]) -> None:
+def _report_progress(fraction: object, on_progress: Callable[[float], None]) -> None:
     if isinstance(fraction, int | float) and 0 <= fraction <= 1:
         try:
             on_progress(float(fraction))
         except Exception:
-            log.warning("whoever watches progress failed", exc_info=True)
+            log.warning("the progress callback failed", exc_info=True)
 
 
 def _user_name(uid: int) -> str:

@@ -1,4 +1,4 @@
-"""Messages between chyme and its children: a JSON header and the bytes it speaks of."""
+"""Messages between chyme and its children: a JSON header and the bytes it describes."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass
 
 SIZES = struct.Struct("!II")
 MAX_HEADER = 4 << 20
-MAX_INLINE = 64 << 10  # more than this travels as a file
+MAX_INLINE = 64 << 10  # larger content travels as a file
 
-_write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class BadFrame(Exception):
-    """What came is not a frame, or is larger than a frame may be."""
+    """The received data is not a frame, or is larger than a frame may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message. `bulk` holds the values whose sizes the header gives, one after the other."""
+    """One message. `bulk` holds the values whose sizes the header gives, in order."""
 
     header: dict[str, object]
     bulk: bytes = b""
 
 
 def pack(header: dict[str, object], bulk: bytes = b"") -> bytes:
-    """The message as it goes over the socket."""
-    head = _write(header).encode()
+    """The message as it is sent over the socket."""
+    head = _encode_json(header).encode()
     if len(head) > MAX_HEADER or len(bulk) > MAX_INLINE:
         raise BadFrame(f"a frame of {len(head)} + {len(bulk)} bytes is too large")
     return SIZES.pack(len(head), len(bulk)) + head + bulk
 
 
 class Inbox:
-    """Puts frames together from whatever pieces arrive."""
+    """Assembles frames from the pieces that arrive."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -43,13 +43,13 @@ class Inbox:
         self._buffer += data
 
     def next(self) -> Frame | None:
-        """The next whole frame, or None until more has arrived."""
+        """The next complete frame, or None until more data arrives."""
         if len(self._buffer) < SIZES.size:
             return None
-        head, bulk = SIZES.unpack_from(self._buffer)
-        if head > MAX_HEADER or bulk > MAX_INLINE:
-            raise BadFrame(f"a frame of {head} + {bulk} bytes was announced")
-        middle, end = SIZES.size + head, SIZES.size + head + bulk
+        head_size, bulk_size = SIZES.unpack_from(self._buffer)
+        if head_size > MAX_HEADER or bulk_size > MAX_INLINE:
+            raise BadFrame(f"a frame of {head_size} + {bulk_size} bytes was announced")
+        middle, end = SIZES.size + head_size, SIZES.size + head_size + bulk_size
         if len(self._buffer) < end:
             return None
         frame = Frame(parse(bytes(self._buffer[SIZES.size : middle])), bytes(self._buffer[middle:end]))
@@ -58,9 +58,9 @@ class Inbox:
 
 
 def parse(text: bytes) -> dict[str, object]:
-    """A JSON object from somebody we do not trust."""
+    """Parse a JSON object from an untrusted sender."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise BadFrame("not JSON") from error
     if not isinstance(value, dict):
@@ -68,5 +68,5 @@ def parse(text: bytes) -> dict[str, object]:
     return value
 
 
-def _refuse(name: str) -> object:
+def _refuse_constant(name: str) -> object:
     raise ValueError(name)

@@ -1,4 +1,4 @@
-"""How a child gives up what it does not need: network, privileges, and life without its parent."""
+"""How a child gives up what it does not need: network, privileges, and outliving its parent."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ IFF_UP = 1
 INTERFACE = struct.Struct("16sH22x")  # struct ifreq: a name and its flags
 OPEN_FILES = 512
 OWN_PORT = (
-    28731  # of a loopback of their own, where a child that goes out and its browser meet; no service's known port
+    28731  # in a private loopback, where a child that goes out talks to its browser; not the port of a known service
 )
 PR_SET_SECCOMP, SECCOMP_FILTER = 22, 2
-LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # calls of the same number on every machine
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same call numbers on every machine
 LANDLOCK_ASK_VERSION, LANDLOCK_PORT_RULE = 1, 2
-LANDLOCK_WITH_PORTS = 4  # the first version that has them, of Linux 6.7
+LANDLOCK_WITH_PORTS = 4  # the first version that restricts ports, in Linux 6.7
 BIND_AND_CONNECT = 3
-RULES = struct.Struct("=QQ")  # both of a set (about files, about ports) and of one rule (what, at which port)
+RULES = struct.Struct("=QQ")  # for a rule set (access to files, to ports) and for one rule (access, port)
 MSG_FASTOPEN = 0x20000000
-CALLS = {  # by machine: its mark, then sendto, sendmsg and sendmmsg with the place of their flags
+CALLS = {  # by machine: audit architecture, then sendto, sendmsg and sendmmsg with the index of their flags
     "x86_64": (0xC000003E, ((44, 3), (46, 2), (307, 3))),
     "aarch64": (0xC00000B7, ((206, 3), (211, 2), (269, 3))),
 }
 IO_URING_SETUP = 425
-X32_CALLS = 0x40000000  # from here on, the same calls by other numbers
+X32_CALLS = 0x40000000  # x32: from here on, the same calls under other numbers
 LOAD, IF_EQUAL, IF_AT_LEAST, IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOWED, NOT_PERMITTED = 0x7FFF0000, 0x00050000 | errno.EPERM
-STEP = struct.Struct("=HBBI")  # struct sock_filter: what, steps over if so, steps over if not, with what
-OOM_SCORE_ADJUSTMENT = "500"  # when memory runs out, the kernel should end a child before it ends chyme
+STEP = struct.Struct("=HBBI")  # struct sock_filter: operation, steps to skip if true, steps to skip if false, operand
+OOM_SCORE_ADJUSTMENT = "500"  # when memory runs out, the kernel should kill a child before chyme
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """How far children are kept apart from the rest of the machine."""
+    """How well children are isolated from the rest of the machine."""
 
     network_off: bool
     user: str
@@ -59,14 +59,14 @@ class Isolation:
 
 
 def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: bool = False) -> Isolation:
-    """Give up, for good, all that a parser does not need. Call before any thread starts.
+    """Permanently give up everything a parser does not need. Call before any thread starts.
 
-    One that goes out starts a browser, which talks to it over a loopback of their own and may leave orphans.
+    A child that goes out starts a browser, which talks to it over a private loopback and may leave orphan processes.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     root = os.geteuid() == 0
     prefer_oom_kill()
-    # The order matters: namespaces need the privileges, and every change of user forgets the parent's death.
+    # The order matters: namespaces need the privileges, and a change of user clears the parent-death signal.
     network_off, network = _leave_network(libc, root)
     if goes_out:
         network += _raise_loopback() if network_off else ""
@@ -74,18 +74,18 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     user = switch_user(libc, *run_as) if root else drop_capabilities(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if goes_out and network_off:
-        network += _stay_at_own_port(libc)
+        network += _restrict_to_own_port(libc)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
-    os.umask(0o077)  # what it writes is parts of private files
+    os.umask(0o077)  # it writes parts of private files
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     set_resource_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     set_resource_limit(resource.RLIMIT_FSIZE, scratch_bytes)
     return Isolation(network_off, str(os.geteuid()), f"{network}; {user}")
 
 
-def _needed_by_python() -> list[str]:
+def _python_folders() -> list[str]:
     folders = {sys.prefix, sys.base_prefix, str(Path(__file__).parent), *sys.path}
     return [folder for folder in folders if Path(folder).is_dir()]
 
@@ -103,12 +103,12 @@ def _leave_network(libc: ctypes.CDLL, root: bool) -> tuple[bool, str]:
         reason = os.strerror(ctypes.get_errno())
         return False, f"the network could not be switched off ({reason}); the system forbids new namespaces"
     if not root:
-        _keep_names(uid, gid)
+        _map_ids(uid, gid)
     return True, "network off"
 
 
 def _raise_loopback() -> str:
-    """Switch on 127.0.0.1 of the new namespace, where nobody listens but us. What there is to say about it."""
+    """Switch on 127.0.0.1 of the new namespace, where only our processes listen. Returns a remark for the status."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             name, flags = INTERFACE.unpack(fcntl.ioctl(sock, SIOCGIFFLAGS, INTERFACE.pack(b"lo", 0)))
@@ -118,17 +118,18 @@ def _raise_loopback() -> str:
     return ""
 
 
-def _stay_at_own_port(libc: ctypes.CDLL) -> str:
-    """Connect and listen at OWN_PORT alone, and so does every program we start. What there is to say about it.
+def _restrict_to_own_port(libc: ctypes.CDLL) -> str:
+    """Allow connecting and listening at OWN_PORT only, also for programs we start. Returns a remark for the status.
 
-    A connection that we are handed belongs to the network outside. Whoever undoes it could have it lead elsewhere.
+    A connection that this process receives belongs to the network outside: code that disconnects it could connect it to
+    another address.
     """
-    reason = _landlocked(libc) or forbid_fast_open(libc)
+    reason = _restrict_ports(libc) or forbid_fast_open(libc)
     return f", but connections that were handed over could be turned elsewhere ({reason})" if reason else ""
 
 
-def _landlocked(libc: ctypes.CDLL) -> str:
-    """Why ports could not be restricted; nothing where they are."""
+def _restrict_ports(libc: ctypes.CDLL) -> str:
+    """Restrict ports with Landlock. Returns why that failed, or an empty string."""
     if system_call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
         return "it takes Linux 6.7 with Landlock to prevent it"
     rules = system_call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)
@@ -145,39 +146,43 @@ def _landlocked(libc: ctypes.CDLL) -> str:
 
 
 def forbid_fast_open(libc: ctypes.CDLL) -> str:
-    """Forbid connecting by sending, which Landlock does not see. Why that could not be done, or nothing."""
+    """Forbid connecting by sending, which Landlock does not see. Returns why that failed, or an empty string."""
     machine = os.uname().machine
     if machine not in CALLS or sys.maxsize <= 1 << 32:
         return f"connecting by sending cannot be forbidden on {machine}"
-    mark, sending = CALLS[machine]
-    steps = [(LOAD, 0, 0, 4), (IF_EQUAL, 1, 0, mark), (RETURN, 0, 0, NOT_PERMITTED)]
+    architecture, calls = CALLS[machine]
+    steps = [(LOAD, 0, 0, 4), (IF_EQUAL, 1, 0, architecture), (RETURN, 0, 0, NOT_PERMITTED)]
     steps += [(LOAD, 0, 0, 0), (IF_AT_LEAST, 0, 1, X32_CALLS), (RETURN, 0, 0, NOT_PERMITTED)]
     steps += [(IF_EQUAL, 0, 1, IO_URING_SETUP), (RETURN, 0, 0, NOT_PERMITTED)]  # it makes calls that no filter sees
-    for number, flags in sending:
+    for number, flags in calls:
         steps += [(IF_EQUAL, 0, 4, number), (LOAD, 0, 0, 16 + 8 * flags), (IF_SET, 0, 1, MSG_FASTOPEN)]
         steps += [(RETURN, 0, 0, NOT_PERMITTED), (RETURN, 0, 0, ALLOWED)]
     steps.append((RETURN, 0, 0, ALLOWED))
     program = ctypes.create_string_buffer(b"".join(STEP.pack(*step) for step in steps))
-    told = struct.pack("HP", len(steps), ctypes.addressof(program))
-    if libc.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, told, 0, 0) != 0:
+    filter_program = struct.pack("HP", len(steps), ctypes.addressof(program))
+    if libc.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, filter_program, 0, 0) != 0:
         return f"seccomp: {os.strerror(ctypes.get_errno())}"
     return ""
 
 
 def system_call(libc: ctypes.CDLL, number: int, *arguments: int | bytes | None) -> int:
-    """A system call that the C library has no name for."""
-    return int(libc.syscall(*(ctypes.c_long(one) if isinstance(one, int) else one for one in (number, *arguments))))
+    """Make a system call for which the C library has no function."""
+    return int(
+        libc.syscall(
+            *(ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in (number, *arguments))
+        )
+    )
 
 
 def reap() -> None:
-    """Bury the processes that programs left behind when they ended."""
+    """Reap orphan processes that ended."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
-def _keep_names(uid: int, gid: int) -> None:
-    """Be the same user inside the new namespace, so that files keep their owners' names."""
+def _map_ids(uid: int, gid: int) -> None:
+    """Keep the same user and group ids inside the new namespace, so that files keep their owners."""
     try:
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")
@@ -187,7 +192,7 @@ def _keep_names(uid: int, gid: int) -> None:
 
 
 def switch_user(libc: ctypes.CDLL, uid: int, gid: int) -> str:
-    needed = _needed_by_python()
+    needed = _python_folders()
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     try:
         os.setgroups([])
@@ -196,7 +201,7 @@ def switch_user(libc: ctypes.CDLL, uid: int, gid: int) -> str:
     except OSError as error:
         _keep_capabilities(libc, 1 << CAP_DAC_READ_SEARCH)
         return f"children stay root without capabilities: becoming user {uid} failed ({error.strerror})"
-    if all(os.access(folder, os.R_OK | os.X_OK) for folder in needed):  # asks for the user, capabilities left aside
+    if all(os.access(folder, os.R_OK | os.X_OK) for folder in needed):  # the user's access, without capabilities
         _keep_capabilities(libc, 0)
         return f"children run as user {uid}"
     _keep_capabilities(libc, 1 << CAP_DAC_READ_SEARCH)
@@ -204,14 +209,14 @@ def switch_user(libc: ctypes.CDLL, uid: int, gid: int) -> str:
 
 
 def drop_capabilities(libc: ctypes.CDLL) -> str:
-    _keep_capabilities(libc, 0)  # a new user namespace hands out all of them
+    _keep_capabilities(libc, 0)  # a new user namespace grants all of them
     return "children run as the user chyme runs as"
 
 
-def _keep_capabilities(libc: ctypes.CDLL, kept: int) -> None:
-    """Keep these capabilities (a set of bits below 32) and no others."""
+def _keep_capabilities(libc: ctypes.CDLL, bits: int) -> None:
+    """Keep only these capabilities (a set of bits below 32)."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    data = (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)
+    data = (ctypes.c_uint32 * 6)(bits, bits, 0, 0, 0, 0)
     if libc.capset(header, data) != 0:
         raise OSError(ctypes.get_errno(), "capset")
 

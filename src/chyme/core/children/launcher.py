@@ -1,4 +1,4 @@
-"""Where children are started, and idle ones let go."""
+"""Starts child processes and ends idle ones."""
 
 from __future__ import annotations
 
@@ -15,53 +15,54 @@ CLOSE_SECONDS = 10.0
 
 
 class ChildLauncher:
-    """The thread that starts children: the kernel ends them when it ends, so it lives as long as the runner."""
+    """The thread that starts children: the kernel kills them when this thread ends, so it lives as long as the
+    runner."""
 
     def __init__(self) -> None:
-        self._births: queue.SimpleQueue[tuple[Callable[[], Child], Future[Child]] | None] = queue.SimpleQueue()
-        self._let_idle_go: list[Callable[[], bool]] = []
-        self._patience = 60.0
+        self._requests: queue.SimpleQueue[tuple[Callable[[], Child], Future[Child]] | None] = queue.SimpleQueue()
+        self._idle_checks: list[Callable[[], bool]] = []
+        self._check_seconds = 60.0
         self._closed = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="chyme-nursery", daemon=True)
         self._thread.start()
 
-    def set_idle_checks(self, let_idle_go: list[Callable[[], bool]], idle_seconds: float) -> None:
-        """Have idle children ended from time to time; each call says whether any child is left."""
-        self._let_idle_go = let_idle_go
-        self._patience = max(0.05, idle_seconds / 2)
+    def set_idle_checks(self, idle_checks: list[Callable[[], bool]], idle_seconds: float) -> None:
+        """Set functions that end idle children from time to time; each returns whether any child is left."""
+        self._idle_checks = idle_checks
+        self._check_seconds = max(0.05, idle_seconds / 2)
 
     def start_child(self, start: Callable[[], Child]) -> Child:
         """Start a child and return it."""
-        born: Future[Child] = Future()
+        future: Future[Child] = Future()
         with self._lock:
             if self._closed:
                 raise ChymeError(CLOSED)
-            self._births.put((start, born))
-        return born.result()
+            self._requests.put((start, future))
+        return future.result()
 
     def close(self) -> None:
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            self._births.put(None)
+            self._requests.put(None)
         self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
-        some = False
+        any_left = False
         while True:
             try:
-                birth = self._births.get(timeout=self._patience if some else None)
+                request = self._requests.get(timeout=self._check_seconds if any_left else None)
             except queue.Empty:
-                left = [let_go() for let_go in self._let_idle_go]
-                some = any(left)
+                remaining = [end_idle() for end_idle in self._idle_checks]
+                any_left = any(remaining)
                 continue
-            if birth is None:
+            if request is None:
                 return
-            start, born = birth
+            start, future = request
             try:
-                born.set_result(start())
-                some = True
+                future.set_result(start())
+                any_left = True
             except BaseException as error:
-                born.set_exception(error)
+                future.set_exception(error)

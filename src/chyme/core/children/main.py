@@ -1,4 +1,4 @@
-"""The child itself: takes one task after the other until its parent hangs up."""
+"""The main program of a child process: takes one task after the other until its parent hangs up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chyme.digester import Digester, Outside
 from chyme.errors import DigestError
 from chyme.model import Limits
 
-MAX_DESCRIPTORS = 2 * MAX_BATCH_TASKS + 1  # a folder and a file for each task, and what is too large for a frame
+MAX_DESCRIPTORS = 2 * MAX_BATCH_TASKS + 1  # a folder and a file for each task, and one file for large content
 PROGRESS_SECONDS = 0.1
 MAX_STACK = 8000
 CHUNK = 256 << 10
@@ -37,19 +37,19 @@ class ParentConnection:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._inbox = Inbox()
-        self._sending = threading.Lock()
+        self._send_lock = threading.Lock()
 
     def send(self, header: dict[str, object], bulk: bytes = b"") -> None:
         data = pack(header, bulk)
-        with self._sending:
+        with self._send_lock:
             self._sock.sendall(data)
 
     def receive(self) -> tuple[Frame, list[int]] | None:
         """The next frame and the descriptors that came with it; None when the parent hung up."""
         fds: list[int] = []
         while (frame := self._inbox.next()) is None:
-            data, more, _ = receive(self._sock, CHUNK, MAX_DESCRIPTORS)
-            fds += more
+            data, new_fds, _ = receive(self._sock, CHUNK, MAX_DESCRIPTORS)
+            fds += new_fds
             if not data:
                 return None
             self._inbox.feed(data)
@@ -59,28 +59,28 @@ class ParentConnection:
 def main() -> None:
     sock = socket.socket(fileno=int(sys.argv[1]))
     sock.set_inheritable(False)
-    line = ParentConnection(sock)
-    received = line.receive()
+    connection = ParentConnection(sock)
+    received = connection.receive()
     if received is None:
         return
     hello = cast("dict[str, Any]", received[0].header)
-    outside = _outside(*hello["door"]) if hello["door"] else None
-    digesters = _start(line, hello)
-    while digesters is not None and (received := line.receive()) is not None:
+    outside = _connect_outside(*hello["door"]) if hello["door"] else None
+    digesters = _load_digesters(connection, hello)
+    while digesters is not None and (received := connection.receive()) is not None:
         frame, fds = received
         try:
-            fit = _serve(line, digesters, frame, fds, outside)
+            reusable = _answer_task(connection, digesters, frame, fds, outside)
         finally:
             os.chdir("/")
             for fd in fds:
                 os.close(fd)
             if outside:
                 reap()
-        if not fit:
+        if not reusable:
             return
 
 
-def _start(line: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
+def _load_digesters(connection: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
     sys.path[:0] = hello["import_from"]
     try:
         isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"], bool(hello["door"]))
@@ -89,9 +89,9 @@ def _start(line: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digest
         digesters = getattr(importlib.import_module(module), function)(hello["config"])
         outputs = {name: list(digester.outputs) for name, digester in digesters.items()}
     except Exception as error:
-        line.send({"kind": "broken", "cause": f"{type(error).__name__}: {error}", "stack": _stack()})
+        connection.send({"kind": "broken", "cause": f"{type(error).__name__}: {error}", "stack": _format_stack()})
         return None
-    line.send(
+    connection.send(
         {
             "kind": "ready",
             "outputs": outputs,
@@ -104,59 +104,68 @@ def _start(line: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digest
     return cast("Mapping[str, Digester]", digesters)
 
 
-def _outside(fd: int, seconds: float) -> Outside:
+def _connect_outside(fd: int, seconds: float) -> Outside:
     from chyme.core.outbound.connection_client import ConnectionClient  # only few families go out
 
     return ConnectionClient(fd, seconds)
 
 
 def no_digesters(_config: dict[str, object]) -> dict[str, Digester]:
-    """An entry without digesters, for those who only want to know how children are isolated."""
+    """An entry point without digesters, for finding out how children are isolated."""
     return {}
 
 
-def _serve(
-    line: ParentConnection, digesters: Mapping[str, Digester], frame: Frame, fds: list[int], outside: Outside | None
+def _answer_task(
+    connection: ParentConnection,
+    digesters: Mapping[str, Digester],
+    frame: Frame,
+    fds: list[int],
+    outside: Outside | None,
 ) -> bool:
-    """Answer one task. False when this process should not be trusted with another."""
+    """Answer one task. Returns False when this process should not get another."""
     header = cast("dict[str, Any]", frame.header)
     number = header["id"]
-    line.send({"kind": "taken", "id": number})
+    connection.send({"kind": "taken", "id": number})
     scratch = fds[0]
     os.fchdir(scratch)
     answer: dict[str, object]
     if "tempfile" in sys.modules:
-        # It looks only once; before the first task it may have found another folder.
+        # tempfile looks up its folder only once; before the first task it may have found another one.
         vars(sys.modules["tempfile"])["tempdir"] = os.environ["TMPDIR"]
     try:
         with apply_limits(Limits(*header["limits"])):
             digester = digesters[header["digester"]]
-            tasks = list(_tasks(header, frame, fds))
+            tasks = list(_read_tasks(header, frame, fds))
             bulk: list[bytes] = []
             if len(tasks) > 1:
-                answer = {"kind": "results", "id": number, "answers": _answers(digester, tasks, bulk)}
+                answer = {"kind": "results", "id": number, "answers": _run_batch(digester, tasks, bulk)}
             else:
-                door = outside if digester.goes_out else None
-                outputs = digester.digest(_watched(tasks[0], _reporter(line, number), door))
+                allowed_outside = outside if digester.goes_out else None
+                outputs = digester.digest(
+                    _with_progress(tasks[0], _make_progress_callback(connection, number), allowed_outside)
+                )
                 answer = {
                     "kind": "result",
                     "id": number,
                     "outputs": [encode_output(output, bulk) for output in outputs],
                 }
-            inline = _lay_down(answer, bulk, scratch)
+            inline = _attach_bulk(answer, bulk, scratch)
     except BaseException as error:
-        told = _failure(error)
-        line.send({"id": number, **told})
+        error_header = _encode_error(error)
+        connection.send({"id": number, **error_header})
         return isinstance(error, Exception) and not isinstance(error, MemoryError)
     try:
-        line.send(answer, inline)
+        connection.send(answer, inline)
     except BadFrame:
-        line.send({"kind": "exception", "id": number, "type": "BadFrame", "stack": "an answer with too many parts"})
+        connection.send(
+            {"kind": "exception", "id": number, "type": "BadFrame", "stack": "an answer with too many parts"}
+        )
     return True
 
 
-def _tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterator[Task]:
-    """The tasks with the descriptors that came with them, one after the other. A single one is at home where we are."""
+def _read_tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterator[Task]:
+    """The tasks with the descriptors that came with them, in order. A single task uses the current folder as
+    scratch."""
     descriptors, spilled, rows = iter(fds), header["spilled"], header["tasks"]
     bulk: Bulk = InlineBulk(frame.bulk) if spilled is None else FileBulk(fds[-1], spilled)
     for file, readable, inputs in rows:
@@ -166,32 +175,32 @@ def _tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterator[Tas
         yield Task(header["digester"], decode_file(file), fd, tuple(decode_input(row, bulk) for row in inputs), scratch)
 
 
-def _watched(task: Task, report: Callable[[float], None], outside: Outside | None) -> Task:
+def _with_progress(task: Task, report: Callable[[float], None], outside: Outside | None) -> Task:
     return WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report, outside)
 
 
-def _answers(digester: Digester, tasks: list[Task], bulk: list[bytes]) -> list[object]:
-    """For each task its outputs, or what it failed with."""
+def _run_batch(digester: Digester, tasks: list[Task], bulk: list[bytes]) -> list[object]:
+    """For each task its outputs or its error."""
     return [
-        _failure(made) if isinstance(made, DigestError) else [encode_output(output, bulk) for output in made]
-        for made in digester.digest_many(tasks)
+        _encode_error(result) if isinstance(result, DigestError) else [encode_output(output, bulk) for output in result]
+        for result in digester.digest_many(tasks)
     ]
 
 
-def _reporter(line: ParentConnection, number: int) -> Callable[[float], None]:
+def _make_progress_callback(connection: ParentConnection, number: int) -> Callable[[float], None]:
     last = [0.0]
 
     def report(fraction: float) -> None:
         now = time.monotonic()
         if now - last[0] >= PROGRESS_SECONDS:
             last[0] = now
-            line.send({"kind": "progress", "id": number, "fraction": min(1.0, max(0.0, float(fraction)))})
+            connection.send({"kind": "progress", "id": number, "fraction": min(1.0, max(0.0, float(fraction)))})
 
     return report
 
 
-def _lay_down(answer: dict[str, object], bulk: list[bytes], scratch: int) -> bytes:
-    """Small bulk goes along with the answer; large bulk into a file beside it."""
+def _attach_bulk(answer: dict[str, object], bulk: list[bytes], scratch: int) -> bytes:
+    """Put small content into the frame and large content into a file beside it."""
     size = sum(map(len, bulk))
     if size <= MAX_INLINE:
         answer["spilled"] = None
@@ -201,7 +210,7 @@ def _lay_down(answer: dict[str, object], bulk: list[bytes], scratch: int) -> byt
     return b""
 
 
-def _failure(error: BaseException) -> dict[str, object]:
+def _encode_error(error: BaseException) -> dict[str, object]:
     if isinstance(error, DigestError):
         return {
             "kind": "error",
@@ -216,10 +225,10 @@ def _failure(error: BaseException) -> dict[str, object]:
         return {"kind": "full", "quota": error.errno == errno.EDQUOT}
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return {"kind": "wrote too much"}
-    return {"kind": "exception", "type": type(error).__name__, "stack": _stack()}
+    return {"kind": "exception", "type": type(error).__name__, "stack": _format_stack()}
 
 
-def _stack() -> str:
+def _format_stack() -> str:
     return traceback.format_exc()[-MAX_STACK:]
 
 

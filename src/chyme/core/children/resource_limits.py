@@ -1,4 +1,4 @@
-"""What one task may use, set inside the child for the time of the task."""
+"""What one task may use; set inside the child for the duration of the task."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @contextmanager
 def apply_limits(limits: Limits) -> Iterator[None]:
-    """Memory on top of what the child already holds, and CPU time on top of what it already used."""
+    """Limit memory beyond what the child already uses, and CPU time beyond what it already spent."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_seconds)
     before = {limit: resource.getrlimit(limit) for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU)}
-    _lower(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
-    _lower(resource.RLIMIT_CPU, cpu)
+    _set_soft_limit(resource.RLIMIT_AS, _used_address_space() + limits.memory_bytes)
+    _set_soft_limit(resource.RLIMIT_CPU, cpu)
     try:
         yield
     finally:
@@ -28,11 +28,11 @@ def apply_limits(limits: Limits) -> Iterator[None]:
             resource.setrlimit(limit, value)
 
 
-def _lower(limit: int, wanted: int) -> None:
+def _set_soft_limit(limit: int, wanted: int) -> None:
     hard = resource.getrlimit(limit)[1]
     resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _address_space() -> int:
+def _used_address_space() -> int:
     with open("/proc/self/statm", "rb", buffering=0) as statm:
         return int(statm.read().split()[0]) * PAGE

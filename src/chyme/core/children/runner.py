@@ -1,4 +1,4 @@
-"""Runs tasks in small families of child processes, whatever becomes of the children."""
+"""Runs tasks in groups ("families") of child processes, whatever happens to the children."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Family:
     """A group of children that load the same engines."""
 
     count: int
-    memory_bytes: int  # the most one task may add to a child
+    memory_bytes: int  # the most memory one task may add to a child
     idle_seconds: float = 60.0
     recycle_growth_bytes: int = 256 << 20
-    memory_setting: str = "parser_memory_mb"  # what error messages tell people to raise
-    door: bool = False  # its digesters may go out, by way of the guard
+    memory_setting: str = "parser_memory_mb"  # the setting that error messages tell people to raise
+    door: bool = False  # its digesters may go out, through the guard
 
 
 @dataclass(frozen=True, slots=True)
 class ChildState:
-    """One living child, for status."""
+    """One running child, for the status."""
 
     family: str
     pid: int
@@ -50,7 +50,7 @@ class ChildState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All children as they are now."""
+    """All children at this moment."""
 
     children: tuple[ChildState, ...]
     waiting: int
@@ -61,7 +61,7 @@ class Snapshot:
 
 
 class Runner:
-    """The one door to child processes. `run` may be called from many threads at once."""
+    """The only access to child processes. `run` may be called from many threads at once."""
 
     def __init__(
         self,
@@ -77,16 +77,16 @@ class Runner:
         door: ConnectionServer | None = None,
     ) -> None:
         folders = tuple(str(folder.absolute()) for folder in import_from)
-        self._upbringing = ChildConfig(
+        self._child_config = ChildConfig(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
         )
-        self._nursery = ChildLauncher()
+        self._launcher = ChildLauncher()
         self._groups = {
-            name: _Group(name, family, self._upbringing, self._nursery, door if family.door else None)
+            name: _Group(name, family, self._child_config, self._launcher, door if family.door else None)
             for name, family in families.items()
         }
         shortest = min((family.idle_seconds for family in families.values()), default=60.0)
-        self._nursery.set_idle_checks([group.let_idle_go for group in self._groups.values()], shortest)
+        self._launcher.set_idle_checks([group.end_idle_children for group in self._groups.values()], shortest)
 
     def run(
         self,
@@ -96,22 +96,27 @@ class Runner:
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
-        """The outputs, or a DigestError. Waits for a free child; the time limit starts after that, with `on_start`."""
-        return self._asked(task, family, limits, on_start, lambda child, allowed: child.ask(task, allowed, on_progress))
+        """Return the outputs or raise a DigestError. Waits for a free child, calls `on_start`, then starts the time
+        limit."""
+        return self._run_in_family(
+            task, family, limits, on_start, lambda child, allowed: child.ask(task, allowed, on_progress)
+        )
 
     def run_many(
         self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
     ) -> list[Answer]:
-        """What became of each task of one digester that gathers, all done by one child within these limits.
+        """Return the result of each task of one digester that gathers; one child does them all within these limits.
 
-        A DigestError that is raised is about all of them: nobody knows whose fault it was, so each must be run alone.
+        A raised DigestError concerns all tasks: it is unknown which task caused it, so each must be run alone.
         """
         first = tasks[0]
         if len(tasks) > MAX_BATCH_TASKS or any(task.digester != first.digester for task in tasks):
             raise UsageError(f"only {MAX_BATCH_TASKS} tasks of one digester go to a child together")
-        return self._asked(first, family, limits, on_start, lambda child, allowed: child.ask_many(tasks, allowed))
+        return self._run_in_family(
+            first, family, limits, on_start, lambda child, allowed: child.ask_many(tasks, allowed)
+        )
 
-    def _asked(
+    def _run_in_family(
         self,
         task: Task,
         family: str,
@@ -133,7 +138,7 @@ class Runner:
             group.give_back(slot)
 
     def snapshot(self) -> Snapshot:
-        """What status tells about children."""
+        """The state of all children, for the status."""
         groups = self._groups.values()
         return Snapshot(
             children=tuple(state for group in groups for state in group.states()),
@@ -145,23 +150,28 @@ class Runner:
         )
 
     def close(self) -> None:
-        """End all children at once. Tasks under way fail with a ChymeError."""
+        """End all children at once. Running tasks fail with a ChymeError."""
         for group in self._groups.values():
             group.close()
-        self._nursery.close()
+        self._launcher.close()
 
 
 class _Group:
-    """The slots of one family and the callers that wait for one."""
+    """The slots of one family and the callers that wait for a slot."""
 
     def __init__(
-        self, name: str, family: Family, upbringing: ChildConfig, nursery: ChildLauncher, door: ConnectionServer | None
+        self,
+        name: str,
+        family: Family,
+        child_config: ChildConfig,
+        launcher: ChildLauncher,
+        connection_server: ConnectionServer | None,
     ) -> None:
         self.name = name
         self.family = family
-        self.upbringing = upbringing
-        self.nursery = nursery
-        self.door = door
+        self.child_config = child_config
+        self.launcher = launcher
+        self.connection_server = connection_server
         self.waiting: deque[Future[_Slot]] = deque()
         self.closed = False
         self.tasks = 0
@@ -177,7 +187,7 @@ class _Group:
             if self.closed:
                 raise ChymeError(CLOSED)
             if self._idle:
-                return self._idle.pop()  # the one used last is warm; the others may go idle
+                return self._idle.pop()  # the slot used last is warm; the others may go idle
             if len(self._slots) < self.family.count:
                 slot = _Slot(self)
                 self._slots.append(slot)
@@ -196,31 +206,31 @@ class _Group:
             if not self.closed:
                 self._idle.append(slot)
                 return
-        slot.let_go()
+        slot.end_child()
 
-    def let_idle_go(self) -> bool:
-        """End children that have had nothing to do for a while. Whether any child is left."""
-        moment = time.monotonic() - self.family.idle_seconds
+    def end_idle_children(self) -> bool:
+        """End children that have been idle for too long. Returns whether any child is left."""
+        idle_before = time.monotonic() - self.family.idle_seconds
         with self._lock:
-            bored = [slot for slot in self._idle if slot.child and slot.idle_since <= moment]
-            self._idle = [slot for slot in self._idle if slot not in bored]
-        for slot in bored:
-            slot.let_go()
+            expired = [slot for slot in self._idle if slot.child and slot.idle_since <= idle_before]
+            self._idle = [slot for slot in self._idle if slot not in expired]
+        for slot in expired:
+            slot.end_child()
         with self._lock:
-            for slot in reversed(bored):
-                if self.waiting:  # somebody came while it was on its way out, and would wait for ever
+            for slot in reversed(expired):
+                if self.waiting:  # a caller came while the child was ending, and would wait for ever
                     self.waiting.popleft().set_result(slot)
                 else:
                     self._idle.insert(0, slot)
             return any(slot.child for slot in self._slots)
 
-    def keep(self, slot: _Slot, child: Child) -> bool:
-        """Note a fresh child, unless the group has closed meanwhile."""
+    def set_child(self, slot: _Slot, child: Child) -> bool:
+        """Store a new child in its slot. Returns False when the group has closed meanwhile."""
         with self._lock:
             slot.child = child
             return not self.closed
 
-    def replaced(self) -> None:
+    def count_restart(self) -> None:
         with self._lock:
             self.restarts += 1
 
@@ -240,7 +250,7 @@ class _Group:
         ]
 
     def close(self) -> None:
-        """End every child, at once; whoever talks to one notices, and buries it."""
+        """End every child at once; the threads that talk to them notice and clean up."""
         with self._lock:
             self.closed = True
             dropped = list(self.waiting)
@@ -252,11 +262,11 @@ class _Group:
         for turn in dropped:
             turn.set_exception(ChymeError(CLOSED))
         for slot in idle:
-            slot.let_go()
+            slot.end_child()
 
 
 class _Slot:
-    """A place for one child, and whoever has acquired it talks to that child."""
+    """A place for one child; the caller that acquired the slot talks to that child."""
 
     def __init__(self, group: _Group) -> None:
         self.child: Child | None = None
@@ -265,33 +275,33 @@ class _Slot:
         self._group = group
 
     def answer(self, task: Task, ask: Callable[[Child], T]) -> T:
-        """What the child is asked for. `task` is the one to speak of, where there are several."""
+        """Return what the child answers. `task` is the one named in errors when there are several."""
         self.task = task
         try:
-            return self._attempt(task, ask)
+            return self._ask_with_retries(task, ask)
         except BaseException as error:
             if not isinstance(error, ChymeError):
-                self.let_go()  # who knows what it is doing now
+                self.end_child()  # the child's state is unknown
             if self._group.closed:
                 raise ChymeError(CLOSED) from error
             raise
         finally:
             self.task = None
-            self._tidy()
+            self._check_after_task()
 
-    def _attempt(self, task: Task, ask: Callable[[Child], T]) -> T:
+    def _ask_with_retries(self, task: Task, ask: Callable[[Child], T]) -> T:
         if self.child is not None:
             try:
                 return ask(self.child)
             except TaskNotTaken:
-                self._replace()  # it died while it had nothing to do
+                self._discard_child()  # it died while it was idle
         for _ in range(2):
             try:
                 return ask(self._start())
             except ChildNotStarted as error:
-                raise _cannot_start(task, error) from error
+                raise _start_error(task, error) from error
             except TaskNotTaken:
-                self._replace()  # somebody ended it as it began: that is no fault of the task
+                self._discard_child()  # it was ended as it started: the task is not to blame
         raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task")
 
     def _start(self) -> Child:
@@ -305,51 +315,53 @@ class _Slot:
     def _start_once(self) -> Child:
         group = self._group
         try:
-            child = group.nursery.start_child(lambda: Child(group.upbringing, group.family.memory_setting, group.door))
+            child = group.launcher.start_child(
+                lambda: Child(group.child_config, group.family.memory_setting, group.connection_server)
+            )
         except OSError as error:
             raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:
-            if not group.keep(self, child):
+            if not group.set_child(self, child):
                 raise ChymeError(CLOSED)
             child.wait_until_ready()
         except BaseException:
-            self.let_go()
+            self.end_child()
             raise
         group.isolation = child.isolation
         return child
 
-    def _tidy(self) -> None:
-        """After a task: bury a dead child, replace one that grew too large."""
+    def _check_after_task(self) -> None:
+        """After a task: clean up a dead child, replace one that grew too large."""
         child = self.child
         if child is None:
             return
         resident = child.resident()
         child.leanest = min(resident, child.leanest or resident)
         if not resident or resident - child.leanest > self._group.family.recycle_growth_bytes:
-            self._replace()
+            self._discard_child()
 
-    def _replace(self) -> None:
-        self.let_go()
-        self._group.replaced()
+    def _discard_child(self) -> None:
+        self.end_child()
+        self._group.count_restart()
 
-    def let_go(self) -> None:
+    def end_child(self) -> None:
         if self.child is not None:
             try:
                 self.child.dispose()
             finally:
-                self.child = None  # not before: who asks meanwhile must not be told that it is gone
+                self.child = None  # not earlier: until it is disposed of, other threads must still see it
 
 
-def _cannot_start(task: Task, error: ChildNotStarted) -> ChymeError:
+def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
     if error.hopeless:
         return EngineUnavailable(f"{task.file.path}: child processes cannot start ({error}); see chyme doctor")
     return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
 
 
 def isolation(run_as: tuple[int, int] = NOBODY) -> Isolation:
-    """How children are kept apart on this machine; starts one to find out."""
-    upbringing = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
-    child = Child(upbringing, "")
+    """How children are isolated on this machine; starts one to find out."""
+    config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
+    child = Child(config, "")
     try:
         child.wait_until_ready()
     except ChildNotStarted as error:

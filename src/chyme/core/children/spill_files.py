@@ -1,4 +1,4 @@
-"""Bulk that is too large for a frame lies in the scratch folder."""
+"""Content that is too large for a frame travels as a file in the scratch folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ INPUT = ".input"
 
 
 def write_spill_file(bulk: list[bytes], scratch: int, name: str) -> int:
-    """A new file with these bytes, still open. The folder may hold traps; an existing name is not followed."""
+    """Write these bytes to a new file, which stays open. The folder may hold traps; an existing name is not
+    followed."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(name, flags, 0o600, dir_fd=scratch)
     try:
@@ -31,18 +32,18 @@ def write_spill_file(bulk: list[bytes], scratch: int, name: str) -> int:
 
 
 def remove_spill_file(scratch: int, name: str) -> None:
-    """Remove what an earlier attempt left behind."""
+    """Remove a file that an earlier attempt left behind."""
     with suppress(FileNotFoundError, IsADirectoryError):
         os.unlink(name, dir_fd=scratch)
 
 
 @contextmanager
 def open_answer(scratch: int, size: int) -> Iterator[FileBulk]:
-    """A child's large answer, opened without trusting whoever wrote it, and removed afterwards."""
+    """Open a child's large answer without trusting the child, and remove it afterwards."""
     fd = os.open(ANSWER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=scratch)
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size != size:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_size != size:
             raise BadFrame("its answer is not the file it announced")
         yield FileBulk(fd, size)
     finally:

@@ -1,4 +1,4 @@
-"""One piece of work for a child, and the file's bytes that go with it."""
+"""One piece of work for a child, with access to the file's bytes."""
 
 from __future__ import annotations
 
@@ -17,52 +17,54 @@ from chyme.model import File, Upstream
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MAX_BATCH_TASKS = 32  # tasks that one child is given at once: each comes with two descriptors, and 253 can be passed on
+MAX_BATCH_TASKS = 32  # tasks for one child at once: each needs two descriptors, and at most 253 can be passed
 
 
 @dataclass(frozen=True)
 class Task:
-    """A digester to run on a file. The descriptor belongs to the caller and is never closed here."""
+    """A digester to run on a file. The caller owns the descriptor; it is never closed here."""
 
     digester: str
     file: File
     fd: int | None
     inputs: tuple[Upstream, ...]
-    scratch: Path  # exists, and is this task's alone
+    scratch: Path  # exists, and belongs to this task alone
 
     def open(self) -> BinaryIO:
         """The file's bytes, from the beginning."""
         if self.fd is None:
             raise UnreadableFile(f"{self.file.path}: there are no bytes to read; is the file still there?")
-        return io.BufferedReader(_FromStart(os.dup(self.fd)))
+        return io.BufferedReader(_IndependentReader(os.dup(self.fd)))
 
     def output(self, name: str) -> Upstream | None:
-        """A completed output the digester declared in `reads`."""
+        """A completed output that the digester declared in `reads`."""
         return next((upstream for upstream in self.inputs if upstream.name == name), None)
 
     def progress(self, fraction: float) -> None:
-        """Nobody watches here."""
+        """Ignored: a plain task has no observer."""
 
     def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
-        """A connection from the guard, for digesters that go out where there is a door."""
-        return self._outside().connect(host, port, polite)
+        """A connection from the guard, for digesters that go out, in families that allow it."""
+        return self._require_outside().connect(host, port, polite)
 
     def hold(self, host: str, seconds: float) -> None:
-        """A pause that the host asked for, told to the guard."""
-        self._outside().hold(host, seconds)
+        """Tell the guard about a pause that the host asked for."""
+        self._require_outside().hold(host, seconds)
 
     @property
     def calls(self) -> Calls:
-        """Through whom models are asked."""
+        """Access to models."""
         raise UsageError(f"{self.digester} asks a model where there is no network")
 
-    def _outside(self) -> Outside:
-        raise UsageError(f"{self.digester} does not go out; only digesters that say so, in a family with a door, do")
+    def _require_outside(self) -> Outside:
+        raise UsageError(
+            f"{self.digester} has no network access; only digesters with goes_out have it, in a family that allows it"
+        )
 
 
 @dataclass(frozen=True)
 class WatchedTask(Task):
-    """A task whose progress somebody hears of."""
+    """A task that reports its progress."""
 
     report: Callable[[float], None]
     outside: Outside | None = None
@@ -75,16 +77,16 @@ class WatchedTask(Task):
     def calls(self) -> Calls:
         return self.asking or super().calls
 
-    def _outside(self) -> Outside:
-        return self.outside or super()._outside()
+    def _require_outside(self) -> Outside:
+        return self.outside or super()._require_outside()
 
 
-class _FromStart(io.RawIOBase):
-    """A file with a position of its own: a duplicated descriptor shares one with everybody else."""
+class _IndependentReader(io.RawIOBase):
+    """A file with its own position: a duplicated descriptor shares its position with the original."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._at = 0
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -96,19 +98,19 @@ class _FromStart(io.RawIOBase):
         return self._fd
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        count = os.preadv(self._fd, [buffer], self._at)
-        self._at += count
+        count = os.preadv(self._fd, [buffer], self._position)
+        self._position += count
         return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._fd).st_size}[whence]
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: os.fstat(self._fd).st_size}[whence]
         if origin + offset < 0:
             raise OSError(22, "a position before the beginning")
-        self._at = origin + offset
-        return self._at
+        self._position = origin + offset
+        return self._position
 
     def tell(self) -> int:
-        return self._at
+        return self._position
 
     def close(self) -> None:
         if not self.closed:

@@ -1,4 +1,4 @@
-"""What the end of a child, or its own account of a failure, means for the task."""
+"""Translates the end of a child, or the failure it reports, into an error of the task."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def scratch_limit_error(task: Task, scratch_bytes: int) -> DigestError:
 
 def crash_error(code: int, task: Task, limits: Limits, setting: str) -> DigestError:
     """The error for a child that ended in the middle of a task. `code` is negative for a signal."""
-    who = f"{task.file.path}: the process running {task.digester}"
+    subject = f"{task.file.path}: the process running {task.digester}"
     if code >= 0:
-        return ChildCrashed(f"{who} ended by itself ({describe_exit(code)})")
+        return ChildCrashed(f"{subject} ended by itself ({describe_exit(code)})")
     if -code == signal.SIGXCPU:
         return TimedOut(f"{task.file.path}: {task.digester} used more than {limits.cpu_seconds:g} s of CPU time")
     name = describe_exit(code)
     if -code in MEMORY_SIGNALS:
         megabytes = limits.memory_bytes // MEGABYTE
         return ChildCrashed(
-            f"{who} crashed ({name}); the file may be broken, or {megabytes} MB of memory were too little: "
+            f"{subject} crashed ({name}); the file may be broken, or {megabytes} MB of memory were too little: "
             f"raise {setting} to allow more"
         )
     if -code == signal.SIGKILL:
-        return ChildCrashed(f"{who} was killed ({name}); perhaps the machine ran out of memory")
-    return ChildCrashed(f"{who} was ended by {name}")
+        return ChildCrashed(f"{subject} was killed ({name}); perhaps the machine ran out of memory")
+    return ChildCrashed(f"{subject} was ended by {name}")
 
 
 def describe_exit(code: int) -> str:
@@ -68,19 +68,21 @@ def exception_error(task: Task, exception: object) -> DigestError:
 
 
 def rebuild_error(task: Task, header: Mapping[str, object]) -> DigestError:
-    """The DigestError a child speaks of, rebuilt from its category alone."""
+    """Rebuild the DigestError that a child reports, from its category alone."""
     message = header.get("message")
     text = message[:MAX_MESSAGE].encode("utf-8", "replace").decode() if isinstance(message, str) else ""
     try:
-        made = BY_CATEGORY[Category(str(header.get("category")))]
+        error_class = BY_CATEGORY[Category(str(header.get("category")))]
     except (ValueError, KeyError):
-        made = ChildCrashed
-    waits = _wait(header.get("retry_after"))
-    free = header.get("tried") is False and made is RateLimited and waits is not None  # only a pause costs nothing
-    return made(text or f"{task.file.path}: {task.digester} failed", retry_after=waits, tried=not free)
+        error_class = ChildCrashed
+    retry_after = _parse_wait(header.get("retry_after"))
+    free = (
+        header.get("tried") is False and error_class is RateLimited and retry_after is not None
+    )  # only a pause costs nothing
+    return error_class(text or f"{task.file.path}: {task.digester} failed", retry_after=retry_after, tried=not free)
 
 
-def _wait(value: object) -> float | None:
+def _parse_wait(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return min(max(float(value), 0.0), LONG_WAIT)

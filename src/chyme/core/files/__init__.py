@@ -1,1 +1,1 @@
-"""Safe access to files: paths inside the vault, modes, temporary folders."""
+"""Safe access to files: paths inside the vault, permissions, temporary folders."""

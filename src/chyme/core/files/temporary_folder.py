@@ -1,8 +1,8 @@
-"""A folder for an outside program and its files, which does not outlive us, whatever the way we end.
+"""A folder for an external program and its files that disappears when this process ends, however it ends.
 
-It lies in the system's temporary folder, because the scratch of a task goes with the task and may not be reachable
-by path. We hold a lock on it. When we die, a shell that waits for just that removes it; should that shell die too,
-the next start removes every folder that nobody holds.
+It lies in the system's temporary folder, because the scratch folder of a task goes with the task and may not be
+reachable by path. This process holds a lock on it. When the process dies, a waiting shell removes the folder; if that
+shell dies too, the next start removes every folder that is not locked.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-TEMPORARY = ("/tmp", "/var/tmp")  # not TMPDIR: in a child that is the task's scratch
-# A program that is dying may write once more, so it looks again until nothing has come back.
+TEMPORARY = ("/tmp", "/var/tmp")  # not TMPDIR: in a child that is the task's scratch folder
+# A dying program may write once more, so the shell looks again until nothing has come back.
 _CARETAKER = """cat >/dev/null; rm -rf -- "$@"
 for _ in 1 2 3 4 5; do sleep 1; [ -e "$1" ]; back=$?; rm -rf -- "$@"; [ $back = 0 ] || break; done"""
 
-Beside = Callable[[Path], Iterable[Path]]  # the files that a program keeps outside of its folder
+Beside = Callable[[Path], Iterable[Path]]  # the files that a program keeps outside its folder
 
 
-def _nothing(_folder: Path) -> Iterable[Path]:
+def _no_files(_folder: Path) -> Iterable[Path]:
     return ()
 
 
 class TemporaryFolder:
-    """One process's folder, and the files beside it that go with it."""
+    """The folder of one process, and the files outside it that go with it."""
 
-    def __init__(self, prefix: str, beside: Beside = _nothing) -> None:
-        parent = _temporary()
-        _sweep(parent, prefix, beside)
-        self.path, self._lock = _locked(parent, prefix)
+    def __init__(self, prefix: str, beside: Beside = _no_files) -> None:
+        parent = _temporary_parent()
+        _remove_abandoned(parent, prefix, beside)
+        self.path, self._lock = _create_locked(parent, prefix)
         self._beside = tuple(beside(self.path))
         try:
             self._caretaker: subprocess.Popen[bytes] | None = subprocess.Popen(
@@ -44,7 +44,7 @@ class TemporaryFolder:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                start_new_session=True,  # who ends our group must not end this one
+                start_new_session=True,  # killing our process group must not kill the shell
             )
         except OSError:
             self._caretaker = None
@@ -52,7 +52,7 @@ class TemporaryFolder:
             raise
 
     def remove(self) -> None:
-        """The folder and all in it. To be called once; whoever used it has ended."""
+        """Remove the folder and everything in it. Call once, after the programs that used it have ended."""
         shutil.rmtree(self.path, ignore_errors=True)
         for path in self._beside:
             with suppress(OSError):
@@ -60,44 +60,44 @@ class TemporaryFolder:
         caretaker = self._caretaker
         if caretaker is not None and caretaker.stdin is not None:
             if not self.path.exists():
-                caretaker.kill()  # nothing is left for it to do
+                caretaker.kill()  # it has nothing left to do
             caretaker.stdin.close()
             caretaker.wait()
         os.close(self._lock)
 
 
 def recreate_folder(path: Path) -> Path:
-    """The folder as new, for us alone."""
+    """Replace the folder by an empty one for us alone."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700)
     return path
 
 
-def _temporary() -> Path:
+def _temporary_parent() -> Path:
     return Path(next((folder for folder in TEMPORARY if os.access(folder, os.W_OK | os.X_OK)), TEMPORARY[0]))
 
 
-def _locked(parent: Path, prefix: str) -> tuple[Path, int]:
-    """A new folder and the descriptor that holds it."""
+def _create_locked(parent: Path, prefix: str) -> tuple[Path, int]:
+    """A new folder and the descriptor that locks it."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         try:
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # swept away already
+            continue  # another process has already removed it
         with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if path.stat().st_ino == os.fstat(lock).st_ino:
                 return path, lock
-        os.close(lock)  # somebody swept it away before we held it
+        os.close(lock)  # another process removed it before we had the lock
 
 
-def _sweep(parent: Path, prefix: str, beside: Beside) -> None:
-    """Remove our user's folders that no living process holds."""
+def _remove_abandoned(parent: Path, prefix: str, beside: Beside) -> None:
+    """Remove this user's folders that no running process has locked."""
     for path in parent.glob(f"{prefix}*"):
         try:
-            found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
                 continue
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
@@ -105,8 +105,8 @@ def _sweep(parent: Path, prefix: str, beside: Beside) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
-            for left in beside(path):
-                left.unlink(missing_ok=True)
+            for leftover in beside(path):
+                leftover.unlink(missing_ok=True)
         except OSError:
             continue  # it is in use
         finally:

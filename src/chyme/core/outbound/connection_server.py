@@ -1,4 +1,4 @@
-"""The door between children and the guard: children ask here, and are handed connections that were checked."""
+"""The server between children and the guard: children ask here, and receive connections that were checked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import HIGHEST_PORT
 from chyme.core.outbound.rate_limits import LONGEST_HOLD
-from chyme.core.outbound.socket_messages import KIND, MOST_BYTES, message_of, receive, send
+from chyme.core.outbound.socket_messages import KIND, MAX_BYTES, message_of, receive, send
 from chyme.errors import AddressRefused, ChymeError, DigestError, NetworkFailed
 
-AT_ONCE = 48  # requests answered at a time, for all children together
-EACH = 32  # and for one of them; a browser opens no more at a time through a proxy
-MOST_NONSENSE = 32  # in a row; then the door stays shut for that child
-MOST_MESSAGE = 500  # characters of an error, each up to six bytes long
+MAX_REQUESTS = 48  # requests answered at a time, for all children together
+MAX_REQUESTS_PER_CHILD = 32  # for one child; a browser opens no more at a time through a proxy
+MAX_INVALID_REQUESTS = 32  # in a row; then the child is disconnected
+MAX_MESSAGE = 500  # characters of an error, each up to six bytes long
 SLACK_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
 
@@ -29,17 +29,18 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class _Visitor:
-    """The door's end of the line to one child."""
+class _ChildLine:
+    """The server's end of the line to one child."""
 
     sock: socket.socket
     busy: int = 0
-    nonsense: int = 0
-    listened_to: bool = False
+    invalid_requests: int = 0
+    is_registered: bool = False
 
 
 class ConnectionServer:
-    """One thread hears the children, short-lived ones answer. A child may have become anything: nothing is believed."""
+    """One thread receives requests, short-lived threads answer. A child may be compromised: nothing it sends is
+    trusted."""
 
     def __init__(self, guard: Guard) -> None:
         self.seconds = 2 * guard.seconds + SLACK_SECONDS  # how long a child should wait for an answer
@@ -47,36 +48,36 @@ class ConnectionServer:
         self._lock = threading.Lock()
         self._closed = False
         self._busy = 0
-        self._visitors: set[_Visitor] = set()
+        self._lines: set[_ChildLine] = set()
         self._answering: set[threading.Thread] = set()
         self._selector = selectors.DefaultSelector()
-        self._bell, self._clapper = socket.socketpair()
-        for end in (self._bell, self._clapper):
+        self._wake_receiver, self._wake_sender = socket.socketpair()
+        for end in (self._wake_receiver, self._wake_sender):
             end.setblocking(False)
-        self._selector.register(self._bell, selectors.EVENT_READ)
+        self._selector.register(self._wake_receiver, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._run, name="chyme-door", daemon=True)
         self._thread.start()
 
     def add_child(self) -> socket.socket:
-        """The end for one more child, to be inherited by it and then closed here."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, KIND)
-        ours.setblocking(False)
+        """The socket for one more child; the child inherits it, then it is closed here."""
+        server_end, child_end = socket.socketpair(socket.AF_UNIX, KIND)
+        server_end.setblocking(False)
         with self._lock:
             if not self._closed:
-                self._visitors.add(_Visitor(ours))
-                self._ring()
-                return theirs
-        ours.close()
-        theirs.close()
+                self._lines.add(_ChildLine(server_end))
+                self._wake()
+                return child_end
+        server_end.close()
+        child_end.close()
         raise ChymeError("chyme is shutting down; nothing more is fetched")
 
     def close(self) -> None:
-        """Hear nobody any more. Requests under way end by their own time limits, and hand over nothing."""
+        """Accept no more requests. Running requests end by their own time limits, and hand over nothing."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            self._ring()
+            self._wake()
         self._thread.join()
         deadline = time.monotonic() + CLOSE_SECONDS
         with self._lock:
@@ -84,102 +85,102 @@ class ConnectionServer:
         for thread in answering:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _ring(self) -> None:
-        with suppress(OSError):  # full: it will be heard anyway; closed: nobody is there
-            self._clapper.send(b"!")
+    def _wake(self) -> None:
+        with suppress(OSError):  # full: the thread wakes up anyway; closed: it has ended
+            self._wake_sender.send(b"!")
 
     def _run(self) -> None:
         try:
             while not self._closed:
-                self._listen_to_some()
+                self._choose_lines()
                 for key, _ in self._selector.select():
                     if key.data is None:
                         with suppress(BlockingIOError):
-                            self._bell.recv(4096)
+                            self._wake_receiver.recv(4096)
                     else:
-                        self._hear(key.data)
+                        self._receive_request(key.data)
         finally:
             with self._lock:
                 self._closed = True
-                for visitor in self._visitors:
-                    visitor.sock.close()
-                self._visitors.clear()
+                for line in self._lines:
+                    line.sock.close()
+                self._lines.clear()
                 self._selector.close()
-                self._bell.close()
-                self._clapper.close()
+                self._wake_receiver.close()
+                self._wake_sender.close()
 
-    def _listen_to_some(self) -> None:
-        """Whoever has too much under way is left waiting; so are all, when all together have."""
+    def _choose_lines(self) -> None:
+        """Stop reading from children with too many running requests, and from all when there are too many in total."""
         with self._lock:
-            visitors, room = list(self._visitors), self._busy < AT_ONCE
-        for visitor in visitors:
-            wanted = room and visitor.busy < EACH
-            if wanted and not visitor.listened_to:
-                self._selector.register(visitor.sock, selectors.EVENT_READ, visitor)
-            elif visitor.listened_to and not wanted:
-                self._selector.unregister(visitor.sock)
-            visitor.listened_to = wanted
+            lines, room = list(self._lines), self._busy < MAX_REQUESTS
+        for line in lines:
+            wanted = room and line.busy < MAX_REQUESTS_PER_CHILD
+            if wanted and not line.is_registered:
+                self._selector.register(line.sock, selectors.EVENT_READ, line)
+            elif line.is_registered and not wanted:
+                self._selector.unregister(line.sock)
+            line.is_registered = wanted
 
-    def _hear(self, visitor: _Visitor) -> None:
+    def _receive_request(self, line: _ChildLine) -> None:
         try:
-            data, fds, whole = receive(visitor.sock, MOST_BYTES, 1)
+            data, fds, whole = receive(line.sock, MAX_BYTES, 1)
         except BlockingIOError:
             return
         except OSError:
             data, fds, whole = b"", [], False
-        if (not data and not fds) or visitor.nonsense >= MOST_NONSENSE:
-            self._hang_up(visitor)
-            _drop(fds)
+        if (not data and not fds) or line.invalid_requests >= MAX_INVALID_REQUESTS:
+            self._hang_up(line)
+            _close_all(fds)
             return
-        # Even to close a stranger's descriptor may take its time, so it happens there, too.
-        thread = threading.Thread(target=self._serve, args=(visitor, data, fds, whole), name="chyme-door-answer")
+        # Even closing a foreign descriptor may take time, so that happens in the thread, too.
+        thread = threading.Thread(target=self._run_request, args=(line, data, fds, whole), name="chyme-door-answer")
         thread.daemon = True
         with self._lock:
-            visitor.busy += 1
+            line.busy += 1
             self._busy += 1
             self._answering.add(thread)
         try:
             thread.start()
         except RuntimeError:  # no more threads
-            self._done(visitor, thread)
-            _drop(fds)
+            self._finish_request(line, thread)
+            _close_all(fds)
 
-    def _hang_up(self, visitor: _Visitor) -> None:
-        if visitor.listened_to:
-            self._selector.unregister(visitor.sock)
+    def _hang_up(self, line: _ChildLine) -> None:
+        if line.is_registered:
+            self._selector.unregister(line.sock)
         with self._lock:
-            self._visitors.discard(visitor)
-        visitor.sock.close()
+            self._lines.discard(line)
+        line.sock.close()
 
-    def _serve(self, visitor: _Visitor, data: bytes, fds: list[int], whole: bool) -> None:
+    def _run_request(self, line: _ChildLine, data: bytes, fds: list[int], whole: bool) -> None:
         try:
             reply = _reply_socket(fds)
             if reply is None:
-                visitor.nonsense += 1
+                line.invalid_requests += 1
                 return
             with reply:
-                sense = whole and self._answer(data, reply)
-            visitor.nonsense = 0 if sense else visitor.nonsense + 1
+                valid = whole and self._answer(data, reply)
+            line.invalid_requests = 0 if valid else line.invalid_requests + 1
         except Exception:
-            log.warning("a request at the door could not be answered", exc_info=True)
+            log.warning("a child's request for a connection could not be answered", exc_info=True)
         finally:
-            self._done(visitor, threading.current_thread())
+            self._finish_request(line, threading.current_thread())
 
-    def _done(self, visitor: _Visitor, thread: threading.Thread) -> None:
+    def _finish_request(self, line: _ChildLine, thread: threading.Thread) -> None:
         with self._lock:
-            visitor.busy -= 1
+            line.busy -= 1
             self._busy -= 1
             self._answering.discard(thread)
-            self._ring()
+            self._wake()
 
     def _answer(self, data: bytes, reply: socket.socket) -> bool:
-        """Whether it was a request at all."""
+        """Answer the request. Returns False when it was not a valid request."""
         match message_of(data):
-            case {"ask": "connect", "host": str(host), "port": int(port), "polite": bool(polite)} if _port(port):
+            case {"ask": "connect", "host": str(host), "port": int(port), "polite": bool(polite)} if _is_port(port):
                 self._connect(reply, host, port, polite)
-            case {"ask": "hold", "host": str(host), "seconds": int(seconds) | float(seconds)} if _wait(seconds):
+            case {"ask": "hold", "host": str(host), "seconds": int(seconds) | float(seconds)} if _is_hold_time(seconds):
                 self._guard.hold(host, seconds)
-                _tell(reply, {})
+                _send_answer(reply, {})
             case _:
                 return False
         return True
@@ -188,14 +189,14 @@ class ConnectionServer:
         try:
             sock = self._guard.connect(host, port, polite)
         except DigestError as error:
-            _tell(reply, _told(error))
+            _send_answer(reply, _encode_error(error))
             return
         except Exception:
-            _tell(reply, _told(NetworkFailed("the guard failed")))
+            _send_answer(reply, _encode_error(NetworkFailed("the guard failed")))
             raise
         with sock:
             if not self._closed:
-                _tell(reply, {}, sock.fileno())
+                _send_answer(reply, {}, sock.fileno())
 
 
 def _reply_socket(fds: list[int]) -> socket.socket | None:
@@ -205,7 +206,7 @@ def _reply_socket(fds: list[int]) -> socket.socket | None:
     try:
         sock = socket.socket(fileno=fds[0])
     except OSError:
-        _drop(fds)
+        _close_all(fds)
         return None
     try:
         if sock.family == socket.AF_UNIX and sock.type == KIND and not sock.getpeername():
@@ -216,31 +217,31 @@ def _reply_socket(fds: list[int]) -> socket.socket | None:
     return None
 
 
-def _drop(fds: list[int]) -> None:
+def _close_all(fds: list[int]) -> None:
     for fd in fds:
         with suppress(OSError):
             os.close(fd)
 
 
-def _port(port: int) -> bool:
+def _is_port(port: int) -> bool:
     return not isinstance(port, bool) and 0 < port <= HIGHEST_PORT
 
 
-def _wait(seconds: float) -> bool:
+def _is_hold_time(seconds: float) -> bool:
     return not isinstance(seconds, bool) and math.isfinite(seconds) and 0 <= seconds <= LONGEST_HOLD
 
 
-def _told(error: DigestError) -> dict[str, object]:
+def _encode_error(error: DigestError) -> dict[str, object]:
     return {
         "category": error.category,
         "refused": isinstance(error, AddressRefused),
-        "message": str(error)[:MOST_MESSAGE],
+        "message": str(error)[:MAX_MESSAGE],
         "retry_after": error.retry_after,
         "tried": error.tried,
     }
 
 
-def _tell(reply: socket.socket, message: dict[str, object], *fds: int) -> None:
-    """Say it if somebody listens; wait for nobody."""
+def _send_answer(reply: socket.socket, message: dict[str, object], *fds: int) -> None:
+    """Send the message if the other end listens; never wait."""
     with suppress(OSError):
         send(reply, message, fds, socket.MSG_DONTWAIT)

@@ -20,7 +20,7 @@ METADATA = frozenset(
     }
 )
 
-# Of IPv4 everything is public but these; the first that fits gives the reason.
+# All of IPv4 is public except these; the first match gives the reason.
 SPECIAL_4 = tuple(
     (IPv4Network(network), reason)
     for network, reason in (
@@ -43,7 +43,7 @@ SPECIAL_4 = tuple(
     )
 )
 
-PUBLIC_6 = IPv6Network("2000::/3")  # all that was ever given out; of this everything is public but:
+PUBLIC_6 = IPv6Network("2000::/3")  # everything allocated so far; of this everything is public except:
 SPECIAL_6 = tuple(
     (IPv6Network(network), reason)
     for network, reason in (
@@ -54,7 +54,7 @@ SPECIAL_6 = tuple(
         ("2002::/16", "a 6to4 tunnel"),
         ("3ffe::/16", "a reserved address"),
         ("3fff::/20", "an address for documentation"),
-        # Outside of it nothing is; these only have a name.
+        # Nothing outside PUBLIC_6 is public; these only have a name.
         ("::/128", "an address of no host"),
         ("::1/128", "a loopback address"),
         ("::/96", "an IPv4-compatible address"),
@@ -74,21 +74,21 @@ ISATAP = frozenset({0x00005EFE, 0x02005EFE})  # in the middle of an address whos
 def describe_special_range(address: Address) -> str | None:
     """What the address is, as in "a private address"; None when it belongs to the public Internet."""
     if isinstance(address, IPv6Address):
-        return _special_6(address)
+        return _describe_ipv6(address)
     if address in METADATA:
         return "an address of cloud metadata"
     return next((reason for network, reason in SPECIAL_4 if address in network), None)
 
 
-def _special_6(address: IPv6Address) -> str | None:
+def _describe_ipv6(address: IPv6Address) -> str | None:
     if address.ipv4_mapped is not None:
         return describe_special_range(address.ipv4_mapped)
     bare = without_zone(address)
     if bare in METADATA:
         return "an address of cloud metadata"
     if bare in TRANSLATED:
-        inside = describe_special_range(IPv4Address(int(bare) & 0xFFFFFFFF))
-        return inside and f"{inside}, translated"
+        embedded = describe_special_range(IPv4Address(int(bare) & 0xFFFFFFFF))
+        return embedded and f"{embedded}, translated"
     for network, reason in SPECIAL_6:
         if bare in network:
             return reason
@@ -104,7 +104,7 @@ def without_zone(address: IPv6Address) -> IPv6Address:
 
 
 def address_of(text: str) -> Address | None:
-    """The address written here in full; None when it is none. IPv4 inside IPv6 becomes what it stands for."""
+    """The address written in full in the text, or None. IPv4 inside IPv6 becomes plain IPv4."""
     try:
         if ":" not in text:
             return IPv4Address(text)

@@ -1,4 +1,4 @@
-"""How often one host is called upon."""
+"""Limits how often chyme connects to one host."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from collections.abc import Callable
 
 from chyme.errors import RateLimited
 
-MOST_HOSTS = 4096
-LONGEST_HOLD = 86400.0  # a host that asks for more is asked again after a day
+MAX_HOSTS = 4096
+LONGEST_HOLD = 86400.0  # a host that asks for more is tried again after a day
 
 
 class HostRateLimiter:
-    """Keeps calls on one host a while apart, and away from hosts that asked for a pause. For many threads."""
+    """Spaces out connections to one host, and avoids hosts that asked for a pause. Thread-safe."""
 
     def __init__(
-        self, delay: float, patience: float, clock: Callable[[], float], sleep: Callable[[float], None]
+        self, delay: float, max_wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
     ) -> None:
         self._delay = delay
-        self._patience = patience
+        self._max_wait = max_wait
         self._clock = clock
         self._sleep = sleep
-        self._next: dict[str, float] = {}  # when the host may be called upon again
-        self._held: dict[str, float] = {}  # until when it asked to be left alone
+        self._next_turn: dict[str, float] = {}  # when the host may be contacted again
+        self._paused_until: dict[str, float] = {}  # when the pause that the host asked for ends
         self._lock = threading.Lock()
 
     def take_turn(self, host: str) -> None:
-        """Wait until it is this caller's turn; RateLimited, at no cost, where that would take long."""
+        """Wait for this caller's turn; raises RateLimited, which costs no attempt, where that would take long."""
         with self._lock:
             now = self._clock()
-            left = self._held.get(host, now) - now
-            if left > 0:
-                raise RateLimited(f"{host} asked for a pause of {left:.0f} s more", retry_after=left, tried=False)
-            wait = max(0.0, self._next.get(host, now) - now)
-            if wait > self._patience:
-                cause = f"{host} is called upon every {self._delay:g} s, and others are before us"
+            remaining = self._paused_until.get(host, now) - now
+            if remaining > 0:
+                raise RateLimited(
+                    f"{host} asked for a pause of {remaining:.0f} s more", retry_after=remaining, tried=False
+                )
+            wait = max(0.0, self._next_turn.get(host, now) - now)
+            if wait > self._max_wait:
+                cause = f"{host} is contacted every {self._delay:g} s, and other requests are before this one"
                 raise RateLimited(cause, retry_after=wait, tried=False)
             if self._delay > 0:
-                _note(self._next, host, now + wait + self._delay, now)
+                _store_time(self._next_turn, host, now + wait + self._delay, now)
         if wait > 0:
             self._sleep(wait)
 
@@ -45,15 +47,15 @@ class HostRateLimiter:
         with self._lock:
             now = self._clock()
             until = now + min(max(seconds, 0.0), LONGEST_HOLD)
-            _note(self._held, host, max(until, self._held.get(host, now)), now)
+            _store_time(self._paused_until, host, max(until, self._paused_until.get(host, now)), now)
 
 
-def _note(times: dict[str, float], host: str, until: float, now: float) -> None:
-    """Note it, and forget what is over; among too many, whatever is over first."""
+def _store_time(times: dict[str, float], host: str, until: float, now: float) -> None:
+    """Store the time and drop the past ones; among too many, drop those that end first."""
     times[host] = until
-    if len(times) <= MOST_HOSTS:
+    if len(times) <= MAX_HOSTS:
         return
     for old in [name for name, time in times.items() if time <= now]:
         del times[old]
-    while len(times) > MOST_HOSTS:
+    while len(times) > MAX_HOSTS:
         del times[min(times, key=times.__getitem__)]

@@ -7,26 +7,27 @@ import json
 import socket
 from collections.abc import Sequence
 
-MOST_BYTES = 4096
-KIND = socket.SOCK_SEQPACKET  # whole messages, in order, and one notices when the other side is gone
+MAX_BYTES = 4096
+KIND = socket.SOCK_SEQPACKET  # complete messages, in order; a closed other end is noticed
 
-_write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def send(sock: socket.socket, message: dict[str, object], fds: Sequence[int] = (), flags: int = 0) -> None:
-    """Send the message whole, or OSError."""
+    """Send the whole message, or raise OSError."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-    sock.sendmsg([_write(message).encode()], rights, flags)
+    sock.sendmsg([_encode_json(message).encode()], rights, flags)
 
 
-def receive(sock: socket.socket, size: int, most: int) -> tuple[bytes, list[int], bool]:
-    """What came, the descriptors with it, and whether that is all that was sent.
+def receive(sock: socket.socket, size: int, max_fds: int) -> tuple[bytes, list[int], bool]:
+    """The received data, its descriptors, and whether nothing was cut off.
 
-    Unlike `socket.recv_fds`, which overlooks its flags, it leaves no descriptor to the programs this process starts.
+    Unlike `socket.recv_fds`, which ignores its flags, it sets close-on-exec, so that programs this process starts
+    inherit no descriptor.
     """
     fds = array.array("i")
-    room = socket.CMSG_LEN(most * fds.itemsize)
-    data, extras, flags, _ = sock.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+    ancillary_size = socket.CMSG_LEN(max_fds * fds.itemsize)
+    data, extras, flags, _ = sock.recvmsg(size, ancillary_size, socket.MSG_CMSG_CLOEXEC)
     for level, kind, value in extras:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(value[: len(value) - len(value) % fds.itemsize])
@@ -34,7 +35,7 @@ def receive(sock: socket.socket, size: int, most: int) -> tuple[bytes, list[int]
 
 
 def message_of(data: bytes) -> dict[str, object] | None:
-    """A JSON object from somebody we do not trust; None for anything else."""
+    """Parse a JSON object from an untrusted sender; None for anything else."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Colours as every screen shows them: embedded profiles turned into sRGB."""
+"""Converts pictures with embedded colour profiles to sRGB, which every screen shows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PROFILE_BYTES = 4 << 20  # real ones have some kilobytes, print profiles a few m
 
 
 def convert_to_srgb(image: Image.Image, profile: object) -> Image.Image:
-    """The image as RGB in sRGB. A profile that is broken, or not for such an image, is left aside."""
+    """The image as RGB in sRGB. Ignores a profile that is broken or does not fit the image."""
     if isinstance(profile, bytes) and 128 <= len(profile) <= PROFILE_BYTES and image.mode in ("RGB", "CMYK"):
-        image = _converted(image, profile)
+        image = _apply_profile(image, profile)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _converted(image: Image.Image, profile: bytes) -> Image.Image:
+def _apply_profile(image: Image.Image, profile: bytes) -> Image.Image:
     from PIL import ImageCms
 
     space = profile[16:20]

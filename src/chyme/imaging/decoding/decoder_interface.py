@@ -1,4 +1,4 @@
-"""What is asked of a decoder, and what it answers."""
+"""The request to a decoder, and its result."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ RAW = "camera raw: this is the preview the camera put inside"
 
 
 class UnsupportedEncoding(ValueError):
-    """A sound file in a way of writing that this decoder does not know."""
+    """A valid file in an encoding that this decoder does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeRequest:
-    """What to decode and how far to go."""
+    """What to decode, and the limits."""
 
     stream: BinaryIO
     size: int
     longest: int | None
-    most_pixels: int
+    max_pixels: int
     check: Callable[[tuple[int, int]], None]  # raises LimitReached
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedImage:
-    """A picture as one decoder gave it, opaque, small enough, not yet upright."""
+    """A picture from one decoder: opaque and small enough, but not yet upright."""
 
     image: Image.Image
     size: tuple[int, int]  # of the original, upright

@@ -1,4 +1,4 @@
-"""The first way to decode each format: the fast one, scaled while decoding where the format allows it."""
+"""The first decoder for each format: fast, and scaling while decoding where the format allows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chyme.imaging.decoding.resizing import fit_size, shrink
 if TYPE_CHECKING:
     from PIL import ImageFile
 
-MULTI_FRAME_FORMATS = ("GIF", "WEBP", "PNG", "AVIF", "TIFF")  # of others, frames are layers, sizes or depth maps
+MULTI_FRAME_FORMATS = ("GIF", "WEBP", "PNG", "AVIF", "TIFF")  # in other formats, frames are layers, sizes or depth maps
 
 
 def decode_with_pillow(request: DecodeRequest) -> DecodedImage:
@@ -22,22 +22,22 @@ def decode_with_pillow(request: DecodeRequest) -> DecodedImage:
         image = open_header(request.stream)
         request.check(image.size)
         count = frame_count(image)
-    with image, pillow_limits(request.most_pixels):
+    with image, pillow_limits(request.max_pixels):
         return decode_pillow_frame(image, request.longest, count)
 
 
 def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: int = 1) -> DecodedImage:
-    """The frame at which the image stands."""
+    """Decode the frame that is selected in the image."""
     size, kind, mime = image.size, image.format, image.get_format_mimetype()
     if longest is not None and kind in ("JPEG", "MPO"):
         image.draft(None, fit_size(size, longest))
-    tiff = kind == "TIFF"  # Pillow turns those upright itself, and forgets how they lay
+    tiff = kind == "TIFF"  # Pillow rotates TIFFs itself, and forgets their orientation
     exif, orientation = (exif_of(image), orientation_of(exif_of(image))) if tiff else ({}, 1)
-    facts = facts_of(exif, _info(image)) if tiff else {}
+    facts = facts_of(exif, _info_with_iptc(image)) if tiff else {}
     image.load()
     if not tiff:
         exif = exif_of(image)
-        orientation, facts = orientation_of(exif), facts_of(exif, _info(image))
+        orientation, facts = orientation_of(exif), facts_of(exif, _info_with_iptc(image))
     turn = 1 if tiff else orientation
     profile = image.info.get("icc_profile")
     mime = "image/jpeg" if kind == "MPO" else mime
@@ -55,7 +55,7 @@ def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
     info = heif.info
     exif = exif_in(info.get("exif"))
     note = ENDS_EARLY if ends_early(request.stream, request.size) else None
-    # libheif has turned it already; what EXIF says about it is for information only.
+    # libheif has already rotated it; the EXIF orientation is only for information.
     return DecodedImage(
         image,
         heif.size,
@@ -76,12 +76,17 @@ def decode_with_libjxl(request: DecodeRequest) -> DecodedImage:
     request.check(size)  # opening decodes it at once
     JpegXLImagePlugin.DECODE_THREADS = 0
     request.stream.seek(0)
-    with pillow_limits(request.most_pixels), JpegXLImagePlugin.JXLImageFile(request.stream) as image:
-        found = decode_pillow_frame(image, request.longest)
-        if image.jpeg:  # a JPEG packed losslessly lies as it was; everything else comes out upright
-            return found
+    with pillow_limits(request.max_pixels), JpegXLImagePlugin.JXLImageFile(request.stream) as image:
+        decoded = decode_pillow_frame(image, request.longest)
+        if image.jpeg:  # a losslessly packed JPEG is not rotated; everything else comes out upright
+            return decoded
         return DecodedImage(
-            found.image, image.size, found.orientation, mime=found.mime, facts=found.facts, profile=found.profile
+            decoded.image,
+            image.size,
+            decoded.orientation,
+            mime=decoded.mime,
+            facts=decoded.facts,
+            profile=decoded.profile,
         )
 
 
@@ -92,8 +97,8 @@ def decode_with_resvg(request: DecodeRequest) -> DecodedImage:
     data = request.stream.read(SVG_BYTES + 1)
     if len(data) > SVG_BYTES:
         raise ValueError(f"it has more than {SVG_BYTES >> 20} MB of markup")
-    found = parse_svg(data)
-    return DecodedImage(found.image(request.longest), (found.width, found.height), note=found.note)
+    drawing = parse_svg(data)
+    return DecodedImage(drawing.image(request.longest), (drawing.width, drawing.height), note=drawing.note)
 
 
 def decode_raw_preview(request: DecodeRequest) -> DecodedImage:
@@ -103,30 +108,30 @@ def decode_raw_preview(request: DecodeRequest) -> DecodedImage:
         try:
             with pillow_limits(None), open_header(preview) as image:
                 request.check(image.size)
-                found = decode_pillow_frame(image, request.longest)
+                decoded = decode_pillow_frame(image, request.longest)
         except (OSError, SyntaxError, ValueError):
             continue
-        return _with_facts_of_raw(found, request.stream)
+        return _add_raw_facts(decoded, request.stream)
     raise UnsupportedEncoding("no preview inside this camera raw file")
 
 
-def _with_facts_of_raw(found: DecodedImage, stream: BinaryIO) -> DecodedImage:
+def _add_raw_facts(preview: DecodedImage, stream: BinaryIO) -> DecodedImage:
     exif: Mapping[int, Any] = {}
     try:
         with pillow_limits(None):
             exif = exif_of(open_header(stream))
     except (OSError, SyntaxError, ValueError):
         pass  # not every camera writes a TIFF that Pillow reads
-    orientation = orientation_of(exif) if found.turn == 1 else found.turn
-    size = found.size if found.turn != 1 else upright_size(found.size, orientation)
-    facts = facts_of(exif, {}) or found.facts
+    orientation = orientation_of(exif) if preview.turn == 1 else preview.turn
+    size = preview.size if preview.turn != 1 else upright_size(preview.size, orientation)
+    facts = facts_of(exif, {}) or preview.facts
     return DecodedImage(
-        *(found.image, size, orientation, orientation, 1, None, facts, found.profile, RAW),
+        *(preview.image, size, orientation, orientation, 1, None, facts, preview.profile, RAW),
     )
 
 
 def frame_count(image: ImageFile.ImageFile) -> int:
-    """How many pages or frames there are; 1 when that cannot be told. Call before the image is loaded."""
+    """How many pages or frames there are; 1 if unknown. Call before the image is loaded."""
     if image.format not in MULTI_FRAME_FORMATS:
         return 1
     try:
@@ -135,7 +140,7 @@ def frame_count(image: ImageFile.ImageFile) -> int:
         return 1
 
 
-def _info(image: ImageFile.ImageFile) -> dict[Any, Any]:
+def _info_with_iptc(image: ImageFile.ImageFile) -> dict[Any, Any]:
     from PIL import IptcImagePlugin
 
     info = dict(image.info)
@@ -143,7 +148,7 @@ def _info(image: ImageFile.ImageFile) -> dict[Any, Any]:
         try:
             info["iptc"] = IptcImagePlugin.getiptcinfo(image)
         except Exception:
-            info["iptc"] = None  # written by anybody, and no reason to lose the picture
+            info["iptc"] = None  # may be malformed, which is no reason to lose the picture
     return info
 
 

@@ -1,4 +1,4 @@
-"""The second way to decode: slower, or satisfied with less, for files that the first way gave up."""
+"""Decoders for files that the first decoder rejected: slower, or content with less."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Decoder = Callable[[DecodeRequest], DecodedImage]
 
-# Named, so that a file cannot pass for a playlist and have others opened.
+# The demuxer is fixed, so that a file cannot pose as a playlist and make FFmpeg open others.
 _DEMUXERS = {
     "image/jpeg": "jpeg_pipe",
     "image/png": "png_pipe",
@@ -33,49 +33,49 @@ _DEMUXERS = {
     "image/heif": "mov",
     "image/avif": "mov",
 }
-_NOT_FOR_PILLOW = frozenset({"image/heic", "image/jxl", "image/svg+xml", "image/x-canon-cr3"})
+_UNKNOWN_TO_PILLOW = frozenset({"image/heic", "image/jxl", "image/svg+xml", "image/x-canon-cr3"})
 
 
 def fallback_decoders(mime: str) -> Iterator[Decoder]:
-    """What is worth trying, best first."""
-    if mime not in _NOT_FOR_PILLOW:
-        yield _forgiving_pillow
+    """The decoders worth trying, best first."""
+    if mime not in _UNKNOWN_TO_PILLOW:
+        yield _decode_truncated_with_pillow
     if mime in ("image/heic", "image/heif"):
-        yield _small_heif
+        yield _decode_heif_thumbnail
     if mime == "image/tiff":
-        yield _by_opencv
+        yield _decode_with_opencv
     if mime in _DEMUXERS:
-        yield lambda request: _by_ffmpeg(request, _DEMUXERS[mime])
+        yield lambda request: _decode_with_ffmpeg(request, _DEMUXERS[mime])
     if mime == "image/tiff":
         yield decode_raw_preview  # camera raw under another name
 
 
-def note_missing_part(found: DecodedImage, request: DecodeRequest) -> DecodedImage:
-    """What was saved, saying what is missing."""
-    if found.note in (None, DAMAGED) and ends_early(request.stream, request.size):
-        return replace(found, note=CUT)
-    return found
+def note_missing_part(decoded: DecodedImage, request: DecodeRequest) -> DecodedImage:
+    """Add a note to a rescued picture if a part is missing."""
+    if decoded.note in (None, DAMAGED) and ends_early(request.stream, request.size):
+        return replace(decoded, note=CUT)
+    return decoded
 
 
 def is_blank(image: Image.Image) -> bool:
-    """Whether every pixel is the same: a decoder that found nothing leaves that."""
+    """Whether every pixel is the same, as when a decoder found nothing."""
     extrema = image.getextrema()
     pairs = extrema if isinstance(extrema[0], tuple) else (extrema,)
     return all(low == high for low, high in pairs)
 
 
-def _forgiving_pillow(request: DecodeRequest) -> DecodedImage:
+def _decode_truncated_with_pillow(request: DecodeRequest) -> DecodedImage:
     with pillow_limits(None, forgiving=True):
         image = open_header(request.stream)
         request.check(image.size)
-    with image, pillow_limits(request.most_pixels, forgiving=True):
-        found = decode_pillow_frame(image, request.longest)
-    if is_blank(found.image):
+    with image, pillow_limits(request.max_pixels, forgiving=True):
+        decoded = decode_pillow_frame(image, request.longest)
+    if is_blank(decoded.image):
         raise ValueError("nothing of the picture is left")
-    return replace(found, note=DAMAGED)
+    return replace(decoded, note=DAMAGED)
 
 
-def _small_heif(request: DecodeRequest) -> DecodedImage:
+def _decode_heif_thumbnail(request: DecodeRequest) -> DecodedImage:
     from chyme.imaging.decoding.heif import heif_header
 
     heif = heif_header(request.stream)
@@ -86,18 +86,19 @@ def _small_heif(request: DecodeRequest) -> DecodedImage:
     return DecodedImage(shrink(small, request.longest), heif.size, note=SMALL)
 
 
-def _by_ffmpeg(request: DecodeRequest, demuxer: str) -> DecodedImage:
+def _decode_with_ffmpeg(request: DecodeRequest, demuxer: str) -> DecodedImage:
     import av
 
     request.stream.seek(0)
-    bound = {"max_pixels": str(request.most_pixels)}  # it decodes as soon as it opens, so that nobody else can check
-    while_probing: Any = [bound]
-    with av.open(request.stream, mode="r", format=demuxer, stream_options=while_probing) as container:
+    # FFmpeg decodes as soon as it opens a file, before a check is possible.
+    limits = {"max_pixels": str(request.max_pixels)}
+    probing_limits: Any = [limits]
+    with av.open(request.stream, mode="r", format=demuxer, stream_options=probing_limits) as container:
         videos = container.streams.video
         if len(videos) != 1:  # the tiles of a large picture, one by one
             raise ValueError("it has no single picture inside")
         video = videos[0]
-        video.codec_context.options = bound
+        video.codec_context.options = limits
         video.codec_context.thread_count = 1
         for frame in container.decode(video):
             image: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
@@ -107,14 +108,14 @@ def _by_ffmpeg(request: DecodeRequest, demuxer: str) -> DecodedImage:
     raise ValueError("no picture came out")
 
 
-def _by_opencv(request: DecodeRequest) -> DecodedImage:
-    """TIFFs in layouts that only scientists use: floating colours, odd depths, signs."""
+def _decode_with_opencv(request: DecodeRequest) -> DecodedImage:
+    """Decode TIFFs in layouts that only scientists use: floating-point colours, odd depths, signed values."""
     import cv2
     import numpy
 
     size = tiff_size(request.stream)
     if size is None:
-        raise ValueError("its header does not tell how large it is")
+        raise ValueError("its header gives no size")
     request.check(size)  # OpenCV decodes at once
     request.stream.seek(0)
     data = numpy.frombuffer(request.stream.read(), numpy.uint8)

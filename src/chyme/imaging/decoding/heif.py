@@ -1,4 +1,4 @@
-"""HEIC and HEIF by libheif, which also turns them upright."""
+"""Decodes HEIC and HEIF with libheif, which also rotates them upright."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN_CODING = "the picture in it is coded in a way that is not known here"
 
 @dataclass(frozen=True, slots=True)
 class Heif:
-    """The pictures of one file, known by their headers and not decoded yet."""
+    """The pictures of one file, of which only the headers have been read."""
 
     file: Any  # pillow_heif.HeifFile
 
@@ -36,7 +36,7 @@ class Heif:
         return info
 
     def image(self, longest: int | None) -> Image.Image:
-        """The main picture, decoded; at full size it never exists twice when a smaller one is asked for."""
+        """The main picture, decoded; when a smaller size is wanted, there is never a second copy at full size."""
         try:
             data, stride = self.file.data, self.file.stride
         except RuntimeError as error:
@@ -44,19 +44,19 @@ class Heif:
         mode, (width, height) = self.file.mode, self.file.size
         factor = reduction((width, height), longest)
         if factor == 1 or mode not in ("RGB", "RGBA", "L"):
-            return shrink(_pixels(mode, (width, height), data, stride), longest)
-        return _in_bands(mode, (width, height), data, stride, factor, longest)
+            return shrink(_image_from_buffer(mode, (width, height), data, stride), longest)
+        return _reduce_in_bands(mode, (width, height), data, stride, factor, longest)
 
     def thumbnail(self) -> Image.Image | None:
-        """The largest small picture that the file carries beside the main one, if one can be decoded."""
+        """The largest thumbnail in the file that can be decoded, if any."""
         main = self.file[self.file.primary_index]
-        found: list[Image.Image] = []
+        thumbnails: list[Image.Image] = []
         for index in range(len(main.info.get("thumbnails", []))):
             try:
-                found.append(main.get_thumbnail(index).to_pillow())
+                thumbnails.append(main.get_thumbnail(index).to_pillow())
             except (OSError, ValueError, SyntaxError, RuntimeError, EOFError, IndexError):
                 continue
-        return max(found, key=lambda image: image.width * image.height, default=None)
+        return max(thumbnails, key=lambda image: image.width * image.height, default=None)
 
 
 def heif_header(stream: BinaryIO) -> Heif:
@@ -72,25 +72,27 @@ def heif_header(stream: BinaryIO) -> Heif:
     return Heif(file)
 
 
-def _pixels(mode: str, size: tuple[int, int], data: Any, stride: int) -> Image.Image:
+def _image_from_buffer(mode: str, size: tuple[int, int], data: Any, stride: int) -> Image.Image:
     from PIL import Image
 
     return Image.frombuffer(mode, size, data, "raw", mode, stride, 1)
 
 
-def _in_bands(
+def _reduce_in_bands(
     mode: str, size: tuple[int, int], data: Any, stride: int, factor: int, longest: int | None
 ) -> Image.Image:
     from PIL import Image
 
     width, height = size
     rows = max(1, BAND // width // factor) * factor
-    paper: Image.Image | None = None
+    reduced: Image.Image | None = None
     for top in range(0, height, rows):
         count = min(rows, height - top)
-        band = _pixels(mode, (width, count), data[top * stride : (top + count) * stride], stride).reduce(factor)
-        if paper is None:
-            paper = Image.new(mode, (band.width, -(-height // factor)))
-        paper.paste(band, (0, top // factor))
-    assert paper is not None
-    return shrink(paper, longest)
+        band = _image_from_buffer(mode, (width, count), data[top * stride : (top + count) * stride], stride).reduce(
+            factor
+        )
+        if reduced is None:
+            reduced = Image.new(mode, (band.width, -(-height // factor)))
+        reduced.paste(band, (0, top // factor))
+    assert reduced is not None
+    return shrink(reduced, longest)

@@ -1,4 +1,4 @@
-"""How far a picture may go."""
+"""Size limits for pictures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PictureLimits:
-    """Each field is the name of its setting."""
+    """Each field is named like its setting."""
 
     image_bytes: int = 500 * MB  # larger files are not read
-    image_pixels: int = 250_000_000  # width × height, told by the header; larger pictures are not decoded
+    image_pixels: int = 250_000_000  # width × height from the header; larger pictures are not decoded
     preview: int = 2048  # longest side of the preview, in pixels
     thumbnail: int = 512  # longest side of the thumbnail, in pixels

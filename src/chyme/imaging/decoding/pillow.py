@@ -1,4 +1,4 @@
-"""Pillow as we use it: the formats we let in, one thread, and its global switches put back after use."""
+"""How chyme uses Pillow: accepted formats, one thread, and its global switches restored after use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
 
-# Left out on purpose: EPS and WMF start other programs, the rest nobody keeps.
+# Left out on purpose: EPS and WMF start other programs, the rest is not in use.
 FORMATS = (
     *("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "DIB", "AVIF", "JPEG2000", "PSD", "ICO", "CUR", "ICNS"),
     *("PPM", "PCX", "DDS", "QOI", "SGI", "TGA"),
@@ -19,45 +19,45 @@ FORMATS = (
 
 
 @contextmanager
-def pillow_limits(most_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
-    """Pillow with our pixel limit, or none while only headers are read, and without its warnings.
+def pillow_limits(max_pixels: int | None, forgiving: bool = False) -> Iterator[None]:
+    """Pillow with our pixel limit, or with none while only headers are read, and without its warnings.
 
-    Its limit and its mercy on cut files are switches for the whole process; they are as before when this ends.
+    Its limit and its tolerance of truncated files are switches for the whole process; they are restored afterwards.
     """
     from PIL import Image, ImageFile
 
-    before = Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES
+    previous = Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = most_pixels, forgiving
+        Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = max_pixels, forgiving
         try:
             yield
         finally:
-            Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = before
+            Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES = previous
 
 
 def open_header(stream: BinaryIO) -> ImageFile.ImageFile:
-    """The picture, known by its header and not decoded yet."""
+    """The picture with only its header read."""
     from PIL import Image
 
-    _prepared()
+    _prepare_pillow()
     stream.seek(0)
     return Image.open(stream, formats=FORMATS)
 
 
 def too_large(error: BaseException) -> bool:
-    """Whether Pillow stopped because something inside the file is larger than the limit."""
+    """Whether Pillow stopped because something inside the file exceeds the limit."""
     from PIL import Image
 
     return isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning)
 
 
 def rotate_upright(image: Image.Image, orientation: int) -> Image.Image:
-    """The image upright, when it was stored with this EXIF orientation."""
+    """Rotate an image with this EXIF orientation upright."""
     from PIL import Image
 
-    ways = {
+    transposes = {
         2: Image.Transpose.FLIP_LEFT_RIGHT,
         3: Image.Transpose.ROTATE_180,
         4: Image.Transpose.FLIP_TOP_BOTTOM,
@@ -66,7 +66,7 @@ def rotate_upright(image: Image.Image, orientation: int) -> Image.Image:
         7: Image.Transpose.TRANSVERSE,
         8: Image.Transpose.ROTATE_90,
     }
-    return image.transpose(ways[orientation]) if orientation in ways else image
+    return image.transpose(transposes[orientation]) if orientation in transposes else image
 
 
 def upright_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
@@ -74,8 +74,8 @@ def upright_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
 
 
 @cache
-def _prepared() -> None:
-    """All plugins there, and one thread each: there is one child per core already."""
+def _prepare_pillow() -> None:
+    """Load all plugins, with one thread each: there is one child per core already."""
     from PIL import AvifImagePlugin, Image
 
     Image.init()

@@ -1,13 +1,13 @@
-"""The door to pictures: any file, by its content, within limits, upright, as RGB.
+"""Opens pictures of any format: by their content, within limits, upright, as RGB.
 
-    opened(name, stream, limits, longest) -> Picture       the main picture of the file
-    frames(stream, name, limits) -> Iterator[(number, Image)]   every page of a TIFF; else the main picture
+    open_picture(name, stream, limits, longest) -> Picture      the main picture of the file
+    frames(stream, name, limits) -> Iterator[(number, Image)]   every page of a TIFF; otherwise the main picture
 
 `Picture.image` is an upright RGB Pillow image with transparency on white. With `longest` its longest side is at most
 that many pixels, with None it is the full resolution; it is never enlarged, except that small drawings (SVG) are drawn
 larger than they ask for. `Picture.width` and `.height` are those of the upright original, `.frames` how many pages or
-frames it has, `.facts` what the file tells about itself, `.note` what is missing, if anything is.
-Both raise UnreadableFile, LimitReached or UnsupportedFile, and nothing else, for a bad file.
+frames it has, `.facts` the file's metadata, `.note` what is missing, if anything is.
+For a bad file both raise UnreadableFile, LimitReached or UnsupportedFile, and nothing else.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ _FORMATS = {
     "image/x-canon-cr3": "CR3",
     "image/x-sony-arw": "ARW",
 }
-_SAME = {
+_MIME_ALIASES = {
     "image/x-icon": "image/vnd.microsoft.icon",
     "image/apng": "image/png",
     "image/x-portable-pixmap": "image/x-portable-anymap",
     "image/x-portable-graymap": "image/x-portable-anymap",
     "image/x-portable-bitmap": "image/x-portable-anymap",
 }
-_OBJECT = re.compile(r"<[^>]*\bobject at 0x[0-9a-f]+>|<_io\.[^>]*>")
+_OBJECT_REPR = re.compile(r"<[^>]*\bobject at 0x[0-9a-f]+>|<_io\.[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A decoded picture and what is known of it."""
+    """A decoded picture and what is known about it."""
 
     image: Image.Image
     width: int
@@ -94,20 +94,20 @@ class Picture:
 
 def open_picture(name: str, stream: BinaryIO, limits: PictureLimits, longest: int | None = None) -> Picture:
     """The main picture of the file, its longest side at most `longest` pixels, or at full resolution."""
-    size = _size(name, stream, limits)
-    mime = _mime(name, stream, size)
-    request = DecodeRequest(stream, size, longest, limits.image_pixels, _check(name, limits))
-    found = _decoded(name, mime, request, limits)
-    mime = mime if mime in DECODERS else _SAME.get(found.mime or mime, found.mime or mime)
-    image = rotate_upright(convert_to_srgb(found.image, found.profile), found.turn)
+    size = _checked_size(name, stream, limits)
+    mime = _detect_mime(name, stream, size)
+    request = DecodeRequest(stream, size, longest, limits.image_pixels, _size_check(name, limits))
+    decoded = _decode(name, mime, request, limits)
+    mime = mime if mime in DECODERS else _MIME_ALIASES.get(decoded.mime or mime, decoded.mime or mime)
+    image = rotate_upright(convert_to_srgb(decoded.image, decoded.profile), decoded.turn)
     kind = _FORMATS.get(mime) or mime.rpartition("/")[2].removeprefix("x-").upper()
-    return Picture(image, *found.size, kind, mime, found.frames, found.orientation, found.facts, found.note)
+    return Picture(image, *decoded.size, kind, mime, decoded.frames, decoded.orientation, decoded.facts, decoded.note)
 
 
 def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterator[tuple[int, Image.Image]]:
     """Every page of a TIFF at full resolution, decoded one at a time; of any other file its one main picture.
 
-    Pages count from 1. One that cannot be decoded is left out, unless it is the first.
+    Pages count from 1. A page that cannot be decoded is left out, unless it is the first.
     """
     file = io.BytesIO(stream) if isinstance(stream, bytes) else stream
     first = open_picture(name, file, limits)
@@ -115,29 +115,29 @@ def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterat
     yield 1, first.image
     del first
     for number in range(1, count):
-        page = _page(name, file, number, limits)
+        page = _decode_page(name, file, number, limits)
         if page is not None:
             yield number + 1, page
 
 
-def _page(name: str, stream: BinaryIO, number: int, limits: PictureLimits) -> Image.Image | None:
+def _decode_page(name: str, stream: BinaryIO, number: int, limits: PictureLimits) -> Image.Image | None:
     try:
         with pillow_limits(None):
             image = open_header(stream)
             image.seek(number)
-            _check(name, limits)(image.size)
+            _size_check(name, limits)(image.size)
         with pillow_limits(limits.image_pixels):
-            found = decode_pillow_frame(image, None)
+            decoded = decode_pillow_frame(image, None)
     except (DigestError, MemoryError):
         raise
     except Exception as error:
         if too_large(error):
             raise _too_many_pixels(name, None, limits) from None
         return None
-    return rotate_upright(convert_to_srgb(found.image, found.profile), found.turn)
+    return rotate_upright(convert_to_srgb(decoded.image, decoded.profile), decoded.turn)
 
 
-def _size(name: str, stream: BinaryIO, limits: PictureLimits) -> int:
+def _checked_size(name: str, stream: BinaryIO, limits: PictureLimits) -> int:
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     if size == 0:
@@ -150,18 +150,18 @@ def _size(name: str, stream: BinaryIO, limits: PictureLimits) -> int:
     return size
 
 
-def _mime(name: str, stream: BinaryIO, size: int) -> str:
-    def read_at(at: int, length: int) -> bytes:
-        stream.seek(at)
+def _detect_mime(name: str, stream: BinaryIO, size: int) -> str:
+    def read_at(offset: int, length: int) -> bytes:
+        stream.seek(offset)
         return stream.read(length)
 
     return identify(name, read_at(0, HEAD_BYTES), size, read_at)[1]
 
 
-def _check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]], None]:
+def _size_check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]], None]:
     def check(size: tuple[int, int]) -> None:
         if size[0] < 1 or size[1] < 1:
-            raise ValueError("its header tells no size")
+            raise ValueError("its header gives no size")
         if size[0] * size[1] > limits.image_pixels:
             raise _too_many_pixels(name, size, limits)
 
@@ -169,31 +169,31 @@ def _check(name: str, limits: PictureLimits) -> Callable[[tuple[int, int]], None
 
 
 def _too_many_pixels(name: str, size: tuple[int, int] | None, limits: PictureLimits) -> LimitReached:
-    what = f"{size[0]} × {size[1]} pixels" if size else "a picture inside is larger than the header tells"
-    most = f"{limits.image_pixels / 1e6:,g} megapixels"
-    return LimitReached(f"{name}: {what}, the limit is {most}; raise image_pixels to read it, or save it smaller")
+    actual = f"{size[0]} × {size[1]} pixels" if size else "a picture inside is larger than the header says"
+    limit = f"{limits.image_pixels / 1e6:,g} megapixels"
+    return LimitReached(f"{name}: {actual}, the limit is {limit}; raise image_pixels to read it, or save it smaller")
 
 
-def _decoded(name: str, mime: str, request: DecodeRequest, limits: PictureLimits) -> DecodedImage:
-    first = _tried(name, DECODERS.get(mime, decode_with_pillow), request, limits)
+def _decode(name: str, mime: str, request: DecodeRequest, limits: PictureLimits) -> DecodedImage:
+    first = _try_decoder(name, DECODERS.get(mime, decode_with_pillow), request, limits)
     if isinstance(first, DecodedImage):
         return first
     others: list[BaseException] = []
-    for way in fallback_decoders(mime):
+    for decoder in fallback_decoders(mime):
         try:
-            found = _tried(name, way, request, limits)
-        except MemoryError as error:  # a broken file promised anything; the first decoder's answer stands
-            found = error
-        if isinstance(found, DecodedImage):
-            return note_missing_part(found, request)
-        others.append(found)
-    raise _unreadable(name, mime, request, first, others) from first
+            result = _try_decoder(name, decoder, request, limits)
+        except MemoryError as error:  # a broken file may claim any size; the first decoder's answer stands
+            result = error
+        if isinstance(result, DecodedImage):
+            return note_missing_part(result, request)
+        others.append(result)
+    raise _decode_error(name, mime, request, first, others) from first
 
 
-def _tried(
+def _try_decoder(
     name: str, decode: Callable[[DecodeRequest], DecodedImage], request: DecodeRequest, limits: PictureLimits
 ) -> DecodedImage | BaseException:
-    """The picture, or why there is none. Decoders fail with every class there is; some of Rust's are no Exceptions."""
+    """The picture, or the error. Decoders raise every class there is; some errors from Rust are not Exceptions."""
     try:
         return decode(request)
     except (DigestError, MemoryError, KeyboardInterrupt, SystemExit):
@@ -201,10 +201,10 @@ def _tried(
     except BaseException as error:
         if too_large(error):
             raise _too_many_pixels(name, None, limits) from None
-        return error.with_traceback(None)  # frames would keep half a picture in memory
+        return error.with_traceback(None)  # the traceback would keep half a picture in memory
 
 
-def _unreadable(
+def _decode_error(
     name: str, mime: str, request: DecodeRequest, first: BaseException, others: list[BaseException]
 ) -> DigestError:
     kind = _FORMATS.get(mime)
@@ -213,21 +213,26 @@ def _unreadable(
         return EngineUnavailable(f"{name}: reading it needs {package}; run 'pip install {package}' where chyme lives")
     if kind is None:
         return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {SAVE_AS_HINT}")
-    why = EARLY_END if ends_early(request.stream, request.size) else _plain(first)
-    second = [words for words in dict.fromkeys(_plain(error) for error in others) if words not in (why, NO_PICTURE)]
-    tried = f" (other decoders: {', '.join(second)})" if second else ""  # after "; " comes only the way out
+    why = EARLY_END if ends_early(request.stream, request.size) else _describe_error(first)
+    other_reasons = [
+        reason
+        for reason in dict.fromkeys(_describe_error(error) for error in others)
+        if reason not in (why, NO_PICTURE)
+    ]
+    # After "; " comes only the way out.
+    others_tried = f" (other decoders: {', '.join(other_reasons)})" if other_reasons else ""
     error = UnsupportedFile if isinstance(first, UnsupportedEncoding) else UnreadableFile
-    return error(f"{name}: cannot be read as {kind}: {why}{tried}; {SAVE_AS_HINT}")
+    return error(f"{name}: cannot be read as {kind}: {why}{others_tried}; {SAVE_AS_HINT}")
 
 
-def _plain(error: BaseException) -> str:
-    """What a decoder said, in one short line without its innards."""
-    words = getattr(error, "strerror", None) or str(error)  # beside `strerror` stands a path
-    said = _OBJECT.sub("the file", words).strip().partition("\n")[0]
-    if "cannot identify image file" in said or "stream_options" in said:  # PyAV: it found no stream to bound
+def _describe_error(error: BaseException) -> str:
+    """A decoder's error in one short line without internals."""
+    words = getattr(error, "strerror", None) or str(error)  # next to `strerror` there is a path
+    reason = _OBJECT_REPR.sub("the file", words).strip().partition("\n")[0]
+    if "cannot identify image file" in reason or "stream_options" in reason:  # PyAV: it found no stream to limit
         return NO_PICTURE
-    if "truncated" in said.lower() or "end of file" in said.lower():
+    if "truncated" in reason.lower() or "end of file" in reason.lower():
         return EARLY_END
-    if not said or isinstance(error, LookupError | TypeError):
+    if not reason or isinstance(error, LookupError | TypeError):
         return "the file is broken"
-    return said if len(said) <= FAILURE_LENGTH else said[: FAILURE_LENGTH - 1] + "…"
+    return reason if len(reason) <= FAILURE_LENGTH else reason[: FAILURE_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""Large pictures made small without a second copy at full size, and every mode made opaque RGB or grey."""
+"""Shrinks large pictures without a second copy at full size, and makes every mode opaque RGB or grey."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 BAND = 1 << 22  # pixels converted at a time
-SPARE = 1.5  # how much larger than asked for a picture stays after the quick reduction, so that the last step is fine
+SPARE = 1.5  # how much larger than requested a picture stays after the quick reduction, for a fine last step
 DIRECT = ("RGB", "L", "CMYK", "YCbCr", "LAB", "HSV")  # reduced as they are
 NUMBERS = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")
 
@@ -20,8 +20,8 @@ def shrink(image: Image.Image, longest: int | None) -> Image.Image:
 
         image = scale_to_grey(numpy.asarray(image))
     factor = reduction(image.size, longest)
-    if not _direct(image):
-        image = _reduced_in_bands(image, factor) if factor > 1 else make_opaque(image)
+    if not _is_direct(image):
+        image = _reduce_in_bands(image, factor) if factor > 1 else make_opaque(image)
     elif factor > 1:
         image = image.reduce(factor)
     return fit_within(image, longest)
@@ -37,13 +37,13 @@ def fit_within(image: Image.Image, longest: int | None) -> Image.Image:
 
 
 def fit_size(size: tuple[int, int], longest: int) -> tuple[int, int]:
-    """The size, made smaller in proportion if need be."""
+    """The size, scaled down in proportion if necessary."""
     scale = min(1.0, longest / max(size))
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
 def reduction(size: tuple[int, int], longest: int | None) -> int:
-    """By which whole number the picture may be reduced quickly, before it is resized well."""
+    """The integer factor for a quick reduction, before the picture is resized with high quality."""
     return 1 if longest is None else max(1, int(max(size) / (longest * SPARE)))
 
 
@@ -52,36 +52,36 @@ def make_opaque(image: Image.Image) -> Image.Image:
     from PIL import Image
 
     if "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info:
-        clear = image.convert("RGBA")
-        paper = Image.new("RGB", image.size, "white")
-        paper.paste(clear, mask=clear.getchannel("A"))
-        return paper
+        rgba = image.convert("RGBA")
+        background = Image.new("RGB", image.size, "white")
+        background.paste(rgba, mask=rgba.getchannel("A"))
+        return background
     if image.mode in DIRECT:
         return image
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _direct(image: Image.Image) -> bool:
+def _is_direct(image: Image.Image) -> bool:
     return image.mode in DIRECT and "transparency" not in image.info
 
 
-def _reduced_in_bands(image: Image.Image, factor: int) -> Image.Image:
+def _reduce_in_bands(image: Image.Image, factor: int) -> Image.Image:
     from PIL import Image
 
     width, height = image.size
     rows = max(1, BAND // width // factor) * factor
-    paper: Image.Image | None = None
+    reduced: Image.Image | None = None
     for top in range(0, height, rows):
         band = make_opaque(image.crop((0, top, width, min(height, top + rows)))).reduce(factor)
-        if paper is None:
-            paper = Image.new(band.mode, (band.width, -(-height // factor)))
-        paper.paste(band, (0, top // factor))
-    assert paper is not None
-    return paper
+        if reduced is None:
+            reduced = Image.new(band.mode, (band.width, -(-height // factor)))
+        reduced.paste(band, (0, top // factor))
+    assert reduced is not None
+    return reduced
 
 
 def scale_to_grey(values: Any) -> Image.Image:
-    """Numbers as greys: 8, 12 and 16 bits and 0..1 by their scale, anything else from its least to its greatest."""
+    """Numbers as greys: 8, 12 and 16 bits and 0..1 by their scale, anything else from its minimum to its maximum."""
     import numpy
     from PIL import Image
 

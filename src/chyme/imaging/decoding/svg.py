@@ -1,4 +1,4 @@
-"""Drawings in SVG: nothing is loaded from elsewhere, and the size is ours to choose."""
+"""Renders SVG drawings: loads nothing from outside, at a size of our choice."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chyme.imaging.decoding.pillow import open_header, pillow_limits
 if TYPE_CHECKING:
     from PIL import Image
 
-SVG_BYTES = 50 << 20  # markup, all in memory several times over
-DRAWN = 1024  # longest side of drawings that say they are smaller: they lose nothing by being drawn larger
+SVG_BYTES = 50 << 20  # markup, in memory several times over
+DRAWN = 1024  # longest side of drawings that claim to be smaller: they lose nothing by being drawn larger
 LARGEST = 8192
 INSIDE_PIXELS = 50_000_000  # of all pictures inside one drawing
 DOTS_AN_INCH = 96
@@ -24,14 +24,14 @@ _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96
 _LENGTH = re.compile(
     r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})(?:e\+?([0-9]))?\s*(px|pt|pc|mm|cm|in)?\s*$", re.I
 )
-_INLINE = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,", re.IGNORECASE)
+_INLINE_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,", re.IGNORECASE)
 ENDLESS = "its XML has entities that never end or do not exist"
 NOTE = "pictures that the drawing takes from elsewhere, or that are too large, are left out"
 
 
 @dataclass(frozen=True, slots=True)
 class SvgDrawing:
-    """A drawing made harmless, with the size it asks for."""
+    """A drawing without external references, with the size it asks for."""
 
     markup: str
     width: int
@@ -39,7 +39,7 @@ class SvgDrawing:
     note: str | None
 
     def image(self, longest: int | None) -> Image.Image:
-        """Drawn so that its longest side is `longest`, or what it asks for within reason."""
+        """Render it so that its longest side is `longest`, or what it asks for within limits."""
         import resvg_py
         from PIL import Image
 
@@ -58,7 +58,7 @@ class SvgDrawing:
 
 
 def parse_svg(data: bytes) -> SvgDrawing:
-    """The drawing without anything that reaches outside. ValueError when it is none."""
+    """The drawing without anything that reaches outside. Raises ValueError when it is no drawing."""
     from lxml import etree  # type: ignore[import-untyped]
 
     parser = etree.XMLParser(
@@ -71,8 +71,8 @@ def parse_svg(data: bytes) -> SvgDrawing:
         raise ValueError(ENDLESS if endless else f"its XML is broken: {error.msg}") from None
     if etree.QName(root).localname != "svg":
         raise ValueError("its XML is not SVG")
-    left_out = _made_harmless(root)
-    width, height = _asked_size(root)
+    left_out = _sanitise(root)
+    width, height = _requested_size(root)
     root.set("width", str(width))
     root.set("height", str(height))
     return SvgDrawing(
@@ -80,8 +80,8 @@ def parse_svg(data: bytes) -> SvgDrawing:
     )
 
 
-def _made_harmless(root: Any) -> bool:
-    """Drop references to anything outside, and entities. Whether a picture went with them."""
+def _sanitise(root: Any) -> bool:
+    """Drop external references and entities. Returns whether a picture was dropped."""
     from lxml import etree
 
     left_out, pixels = False, 0
@@ -97,16 +97,16 @@ def _made_harmless(root: Any) -> bool:
             target = element.attrib[attribute].strip()
             if target.startswith("#") or etree.QName(element).localname == "a":
                 continue
-            pixels += _pixels_inside(target)
-            if pixels > INSIDE_PIXELS or not _INLINE.match(target):
+            pixels += _embedded_pixels(target)
+            if pixels > INSIDE_PIXELS or not _INLINE_PICTURE.match(target):
                 del element.attrib[attribute]
                 left_out = True
     return left_out
 
 
-def _pixels_inside(target: str) -> int:
-    """How many pixels a picture written into the drawing has; more than allowed when nobody can tell."""
-    start = _INLINE.match(target)
+def _embedded_pixels(target: str) -> int:
+    """How many pixels an embedded picture has; more than allowed when that cannot be determined."""
+    start = _INLINE_PICTURE.match(target)
     if not start:
         return 0
     try:
@@ -117,27 +117,27 @@ def _pixels_inside(target: str) -> int:
         return INSIDE_PIXELS + 1
 
 
-def _asked_size(root: Any) -> tuple[int, int]:
-    """Width and height in pixels, from the attributes or the view box; where neither tells, as browsers have it."""
+def _requested_size(root: Any) -> tuple[int, int]:
+    """Width and height in pixels, from the attributes or the view box, otherwise the default of browsers."""
     numbers = re.split(r"[\s,]+", root.get("viewBox", "").strip())
-    box = [_number(number) for number in numbers[2:4]] if len(numbers) == 4 else []
-    across, down = (box[0], box[1]) if len(box) == 2 and all(box) else (None, None)
-    width, height = _length(root.get("width")), _length(root.get("height"))
+    view_size = [_parse_number(number) for number in numbers[2:4]] if len(numbers) == 4 else []
+    view_width, view_height = (view_size[0], view_size[1]) if len(view_size) == 2 and all(view_size) else (None, None)
+    width, height = _parse_length(root.get("width")), _parse_length(root.get("height"))
     if width and not height:
-        height = width * down / across if across and down else width
+        height = width * view_height / view_width if view_width and view_height else width
     elif height and not width:
-        width = height * across / down if across and down else height
-    return _pixels(width or across or 300.0), _pixels(height or down or 150.0)
+        width = height * view_width / view_height if view_width and view_height else height
+    return _to_pixels(width or view_width or 300.0), _to_pixels(height or view_height or 150.0)
 
 
-def _length(text: str | None) -> float | None:
-    found = _LENGTH.match(text or "")
-    if not found:
+def _parse_length(text: str | None) -> float | None:
+    match = _LENGTH.match(text or "")
+    if not match:
         return None
-    return float(found[1]) * 10.0 ** int(found[2] or 0) * _UNITS[(found[3] or "").lower()] or None
+    return float(match[1]) * 10.0 ** int(match[2] or 0) * _UNITS[(match[3] or "").lower()] or None
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
@@ -145,5 +145,5 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) and value > 0 else None
 
 
-def _pixels(length: float) -> int:
+def _to_pixels(length: float) -> int:
     return max(1, min(round(length), 10**9))

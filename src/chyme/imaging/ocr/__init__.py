@@ -1,1 +1,1 @@
-"""Reading words in pictures."""
+"""Reads words in pictures (OCR)."""

@@ -1,4 +1,4 @@
-"""Choose the reader of pictures; it is loaded when first needed and kept for the next picture."""
+"""Selects the OCR engine; it is loaded when first needed and kept for the next picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENGINES = ("rapidocr", "tesseract")
 
 
 def load_engine(settings: OcrSettings) -> OcrEngine:
-    """The reader these settings ask for, or EngineUnavailable."""
+    """The engine these settings ask for, or EngineUnavailable."""
     if settings.ocr_engine == "tesseract":
         return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
     if settings.ocr_engine == "rapidocr":
@@ -21,11 +21,11 @@ def load_engine(settings: OcrSettings) -> OcrEngine:
 
 
 def fingerprint(settings: OcrSettings) -> str:
-    """What changes the words that come out, without loading anything."""
+    """What affects the recognised words, without loading anything."""
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
-    parts = describe_versions("rapidocr", "onnxruntime")
-    return f"{settings.ocr_engine} {parts} {settings.ocr_side} {settings.ocr_doubt}"
+    versions = describe_versions("rapidocr", "onnxruntime")
+    return f"{settings.ocr_engine} {versions} {settings.ocr_side} {settings.ocr_doubt}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The text of a page from the lines that were read on it, and where each line stands in that text."""
+"""Builds the text of a page from its recognised lines, with the position of each line in it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Protocol
 from chyme.imaging.ocr.reading_order import Quad, direction, gap, order_lines
 from chyme.model import Box
 
-CELL = " | "  # between things that stand beside each other but apart, as in a table; no word for the search
-APART = 0.5  # heights of room that make two cells of one row
+CELL = " | "  # between items side by side but apart, as in a table; not a word for the search
+APART = 0.5  # heights of space that separate two cells of one row
 DOUBT = "[?]"
 _LETTER = re.compile(r"\w")
-_HYPHENED = re.compile(r"[^\W\d_]{2,}-$")
+_HYPHENATED = re.compile(r"[^\W\d_]{2,}-$")
 _MARKUP = re.compile(r"#{1,6}(?:\s|$)|>|```|~~~")
-_GOES_ON = re.compile(r"[^\W\d_]+", re.UNICODE)
+_CONTINUATION = re.compile(r"[^\W\d_]+", re.UNICODE)
 
 
 class RecognisedWord(Protocol):
@@ -40,7 +40,7 @@ class RecognisedLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a line stands: its characters in the text, and its number among the lines that were given."""
+    """Where a line is: its characters in the text, and its index among the given lines."""
 
     start: int
     end: int
@@ -49,20 +49,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """Paragraphs separated by a blank line, rows by a line break; words in doubt are marked."""
+    """Paragraphs separated by a blank line, rows by a line break; doubtful words are marked."""
 
     text: str = ""
     spans: tuple[Span, ...] = ()
-    angle: float = 0.0  # the direction in which the writing runs, in degrees
+    angle: float = 0.0  # the direction of the text, in degrees
 
 
 def page_text(lines: Sequence[RecognisedLine], aspect: float, doubt: float, markdown: bool = False) -> PageText:
-    """The lines in reading order. Words below `doubt` carry a mark, words broken at the end of a line are mended.
+    """The lines in reading order. Words below `doubt` carry a mark; words hyphenated at the end of a line are joined.
 
-    For markdown, a row that happens to begin like a heading, a quotation or code is kept from becoming one.
+    For Markdown, rows that happen to begin like a heading, a quotation or code are escaped.
     """
     quads = [line.quad for line in lines]
-    told = [mark_doubtful_words(line, doubt) for line in lines]
+    texts = [mark_doubtful_words(line, doubt) for line in lines]
     out: list[str] = []
     spans: list[Span] = []
     length = 0
@@ -73,40 +73,40 @@ def page_text(lines: Sequence[RecognisedLine], aspect: float, doubt: float, mark
         length += len(text)
 
     for paragraph in order_lines(quads, aspect):
-        _mend(told, paragraph)
+        _join_hyphenated(texts, paragraph)
         if out:
             write("\n\n")
         for number, row in enumerate(paragraph):
             if number:
                 write("\n")
-            before: int | None = None
+            previous: int | None = None
             for index in row:
-                if not told[index]:
+                if not texts[index]:
                     continue
-                if before is None and markdown and _MARKUP.match(told[index]):
+                if previous is None and markdown and _MARKUP.match(texts[index]):
                     write("\\")
-                if before is not None:
-                    write(CELL if gap(quads[before], quads[index], aspect) > APART else " ")
-                spans.append(Span(length, length + len(told[index]), index))
-                write(told[index])
-                before = index
+                if previous is not None:
+                    write(CELL if gap(quads[previous], quads[index], aspect) > APART else " ")
+                spans.append(Span(length, length + len(texts[index]), index))
+                write(texts[index])
+                previous = index
     return PageText("".join(out), tuple(spans), round(direction(quads, aspect), 1))
 
 
 def mark_doubtful_words(line: RecognisedLine, doubt: float) -> str:
-    """The line's text; words that were read with little confidence are followed by a mark."""
-    in_doubt = [word.confidence < doubt and _LETTER.search(word.text) is not None for word in line.words]
-    if not any(in_doubt):
+    """The line's text; a mark follows words that were read with little confidence."""
+    doubtful = [word.confidence < doubt and _LETTER.search(word.text) is not None for word in line.words]
+    if not any(doubtful):
         return line.text
-    return " ".join(word.text + DOUBT * mark for word, mark in zip(line.words, in_doubt, strict=True))
+    return " ".join(word.text + DOUBT * is_doubtful for word, is_doubtful in zip(line.words, doubtful, strict=True))
 
 
-def _mend(told: list[str], paragraph: Sequence[Sequence[int]]) -> None:
-    """Bring the second half of a broken word up to its first half: nobody searches for halves."""
+def _join_hyphenated(texts: list[str], paragraph: Sequence[Sequence[int]]) -> None:
+    """Join the second half of a hyphenated word to its first half: people do not search for halves."""
     for row, below in pairwise(paragraph):
         if len(row) != 1 or len(below) != 1:
             continue
-        upper, lower = told[row[0]], told[below[0]]
+        upper, lower = texts[row[0]], texts[below[0]]
         rest, _, others = lower.partition(" ")
-        if _HYPHENED.search(upper) and rest[:1].islower() and _GOES_ON.match(rest) and others:
-            told[row[0]], told[below[0]] = upper[:-1] + rest, others
+        if _HYPHENATED.search(upper) and rest[:1].islower() and _CONTINUATION.match(rest) and others:
+            texts[row[0]], texts[below[0]] = upper[:-1] + rest, others

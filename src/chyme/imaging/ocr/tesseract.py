@@ -1,4 +1,5 @@
-"""Tesseract, a program of its own, where it is installed and wanted: it knows more scripts than the embedded reader."""
+"""OCR with the external program Tesseract, where installed and chosen: it knows more scripts than the embedded
+engine."""
 
 from __future__ import annotations
 
@@ -26,19 +27,19 @@ _ROTATE = re.compile(r"^Rotate: (\d+)$.*?^Orientation confidence: ([\d.]+)$", re
 
 
 class Tesseract:
-    """Started anew for every picture; ends with the process that started it."""
+    """Starts the program again for every picture; the program ends with this process."""
 
     name = "tesseract"
 
     def __init__(self, languages: str = "eng", seconds: float = 120.0, threads: int = 1) -> None:
-        found = shutil.which("tesseract")
-        if found is None:
+        program = shutil.which("tesseract")
+        if program is None:
             raise EngineUnavailable(f"the program tesseract is not installed; {INSTALL_HINT}")
-        self._program = found
+        self._program = program
         self._seconds = seconds
         self._environment = {**os.environ, "OMP_THREAD_LIMIT": str(threads)}
-        known = set(self._told(["--list-langs"]).split())
-        # What it lists itself is no option in disguise.
+        known = set(self._run(["--list-langs"]).split())
+        # A language that tesseract lists itself cannot be an option in disguise.
         missing = [language for language in languages.split("+") if language not in known]
         if missing:
             raise EngineUnavailable(
@@ -47,7 +48,7 @@ class Tesseract:
                 "or change ocr_languages"
             )
         self._languages = languages
-        self._finds_turns = "osd" in known
+        self._can_detect_turn = "osd" in known
 
     @property
     def letters(self) -> str:
@@ -55,45 +56,45 @@ class Tesseract:
 
     def read(self, image: Image.Image) -> OcrResult:
         grey = image.convert("L")
-        turn = self._turn(grey)
+        turn = self._detect_turn(grey)
         upright = grey.rotate(-turn, expand=True) if turn else grey
-        table = self._told(["stdin", "stdout", "-l", self._languages, "--psm", "3", "tsv"], _encoded(upright))
-        return _reading(table, upright.width, upright.height, turn // 90)
+        table = self._run(["stdin", "stdout", "-l", self._languages, "--psm", "3", "tsv"], _encode_ppm(upright))
+        return _parse_table(table, upright.width, upright.height, turn // 90)
 
-    def _turn(self, image: Image.Image) -> int:
+    def _detect_turn(self, image: Image.Image) -> int:
         """By how many degrees, clockwise, the picture must be turned to be read."""
-        if not self._finds_turns:
+        if not self._can_detect_turn:
             return 0
         try:
-            told = self._told(["stdin", "stdout", "-l", "osd", "--psm", "0"], _encoded(image))
+            report = self._run(["stdin", "stdout", "-l", "osd", "--psm", "0"], _encode_ppm(image))
         except UnreadableFile:
-            return 0  # too few letters to tell
-        found = _ROTATE.search(told)
-        return int(found[1]) % 360 if found and float(found[2]) >= SURE_OF_TURN else 0
+            return 0  # too few letters to decide
+        match = _ROTATE.search(report)
+        return int(match[1]) % 360 if match and float(match[2]) >= SURE_OF_TURN else 0
 
-    def _told(self, arguments: list[str], data: bytes = b"") -> str:
+    def _run(self, arguments: list[str], data: bytes = b"") -> str:
         try:
-            ended = subprocess.run(
+            process = subprocess.run(
                 [self._program, *arguments],
                 input=data,
                 capture_output=True,
                 timeout=self._seconds,
                 env=self._environment,
-                preexec_fn=_ends_with(os.getpid()),
+                preexec_fn=_die_with(os.getpid()),
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise TimedOut(f"tesseract took more than {self._seconds:g} s; raise ocr_seconds") from error
         except OSError as error:
             raise EngineUnavailable(f"tesseract cannot be started ({error.strerror}); {INSTALL_HINT}") from error
-        if ended.returncode != 0:
-            last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise UnreadableFile(f"tesseract gave up ({' '.join(last)[:200]}); set ocr_engine to rapidocr")
-        return ended.stdout.decode("utf-8", "replace")
+        if process.returncode != 0:
+            last_line = process.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise UnreadableFile(f"tesseract gave up ({' '.join(last_line)[:200]}); set ocr_engine to rapidocr")
+        return process.stdout.decode("utf-8", "replace")
 
 
-def _ends_with(parent: int) -> Callable[[], None]:
-    """What the new process does first: it asks the kernel to end it when its parent ends."""
+def _die_with(parent: int) -> Callable[[], None]:
+    """What the new process does first: it asks the kernel to kill it when its parent ends."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def bind() -> None:
@@ -104,17 +105,17 @@ def _ends_with(parent: int) -> Callable[[], None]:
     return bind
 
 
-def _encoded(image: Image.Image) -> bytes:
+def _encode_ppm(image: Image.Image) -> bytes:
     out = io.BytesIO()
     image.save(out, "PPM")
     return out.getvalue()
 
 
-def _reading(table: str, width: int, height: int, quarters: int) -> OcrResult:
+def _parse_table(table: str, width: int, height: int, quarters: int) -> OcrResult:
     """Lines from tesseract's table: level, page, block, paragraph, line, word, box, confidence, text."""
     rows: dict[tuple[str, ...], list[tuple[str, float, tuple[float, ...]]]] = {}
-    for told in table.splitlines()[1:]:
-        cells = told.split("\t")
+    for row in table.splitlines()[1:]:
+        cells = row.split("\t")
         if len(cells) == 12 and cells[0] == "5" and cells[11].strip():
             left, top, across, down = (float(cell) for cell in cells[6:10])
             box = left / width, top / height, (left + across) / width, (top + down) / height
@@ -122,7 +123,7 @@ def _reading(table: str, width: int, height: int, quarters: int) -> OcrResult:
     lines: list[Line] = []
     unread = 0
     for words in rows.values():
-        confidence = sum(sure for _, sure, _ in words) / len(words)
+        confidence = sum(word_confidence for _, word_confidence, _ in words) / len(words)
         if confidence < WORTHLESS:
             unread += 1
             continue
@@ -131,18 +132,18 @@ def _reading(table: str, width: int, height: int, quarters: int) -> OcrResult:
             Line(
                 " ".join(text for text, _, _ in words),
                 round(confidence, 3),
-                _back((min(lefts), min(tops), max(rights), max(bottoms)), quarters),
+                _turn_back((min(lefts), min(tops), max(rights), max(bottoms)), quarters),
                 tuple(
-                    Word(text, round(max(0.0, sure), 3), bounding_box(_back(box, quarters)))
-                    for text, sure, box in words
+                    Word(text, round(max(0.0, word_confidence), 3), bounding_box(_turn_back(box, quarters)))
+                    for text, word_confidence, box in words
                 ),
             )
         )
     return OcrResult(tuple(lines), unread)
 
 
-def _back(box: tuple[float, ...], quarters: int) -> Quad:
-    """The corners of a box in the picture as it was before it was turned clockwise by so many quarters."""
+def _turn_back(box: tuple[float, ...], quarters: int) -> Quad:
+    """The corners of a box in the picture before it was turned clockwise by this many quarters."""
     left, top, right, bottom = box
     corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
     for _ in range(quarters):

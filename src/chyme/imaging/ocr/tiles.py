@@ -1,4 +1,4 @@
-"""Cut a large picture into overlapping tiles, so that small print is read at its full size."""
+"""Cuts a large picture into overlapping tiles, so that small print is read at full size."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-LONG = 3.0  # a picture so many times longer than wide: its preview is too narrow to be read
-LARGER = 1.5  # times the preview; less is not worth a second look
+LONG = 3.0  # a picture this many times longer than wide: its preview is too narrow to be read
+LARGER = 1.5  # times the preview; less is not worth reading again
 SMALL_PRINT = 18.0  # pixels of the preview; lines lower than this are guessed, not read
 TILE, OVERLAP = 1600, 320  # pixels
-MOST_TILES = 48
+MAX_TILES = 48
 
 Pixels = tuple[int, int, int, int]  # left, top, right, bottom
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What is looked at, and the part of it whose words count. The cores of all tiles cover the picture once."""
+    """The area to read, and the part of it whose words count. The cores of all tiles cover the picture once."""
 
     seen: Pixels
     core: Pixels
@@ -35,16 +35,16 @@ def needs_tiles(original: tuple[int, int], preview: tuple[int, int], line_height
 
 
 def longest_side(size: tuple[int, int]) -> int:
-    """How large a picture may be looked at, so that there are not too many tiles."""
+    """The longest side at which a picture is read, so that there are not too many tiles."""
     width, height = size
     longest = max(size)
-    while len(tiles(*_scaled(width, height, longest))) > MOST_TILES:
+    while len(tiles(*_scale(width, height, longest))) > MAX_TILES:
         longest = int(longest * 0.9)
     return longest
 
 
 def tiles(width: int, height: int) -> list[Tile]:
-    """Tiles from top to bottom and left to right; what lies on a seam is whole in one of its neighbours."""
+    """Tiles from top to bottom and left to right; what is on a seam is complete in one of the neighbours."""
     return [
         Tile((left, top, right, bottom), (first, upper, last, lower))
         for top, bottom, upper, lower in _cuts(height)
@@ -62,6 +62,6 @@ def _cuts(length: int) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def _scaled(width: int, height: int, longest: int) -> tuple[int, int]:
+def _scale(width: int, height: int, longest: int) -> tuple[int, int]:
     scale = min(1.0, longest / max(width, height))
     return max(1, round(width * scale)), max(1, round(height * scale))
