@@ -119,10 +119,10 @@ class _Corrected:
 
 def transcript_of(source: Source) -> Transcript | None:
     """Return the transcript, or raise UpstreamMissing. None when there is no speech."""
-    heard = source.output("speech-recognition")
-    if heard is None:
+    upstream = source.output("speech-recognition")
+    if upstream is None:
         raise UpstreamMissing(f"{source.file.name}: it has no transcript; see what became of speech-recognition")
-    return from_json(heard.content) if heard.content else None
+    return from_json(upstream.content) if upstream.content else None
 
 
 def _correct_by_model(

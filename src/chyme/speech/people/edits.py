@@ -142,16 +142,16 @@ class People:
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
             person = find_person(db, who)
-            found = list(dict.fromkeys(find_voice(db, voice) for voice in chosen))
-            for voice in found:
+            selected = list(dict.fromkeys(find_voice(db, voice) for voice in chosen))
+            for voice in selected:
                 if voice.person_id != person.id:
                     label = f"voice {voice.id} ({voice.path}, {voice.speaker})"
                     raise UsageError(f"{label} is not one of {display_name(person)}'s")
-            if len(found) == voices.count_of(db, person.id):
+            if len(selected) == voices.count_of(db, person.id):
                 raise UsageError(f"these are all voices of {display_name(person)}: nothing would be left")
             other = people.add(db, decision.now)
-            decision.assign_voices(found, other)
-            count = "a voice" if len(found) == 1 else f"{len(found)} voices"
+            decision.assign_voices(selected, other)
+            count = "a voice" if len(selected) == 1 else f"{len(selected)} voices"
             return f"split {count} of {display_name(person)} off as Person {other}", other
 
         return self._decide(decide)
@@ -160,16 +160,16 @@ class People:
         """Give this voice to another person: an existing one, or a `new` one."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            found = find_voice(db, voice)
-            before = people.by_id(db, found.person_id) or Person(found.person_id, None)
+            moved = find_voice(db, voice)
+            before = people.by_id(db, moved.person_id) or Person(moved.person_id, None)
             new = to.strip().casefold() == NEW
             if new and before.name is None and voices.count_of(db, before.id) == 1:
-                raise UsageError(f"voice {found.id} is the only one of {display_name(before)} already")
+                raise UsageError(f"voice {moved.id} is the only one of {display_name(before)} already")
             after = Person(people.add(db, decision.now), None) if new else find_person(db, to)
             if after == before:
-                raise UsageError(f"voice {found.id} is {display_name(before)}'s already")
-            decision.assign_voices([found], after.id)
-            return f"moved voice {found.id} from {display_name(before)} to {display_name(after)}", after.id
+                raise UsageError(f"voice {moved.id} is {display_name(before)}'s already")
+            decision.assign_voices([moved], after.id)
+            return f"moved voice {moved.id} from {display_name(before)} to {display_name(after)}", after.id
 
         return self._decide(decide)
 

@@ -57,7 +57,7 @@ def ask_for_corrections(
     around: tuple[str, str],
     spoken: str | None,
     settings: LanguageSettings,
-    wrong: Callable[[CorrectedSegments], str | None],
+    find_problem: Callable[[CorrectedSegments], str | None],
 ) -> CorrectedSegments:
     """Ask the model to correct these segments, numbered from 1. `around` is what was said before and after."""
     require_client_for_file(name, settings.provider)
@@ -67,7 +67,9 @@ def ask_for_corrections(
     before, after = (json.dumps({"context": text}, ensure_ascii=False) if text else "" for text in around)
     question = f"Correct the segments 1 to {len(texts)}. Lines with `context` only help to understand them."
     data = "\n".join(line for line in (before, *lines, after) if line)
-    return ask(settings.endpoint, calls, name, _CORRECT, delimit_data(question, spoken, data), CorrectedSegments, wrong)
+    return ask(
+        settings.endpoint, calls, name, _CORRECT, delimit_data(question, spoken, data), CorrectedSegments, find_problem
+    )
 
 
 def ask_for_summary(
@@ -76,11 +78,13 @@ def ask_for_summary(
     said: str,
     spoken: str | None,
     settings: LanguageSettings,
-    wrong: Callable[[SpokenSummary], str | None],
+    find_problem: Callable[[SpokenSummary], str | None],
 ) -> SpokenSummary:
     """Ask the model for a summary. Each line of `said` is one JSON object."""
     require_client_for_file(name, settings.provider)
     from chyme.speech.transcripts.language_model_schemas import SpokenSummary
 
     question = "Summarise this recording."
-    return ask(settings.endpoint, calls, name, _SUMMARISE, delimit_data(question, spoken, said), SpokenSummary, wrong)
+    return ask(
+        settings.endpoint, calls, name, _SUMMARISE, delimit_data(question, spoken, said), SpokenSummary, find_problem
+    )

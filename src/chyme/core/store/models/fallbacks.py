@@ -14,11 +14,11 @@ PRIVATE = "private"  # the recipe of what no model may see: made locally, on pur
 
 # Failures of a provider: affected digests are made again when it is back, without using up an attempt.
 _PROVIDER_FAULTS = [
-    f"{WITHOUT_MODEL_PREFIX}{category}{kept}"
+    f"{WITHOUT_MODEL_PREFIX}{category}{suffix}"
     for category in ("network", "rate_limit", "ai_quota", "timeout", "unavailable")
-    for kept in ("", KEPT_SUFFIX)
+    for suffix in ("", KEPT_SUFFIX)
 ]
-_BUDGET_REACHED = [f"{WITHOUT_MODEL_PREFIX}budget{kept}" for kept in ("", KEPT_SUFFIX)]
+_BUDGET_REACHED = [f"{WITHOUT_MODEL_PREFIX}budget{suffix}" for suffix in ("", KEPT_SUFFIX)]
 # Made again when a person resumes the provider.
 _WHEN_RESUMED = [*_BUDGET_REACHED, *(recipe for recipe in _PROVIDER_FAULTS if "unavailable" in recipe)]
 _AMONG_FILES = "(:among IS NULL OR file_id IN (SELECT value FROM json_each(:among)))"
@@ -62,7 +62,7 @@ def record_reason(
     )  # fmt: skip
 
 
-def requeue_failed(db: Connection, provider: str, since: str, most: int, now: str) -> int:
+def requeue_failed(db: Connection, provider: str, since: str, max_attempts: int, now: str) -> int:
     """A provider is back: reset the attempts of what it failed at since then and requeue it. Return how many.
 
     A question that used up its attempts by itself is left alone; digests that need the provider are not.
@@ -75,7 +75,13 @@ def requeue_failed(db: Connection, provider: str, since: str, most: int, now: st
                 OR (status = 'failed' AND error_category IN ('network', 'rate_limit', 'ai_quota', 'unavailable')))
            AND (updated_at >= :since OR retry_at IS NOT NULL)
         """,
-        {"provider": provider, "since": since, "most": most, "now": now, "faults": json.dumps(_PROVIDER_FAULTS)},
+        {
+            "provider": provider,
+            "since": since,
+            "most": max_attempts,
+            "now": now,
+            "faults": json.dumps(_PROVIDER_FAULTS),
+        },
     ).rowcount
 
 
@@ -158,9 +164,9 @@ def list_due_providers(db: Connection, now: str, among: Collection[int] | None =
 
 
 def requeue_due(
-    db: Connection, provider: str, now: str, most: int, among: Collection[int] | None = None
+    db: Connection, provider: str, now: str, limit: int, among: Collection[int] | None = None
 ) -> dict[int, int]:
-    """Requeue at most `most` digests whose model may be asked now, those with fewest attempts first.
+    """Requeue at most `limit` digests whose model may be asked now, those with fewest attempts first.
 
     Return their files, and the number of digests of each.
     """
@@ -174,7 +180,7 @@ def requeue_due(
                        ORDER BY attempts, retry_at LIMIT :most)
         RETURNING file_id
         """,
-        {"provider": provider, "now": now, "most": most, "among": _as_json(among)},
+        {"provider": provider, "now": now, "most": limit, "among": _as_json(among)},
     ).fetchall()
     return dict(Counter(row[0] for row in rows))
 
