@@ -91,7 +91,7 @@ def test_mistakes_are_answered_in_a_sentence(typed: Typed) -> None:
     assert "nobody here is called “ada”" in typed.refuses("name", "ada", "Ada")
     assert "nothing.mp3:speaker-1: is no voice" in typed.refuses("move", "nothing.mp3:speaker-1", "2")
     assert "there is nothing to undo" in typed.refuses("undo")
-    assert "is no name" in typed.refuses("name", "1", "1")
+    assert "is not a name" in typed.refuses("name", "1", "1")
 
 
 def test_a_vault_without_people_says_so(tmp_path: Path) -> None:

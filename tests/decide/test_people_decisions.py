@@ -78,7 +78,7 @@ def test_kept_voices_take_their_persons_so_that_no_other_speaker_does() -> None:
     groups = {"m": [VoiceGroup(11, 1, at(0))]}
     placed = assign_voices([voice(0, "speaker-2"), voice(1)], before, groups, 0.75)
 
-    assert [each.kept for each in placed] == [None, 1]  # equally alike: the label decides
+    assert [each.known_id for each in placed] == [None, 1]  # equally alike: the label decides
     assert [each.person_id for each in placed] == [None, 1]
 
 
@@ -114,11 +114,11 @@ def test_everybody_has_one_place_and_no_person_is_recognised_twice(
     )
 
     assert [each.voice for each in placed] == voices
-    kept = [each.kept for each in placed if each.kept is not None]
-    recognised = [each.person_id for each in placed if each.kept is None and each.person_id is not None]
+    kept = [each.known_id for each in placed if each.known_id is not None]
+    recognised = [each.person_id for each in placed if each.known_id is None and each.person_id is not None]
     assert len(set(kept)) == len(kept)
     assert len(set(recognised)) == len(recognised)
-    assert not {each.person_id for each in placed if each.kept is not None} & set(recognised)
+    assert not {each.person_id for each in placed if each.known_id is not None} & set(recognised)
 
 
 def test_long_voices_weigh_more_but_not_without_end() -> None:

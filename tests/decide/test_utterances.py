@@ -77,12 +77,14 @@ def test_nothing_is_lost_and_nothing_changed() -> None:
 
 def test_languages_without_blanks_stay_without_them() -> None:
     letters = "今天天气很好。我们去公园吧。"
-    words = [SpokenWord(Word(letter, at / 5, at / 5 + 0.2, 1.0), blank=False) for at, letter in enumerate(letters)]
+    words = [
+        SpokenWord(Word(letter, at / 5, at / 5 + 0.2, 1.0), space_before=False) for at, letter in enumerate(letters)
+    ]
     assert texts(words) == ["今天天气很好。", "我们去公园吧。"]
 
 
 def test_a_long_text_without_any_mark_is_still_cut() -> None:
-    words = [SpokenWord(Word("了", at / 4, at / 4 + 0.25, 1.0), blank=False) for at in range(400)]
+    words = [SpokenWord(Word("了", at / 4, at / 4 + 0.25, 1.0), space_before=False) for at in range(400)]
     parts = utterances(words)
     sound(parts)
     assert all(part.end - part.start <= LONGEST for part in parts)

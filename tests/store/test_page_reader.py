@@ -61,9 +61,9 @@ class CountingReader(PageReader):
         super().__init__(path)
         self.count = 0
 
-    def _page(self, number: int) -> bytes:
+    def _read_page(self, number: int) -> bytes:
         self.count += 1
-        return super()._page(number)
+        return super()._read_page(number)
 
 
 def count_pages_read(path: Path) -> tuple[list[Row], int]:

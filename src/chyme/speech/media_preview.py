@@ -1,4 +1,4 @@
-"""Look and listen into audio and video."""
+"""The digester that previews audio and video files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from chyme.digester import Digester, Source
 from chyme.model import File, Kind, Output
 from chyme.speech.media.limits import MediaLimits
 
-BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as getting on
+BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as progress
 
 
 class MediaPreview(Digester):
     """Length, streams, tags, chapters and waveform as JSON; a poster or a cover as pictures.
 
-    What could not be read is told in the JSON's `note`.
+    The JSON's `note` says what could not be read.
     """
 
     name = "media-preview"
@@ -36,14 +36,14 @@ class MediaPreview(Digester):
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
 
     def time_limit(self, source: Source) -> float:
-        """`seconds` for any file, and one more for every megabyte: how long it plays is not known yet."""
+        """`seconds` for any file, and one more per megabyte, because the playing time is not known yet."""
         return self.seconds + source.file.size / BYTES_A_SECOND
 
     def digest(self, source: Source) -> list[Output]:
         from chyme.speech.media.preview import Recording, build_preview
 
         file = source.file
-        found = build_preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)
-        told = {name: value for name, value in found.content.items() if self.tell_place or name != "place"}
-        content = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-        return [Output(self.name, content, artifacts=found.artifacts)]
+        preview = build_preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)
+        fields = {name: value for name, value in preview.content.items() if self.tell_place or name != "place"}
+        content = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        return [Output(self.name, content, artifacts=preview.artifacts)]

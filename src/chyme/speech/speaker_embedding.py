@@ -1,4 +1,4 @@
-"""Say which voices of a recording may be recognised elsewhere."""
+"""The digester that selects the voices of a recording that can be recognised in other files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from chyme.speech.people.names import SPEAKERS
 from chyme.speech.voices.json_format import VOICES, from_json
 
 LEAST_SECONDS = 2.0
-SECONDS = 60.0  # it reads some kilobytes
+SECONDS = 60.0  # it only reads some kilobytes
 
 
 class SpeakerEmbedding(Digester):
-    """Hands the voices that speech-recognition heard to whoever keeps the vault's people.
+    """Passes the voices that speech-recognition found on to the vault's people.
 
-    Who they are is decided when the digest is recorded, since only then it is known who else was heard meanwhile.
+    Who they are is decided when the digest is stored, because only then all other voices heard so far are known.
     """
 
     name = SPEAKERS
@@ -46,22 +46,22 @@ class SpeakerEmbedding(Digester):
         if transcript is None:
             raise UpstreamMissing(f"{source.file.name}: it has no transcript; see what became of speech-recognition")
         if transcript.content is None:
-            return [Output(self.name, None)]  # nobody speaks
-        heard = _voices(source.file.name, transcript)
-        labels = dict.fromkeys([*_labels(transcript.content), *heard])
-        skipped = {label: reason for label in labels if (reason := self._unusable(heard.get(label)))}
-        voices = tuple(heard[label] for label in labels if label not in skipped)
+            return [Output(self.name, None)]  # there is no speech
+        voices_by_label = _load_voices(source.file.name, transcript)
+        labels = dict.fromkeys([*_speaker_labels(transcript.content), *voices_by_label])
+        skipped = {label: reason for label in labels if (reason := self._reason_unusable(voices_by_label.get(label)))}
+        voices = tuple(voices_by_label[label] for label in labels if label not in skipped)
         if not labels:
             return [Output(self.name, None)]
-        told = {
+        fields = {
             "speakers": [{"speaker": voice.speaker, "seconds": round(voice.seconds, 2)} for voice in voices],
             "skipped": [{"speaker": label, "reason": reason} for label, reason in skipped.items()],
         }
-        content = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        content = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
         return [Output(self.name, content, voices=voices)]
 
-    def _unusable(self, voice: Voice | None) -> str | None:
-        """Why a speaker cannot be recognised by this voice."""
+    def _reason_unusable(self, voice: Voice | None) -> str | None:
+        """Why a speaker cannot be recognised by this voice; None if it is usable."""
         if voice is None:
             return "spoke too little to be recognised"
         if voice.seconds < self.least_seconds:
@@ -70,7 +70,7 @@ class SpeakerEmbedding(Digester):
         return None if math.isfinite(length) and length > 0 else "has no voice that could be compared"
 
 
-def _voices(name: str, transcript: Upstream) -> dict[str, Voice]:
+def _load_voices(name: str, transcript: Upstream) -> dict[str, Voice]:
     data = transcript.artifacts.get(VOICES)
     problem = "its voices were not listened to"
     if data is not None:
@@ -83,8 +83,8 @@ def _voices(name: str, transcript: Upstream) -> dict[str, Voice]:
     )
 
 
-def _labels(content: str) -> list[str]:
-    """Everybody the transcript names, in order."""
-    told = json.loads(content)
-    rows = told.get("speakers") if isinstance(told, dict) else None
+def _speaker_labels(content: str) -> list[str]:
+    """The labels of all speakers in the transcript, in order."""
+    fields = json.loads(content)
+    rows = fields.get("speakers") if isinstance(fields, dict) else None
     return [row["speaker"] for row in rows or () if isinstance(row, dict) and row.get("speaker")]

@@ -1,4 +1,4 @@
-"""Write down what is said in recordings and videos: who, what and when."""
+"""The digester that transcribes recordings and videos: who says what, and when."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 PREVIEW = "media-preview"
 SUBTITLES = ("subtitles.srt", "subtitles.vtt")
-SPEAKERS, SPEAKERS_BYTES = "speakers.json", 64 << 20  # who spoke, from the preparation to the attempt
-SLACK_SECONDS = 60.0  # for the sound to be made ready
-BYTES_A_SECOND = 4_000  # of a recording whose length nobody knows: few are smaller
+SPEAKERS, SPEAKERS_BYTES = "speakers.json", 64 << 20  # who spoke; passed from the preparation to the attempt
+SLACK_SECONDS = 60.0  # time to prepare the sound
+BYTES_A_SECOND = 4_000  # assumed for a recording of unknown length: few have a lower bit rate
 NO_VOICES = (
     "speakers are not told apart: {cause}; run 'chyme weights voices', then 'chyme reset --digester speech-recognition'"
 )
 
 
 class SpeechRecognition(Digester):
-    """The transcript as JSON, subtitles, and how each speaker sounds. Where nobody speaks there is no content.
+    """The transcript as JSON, subtitles, and the voices of the speakers. No content where there is no speech.
 
-    What could not be done is told in the JSON's `note`.
+    The JSON's `note` says what could not be done.
     """
 
     name = "speech-recognition"
@@ -63,11 +63,11 @@ class SpeechRecognition(Digester):
 
     @property
     def fingerprint(self) -> str:
-        heard = self.settings.fingerprint
+        engine = self.settings.fingerprint
         if self.endpoint is not None:
-            heard = f"{self.endpoint.fingerprint} language {self.settings.language or 'detected'}"
-        there = "with" if path_of(VOICES, self.settings.weights_dir) else "without"
-        return f"{heard}, {self.media.sound_hours} hours, voices by {VOICES.engine} {there} weights"
+            engine = f"{self.endpoint.fingerprint} language {self.settings.language or 'detected'}"
+        presence = "with" if path_of(VOICES, self.settings.weights_dir) else "without"
+        return f"{engine}, {self.media.sound_hours} hours, voices by {VOICES.engine} {presence} weights"
 
     def waits_for(self, file: File) -> bool:
         return self.endpoint is not None
@@ -79,107 +79,113 @@ class SpeechRecognition(Digester):
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
 
     def time_limit(self, source: Source) -> float:
-        """Grows with how long it plays; as long as nobody knows that, with its size."""
-        plays = _told(source).get("duration")
+        """Grows with the playing time or, while that is unknown, with the file size."""
+        duration = _read_preview(source).get("duration")
         longest = self.media.sound_hours * 3600.0
-        seconds = plays if isinstance(plays, int | float) else source.file.size / BYTES_A_SECOND
-        plays = min(longest, max(0.0, seconds))
-        here = self.settings.seconds + self.settings.pace * plays
-        return max(here, self.endpoint.seconds_for(plays) + SLACK_SECONDS) if self.endpoint else here
+        seconds = duration if isinstance(duration, int | float) else source.file.size / BYTES_A_SECOND
+        duration = min(longest, max(0.0, seconds))
+        local_limit = self.settings.seconds + self.settings.pace * duration
+        return max(local_limit, self.endpoint.seconds_for(duration) + SLACK_SECONDS) if self.endpoint else local_limit
 
     def digest(self, source: Source) -> list[Output]:
-        told = _told(source)
-        if told and "audio" not in told:
+        preview = _read_preview(source)
+        if preview and "audio" not in preview:
             return [Output(self.name, None)]
-        return [self._sent(source, self.endpoint) if self.endpoint else self._recognised(source, told)]
+        return [
+            self._transcribe_remotely(source, self.endpoint)
+            if self.endpoint
+            else self._transcribe_locally(source, preview)
+        ]
 
     def without_model(self, source: Source) -> list[Output]:
-        """By the engine here, for files that must not leave this machine."""
-        told = _told(source)
-        return [Output(self.name, None) if told and "audio" not in told else self._recognised(source, told)]
+        """Use the local engine, for files that must not leave this machine."""
+        preview = _read_preview(source)
+        return [
+            Output(self.name, None) if preview and "audio" not in preview else self._transcribe_locally(source, preview)
+        ]
 
     def prepare(self, source: Source) -> None:
-        """Cut the sound into pieces to be sent, and hear who speaks in them."""
+        """Cut the sound into pieces to send, and find out who speaks in them."""
         from chyme.speech.media.preview import Recording
         from chyme.speech.recognition.piece_index import write_atomically
         from chyme.speech.recognition.pieces import prepare
         from chyme.speech.voices.diarization import separate_speakers, voices_of
 
-        file, told = source.file, _told(source)
-        if told and "audio" not in told:
+        file, preview = source.file, _read_preview(source)
+        if preview and "audio" not in preview:
             return
-        voices, note = _voices(self.settings.weights_dir)
+        embedder, note = _load_embedder(self.settings.weights_dir)
 
         def keep(windows: Sequence[Window]) -> None:
             turns = separate_speakers(windows)
-            heard = voices_of(windows, turns, voices.model) if voices else ()
-            write_atomically(source.scratch / SPEAKERS, sounds.speakers_as_json(turns, heard, note))
+            voices = voices_of(windows, turns, embedder.model) if embedder else ()
+            write_atomically(source.scratch / SPEAKERS, sounds.speakers_as_json(turns, voices, note))
 
         recording = Recording(file.name, file.mime, file.size, source.open)
-        prepare(recording, self.media, source.scratch, voices.embed if voices else None, keep)
+        prepare(recording, self.media, source.scratch, embedder.embed if embedder else None, keep)
 
-    def _sent(self, source: Source, endpoint: SpeechEndpoint) -> Output:
+    def _transcribe_remotely(self, source: Source, endpoint: SpeechEndpoint) -> Output:
         from chyme.speech.recognition.remote_recogniser import transcribe
 
-        heard = transcribe(
+        transcript = transcribe(
             source.calls, source.file.name, source.scratch, endpoint, self.settings.language, source.progress
         )
-        turns, voices, note = _speakers(source.scratch)
-        notes = [one for one in (heard.note, note) if one]
-        return build_output(replace(heard, note="; ".join(notes) or None), turns, voices)
+        turns, voices, note = _read_speakers(source.scratch)
+        notes = [text for text in (transcript.note, note) if text]
+        return build_output(replace(transcript, note="; ".join(notes) or None), turns, voices)
 
-    def _recognised(self, source: Source, told: dict[str, Any]) -> Output:
+    def _transcribe_locally(self, source: Source, preview: dict[str, Any]) -> Output:
         from chyme.speech.media.preview import Recording
         from chyme.speech.recognition.local_recogniser import recognise
         from chyme.speech.voices.diarization import separate_speakers, voices_of
 
         file = source.file
-        voices, note = _voices(self.settings.weights_dir)
-        plays = told.get("duration") or 0.0
+        embedder, note = _load_embedder(self.settings.weights_dir)
+        duration = preview.get("duration") or 0.0
         try:
-            found = recognise(
+            result = recognise(
                 Recording(file.name, file.mime, file.size, source.open),
                 self.media,
                 self.settings,
                 source.scratch,
-                voices,
-                lambda seconds: source.progress(min(1.0, seconds / plays)) if plays else None,
+                embedder,
+                lambda seconds: source.progress(min(1.0, seconds / duration)) if duration else None,
             )
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{file.name}: {error}") from error
-        said = [
+        words = [
             SpokenWord(Word(word.text.strip(), word.start, word.end, word.probability), word.text[:1].isspace())
-            for word in found.words
+            for word in result.words
             if word.text.strip()
         ]
-        turns = separate_speakers(found.windows) if voices and said else []
-        notes = [note, _cut(found.seconds, self.media)]
-        heard = Transcript(
-            found.language,
+        turns = separate_speakers(result.windows) if embedder and words else []
+        notes = [note, _limit_note(result.seconds, self.media)]
+        transcript = Transcript(
+            result.language,
             self.settings.model,
-            max(found.seconds, plays),
-            tuple(utterances(said)),
-            "; ".join(one for one in notes if one) or None,
+            max(result.seconds, duration),
+            tuple(utterances(words)),
+            "; ".join(text for text in notes if text) or None,
         )
-        return build_output(heard, turns, voices_of(found.windows, turns, voices.model) if voices else ())
+        return build_output(transcript, turns, voices_of(result.windows, turns, embedder.model) if embedder else ())
 
 
-def build_output(heard: Transcript, turns: Sequence[Turn], voices: Sequence[Voice]) -> Output:
-    """The digest of what was heard, whoever heard it: speakers put to the segments, subtitles, and voices."""
-    if not heard.segments:
+def build_output(transcript: Transcript, turns: Sequence[Turn], voices: Sequence[Voice]) -> Output:
+    """Build the digest of a transcript, local or remote: label speakers, write subtitles, and attach voices."""
+    if not transcript.segments:
         return Output(SpeechRecognition.name, None)
-    segments = label_segments(heard.segments, turns)
-    spoke = {segment.speaker for segment in segments}
+    segments = label_segments(transcript.segments, turns)
+    speakers = {segment.speaker for segment in segments}
     artifacts = [Artifact(name, write(segments).encode()) for name, write in zip(SUBTITLES, (srt, vtt), strict=True)]
-    present = [voice for voice in voices if voice.speaker in spoke]
-    if present:
-        artifacts.insert(0, Artifact(sounds.VOICES, sounds.as_json(present)))
-    content = transcripts.as_json(replace(heard, segments=segments))
+    present_voices = [voice for voice in voices if voice.speaker in speakers]
+    if present_voices:
+        artifacts.insert(0, Artifact(sounds.VOICES, sounds.as_json(present_voices)))
+    content = transcripts.as_json(replace(transcript, segments=segments))
     return Output(SpeechRecognition.name, content, tuple(artifacts))
 
 
-def _voices(weights_dir: str) -> tuple[Any, str | None]:
-    """What tells voices apart; without it, why not."""
+def _load_embedder(weights_dir: str) -> tuple[Any, str | None]:
+    """Load the voice embedder; without it, return the reason."""
     from chyme.speech.recognition.local_recogniser import VoiceEmbedder
     from chyme.speech.voices.encoder import load
 
@@ -193,8 +199,8 @@ def _voices(weights_dir: str) -> tuple[Any, str | None]:
     ), None
 
 
-def _speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
-    """Who was heard while the sound was prepared. The folder is written by a child, so nothing in it is trusted."""
+def _read_speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
+    """Read who was heard during preparation. The folder is written by a child process, so nothing in it is trusted."""
     from chyme.speech.recognition.piece_index import open_untrusted
 
     try:
@@ -204,17 +210,17 @@ def _speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str |
         return (), (), "speakers are not told apart: what was heard of them cannot be read"
 
 
-def _cut(seconds: float, media: MediaLimits) -> str | None:
+def _limit_note(seconds: float, media: MediaLimits) -> str | None:
     if seconds < media.sound_hours * 3600:
         return None
     return f"only the first {media.sound_hours} hours were heard; cut the recording to hear the rest"
 
 
-def _told(source: Source) -> dict[str, Any]:
-    """What the preview knows of it; empty when there is none."""
+def _read_preview(source: Source) -> dict[str, Any]:
+    """The content of the media preview; empty when there is none."""
     preview = source.output(PREVIEW)
     try:
-        told = json.loads(preview.content) if preview and preview.content else {}
+        content = json.loads(preview.content) if preview and preview.content else {}
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}

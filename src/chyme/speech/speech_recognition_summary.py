@@ -1,4 +1,4 @@
-"""Say in short what was said in a recording."""
+"""The digester that summarises a transcript."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ITSELF = f"The transcript itself ({LOCAL})."
 
 
 class SpeechRecognitionSummary(Digester):
-    """Markdown: what matters most, then topics, actions and questions, with times that lead into the recording.
+    """Markdown: the main point, then topics, actions and questions, with times that link into the recording.
 
-    Written by the language model if there is one, else picked from the transcript by rules; the last line says which.
-    A transcript of a few words is its own summary, and nobody is asked about it.
+    Written by the language model if there is one, otherwise extracted by rules; the last line says which.
+    A transcript of a few words is its own summary, and no model is asked.
     """
 
     name = "speech-recognition-summary"
@@ -67,14 +67,16 @@ class SpeechRecognitionSummary(Digester):
         return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of the rules, which serve when it cannot."""
+        """With a model: its time plus that of the rules, which are used when it fails."""
         return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
         if self.language is None or transcript is None or is_short(transcript):
             return self.without_model(source)
-        return [self._output(transcript, *_by_model(source.calls, source.file.name, transcript, self.language))]
+        return [
+            self._output(transcript, *_summarise_by_model(source.calls, source.file.name, transcript, self.language))
+        ]
 
     def without_model(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
@@ -82,34 +84,38 @@ class SpeechRecognitionSummary(Digester):
             return [Output(self.name, None)]
         return [self._output(transcript, extract_summary(transcript), ITSELF if is_short(transcript) else PICKED)]
 
-    def _output(self, transcript: Transcript, summary: Summary, made: str) -> Output:
-        """`made` says how."""
+    def _output(self, transcript: Transcript, summary: Summary, origin: str) -> Output:
+        """`made` is the line that says how it was made."""
         if not summary.takeaway:
             return Output(self.name, None)
-        content, places = as_markdown(summary, transcript.language, made)
+        content, places = as_markdown(summary, transcript.language, origin)
         return Output(self.name, content, places=places)
 
 
-def _by_model(calls: Calls, name: str, transcript: Transcript, settings: LanguageSettings) -> tuple[Summary, str]:
-    sent = excerpt(transcript.segments, settings.characters)
+def _summarise_by_model(
+    calls: Calls, name: str, transcript: Transcript, settings: LanguageSettings
+) -> tuple[Summary, str]:
+    excerpts = excerpt(transcript.segments, settings.characters)
 
-    def wrong(answer: SpokenSummary) -> str | None:
+    def find_problem(answer: SpokenSummary) -> str | None:
         points = [plain_line(point.text) for point in (*answer.topics, *answer.actions, *answer.questions)]
-        return check_summary(plain_line(answer.takeaway), points, sent.text, transcript.language)
+        return check_summary(plain_line(answer.takeaway), points, excerpts.text, transcript.language)
 
-    answer = ask_for_summary(calls, name, sent.text, transcript.language, settings, wrong)
+    answer = ask_for_summary(calls, name, excerpts.text, transcript.language, settings, find_problem)
     summary = Summary(
         plain_line(answer.takeaway)[:TAKEAWAY_LENGTH],
-        *(_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
+        *(_convert_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
     )
-    part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
+    part = (
+        "" if excerpts.share == 1.0 else f" from its beginning, middle and end, {max(excerpts.share, 0.01):.0%} of it"
+    )
     return summary, f"Written by {settings.model}{part}."
 
 
-def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:
+def _convert_points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:
     speakers = {segment.speaker for segment in transcript.segments if segment.speaker is not None}
-    by_name = {told.casefold(): label for label in speakers for told in (label, format_speaker_label(label))}
-    found = (
+    by_name = {name.casefold(): label for label in speakers for name in (label, format_speaker_label(label))}
+    converted = (
         Point(
             plain_line(point.text),
             parse_clock(point.time or "", transcript.duration),
@@ -117,4 +123,4 @@ def _points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Poin
         )
         for point in points
     )
-    return tuple(point for point in found if point.text)
+    return tuple(point for point in converted if point.text)

@@ -1,4 +1,4 @@
-"""The server's own database: users, tokens and sessions. It is made with the first of them, and not before."""
+"""The server's own database: users, tokens and sessions. It is created with the first of them."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ SCHEMA = "server_migrations"
 
 
 class ServerDatabase:
-    """Opened when it is needed, so that another process may make it while we run."""
+    """Opened when needed, so that another process may create it while we run."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
-        self._opened: Database | None = None
+        self._database: Database | None = None
         self._guard = threading.Lock()
 
     def read(self) -> sqlite3.Connection | None:
-        """This thread's connection; None while there is no database, which is to say nobody."""
-        if self._opened is None and not self.path.exists():
+        """This thread's connection; None while there is no database, and so no accounts."""
+        if self._database is None and not self.path.exists():
             return None
-        return self._database().read()
+        return self._open_database().read()
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction; makes the database if there is none."""
-        return self._database().write(work)
+        """Run `work` in a transaction; creates the database if there is none."""
+        return self._open_database().write(work)
 
     def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """The same without waiting for it."""
-        return self._database().submit(work)
+        """Like `write`, without waiting."""
+        return self._open_database().submit(work)
 
     def explain(self, error: BaseException) -> BaseException:
-        """An error as people should read it; damage is remembered, and logged the first time it is met."""
-        return error if self._opened is None else self._opened.explain(error)
+        """Return an error that people can read; damage is remembered, and logged the first time."""
+        return error if self._database is None else self._database.explain(error)
 
     def close(self) -> None:
         with self._guard:
-            if self._opened is not None:
-                self._opened.close()
+            if self._database is not None:
+                self._database.close()
 
-    def _database(self) -> Database:
+    def _open_database(self) -> Database:
         with self._guard:
-            if self._opened is None:
+            if self._database is None:
                 if self.path.exists() and not self.path.stat().st_size:
-                    # Taken for a new one, it would say that there are no accounts, and open the door to everybody.
+                    # Treated as new, it would mean that there are no accounts, and let everyone in.
                     raise damage_error(self.path, "is empty (0 bytes)")
                 self._make_private()
-                self._opened = Database(self.path.parent, file_name=FILE_NAME, schema=SCHEMA)
-            return self._opened
+                self._database = Database(self.path.parent, file_name=FILE_NAME, schema=SCHEMA)
+            return self._database
 
     def _make_private(self) -> None:
-        """Nobody else on this machine may read it; SQLite gives its journal the same rights."""
+        """Make sure that no other user can read it; SQLite gives its journal the same permissions."""
         try:
             make_private_state(self.path.parent)
             if self.path.is_symlink():

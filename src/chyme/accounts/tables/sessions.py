@@ -1,4 +1,4 @@
-"""Who is signed in, on which browser."""
+"""Sessions: which user is signed in, in which browser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One browser in which somebody signed in."""
+    """One browser in which a user is signed in."""
 
     id: int
     user_id: int
@@ -33,13 +33,13 @@ def add(db: Connection, hash_: str, user_id: int, now: str, expires_at: str, hin
 
 
 def by_hash(db: Connection, hash_: str, now: str) -> Session | None:
-    """The session with this hash, unless its time is over."""
+    """The session with this hash, unless it has expired."""
     row = db.execute(f"SELECT {_FIELDS} FROM sessions WHERE hash = ? AND expires_at > ?", (hash_, now)).fetchone()
     return Session(*row) if row else None
 
 
 def by_id(db: Connection, session_id: int, now: str) -> Session | None:
-    """The same by its number."""
+    """The session with this id, unless it has expired."""
     row = db.execute(f"SELECT {_FIELDS} FROM sessions WHERE id = ? AND expires_at > ?", (session_id, now)).fetchone()
     return Session(*row) if row else None
 
@@ -57,12 +57,12 @@ def mark_seen(db: Connection, session_id: int, now: str) -> None:
 
 
 def end(db: Connection, session_id: int, user_id: int) -> bool:
-    """Whether this user had such a session."""
+    """End this user's session; return whether there was one."""
     return db.execute("DELETE FROM sessions WHERE id = ? AND user_id = ?", (session_id, user_id)).rowcount == 1
 
 
 def end_all(db: Connection, user_id: int, but: int | None = None) -> None:
-    """All of a user's, or all but one."""
+    """End all sessions of a user, or all but one."""
     db.execute("DELETE FROM sessions WHERE user_id = ? AND id IS NOT ?", (user_id, but))
 
 

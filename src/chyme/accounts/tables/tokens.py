@@ -1,4 +1,4 @@
-"""Secrets that programs show instead of a name and a password. Only their hashes are kept."""
+"""Access tokens, which programs use instead of a name and a password. Only their hashes are stored."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from sqlite3 import Connection
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a token opens, and for how long."""
+    """What a token gives access to, and for how long."""
 
     id: int
     name: str
     user_id: int | None
     right: str
-    vault: str | None  # its identity; None: all
+    vault: str | None  # the vault's identity; None: all vaults
     vault_name: str | None
     created_at: str
     last_used_at: str | None
@@ -34,7 +34,7 @@ def add(
     now: str,
     expires_at: str | None,
 ) -> Token:
-    """A new token; `vault` is (identity, name), None for all."""
+    """Add a token; `vault` is (identity, name), None for all vaults."""
     identity, vault_name = vault or (None, None)
     row = db.execute(
         f"""
@@ -47,7 +47,7 @@ def add(
 
 
 def by_hash(db: Connection, hash_: str, now: str) -> Token | None:
-    """The token with this hash, unless its time is over."""
+    """The token with this hash, unless it has expired."""
     row = db.execute(
         f"SELECT {_FIELDS} FROM tokens WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)", (hash_, now)
     ).fetchone()
@@ -55,7 +55,7 @@ def by_hash(db: Connection, hash_: str, now: str) -> Token | None:
 
 
 def by_id(db: Connection, token_id: int, now: str) -> Token | None:
-    """The same by its number."""
+    """The token with this id, unless it has expired."""
     row = db.execute(
         f"SELECT {_FIELDS} FROM tokens WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (token_id, now)
     ).fetchone()
@@ -76,5 +76,5 @@ def mark_used(db: Connection, token_id: int, now: str) -> None:
 
 
 def remove(db: Connection, token_id: int) -> bool:
-    """Whether it was there."""
+    """Remove a token; return whether it existed."""
     return db.execute("DELETE FROM tokens WHERE id = ?", (token_id,)).rowcount == 1

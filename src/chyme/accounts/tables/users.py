@@ -1,4 +1,4 @@
-"""Who may sign in, and which vaults are open to them."""
+"""Users who may sign in, and their rights to vaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody with a password."""
+    """A user with a password."""
 
     id: int
     name: str
@@ -21,7 +21,7 @@ class User:
 class Grant:
     """What one user may do in one vault."""
 
-    vault: str  # its identity
+    vault: str  # the vault's identity
     vault_name: str
     right: str
 
@@ -30,7 +30,7 @@ _FIELDS = "id, name, password, everything, created_at"
 
 
 def has_any(db: Connection) -> bool:
-    """Whether anybody could come in by name or token."""
+    """Whether anyone can get access by name or token."""
     row = db.execute("SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM tokens)").fetchone()
     return bool(row[0])
 
@@ -62,7 +62,7 @@ def change_password(db: Connection, user_id: int, password: str) -> None:
 
 
 def renew_hash(db: Connection, user_id: int, before: str, password: str) -> None:
-    """The same password hashed as one would today, unless it was changed meanwhile."""
+    """Store the same password hashed with current settings, unless it was changed in the meantime."""
     db.execute("UPDATE users SET password = ? WHERE id = ? AND password = ?", (password, user_id, before))
 
 
@@ -71,7 +71,7 @@ def change_everything(db: Connection, user_id: int, right: str | None) -> None:
 
 
 def remove(db: Connection, user_id: int) -> None:
-    """With grants, sessions and tokens."""
+    """Remove a user with grants, sessions and tokens."""
     db.execute("DELETE FROM users WHERE id = ?", (user_id,))
 
 
@@ -91,5 +91,5 @@ def grant(db: Connection, user_id: int, vault: str, vault_name: str, right: str)
 
 
 def revoke(db: Connection, user_id: int, vault: str) -> bool:
-    """Whether there was anything to take back."""
+    """Revoke a grant; return whether there was one."""
     return db.execute("DELETE FROM grants WHERE user_id = ? AND vault = ?", (user_id, vault)).rowcount == 1

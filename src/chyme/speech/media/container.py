@@ -1,4 +1,4 @@
-"""Open a file of sound or video, and nothing but this file."""
+"""Open one audio or video file without letting it open any other file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BUFFER = 256 << 10
 
-# Formats that are one file with everything in it. No playlists, no lists of pictures, no devices, no subtitles.
+# Formats that keep everything in one file: no playlists, image sequences, devices or subtitles.
 _FORMATS = (
     *("mov", "matroska", "avi", "asf", "mpegts", "mpeg", "mpegvideo", "m4v", "flv", "ogg", "rm", "mxf", "gxf", "dv"),
     *("wtv", "nut", "ivf", "h264", "hevc", "vvc", "obu", "av1", "mjpeg", "vc1", "h263"),
@@ -22,12 +22,12 @@ _FORMATS = (
     *("amr", "amrnb", "amrwb", "ape", "wv", "tta", "mpc", "mpc8", "tak", "shn", "dsf", "iff", "voc", "oma", "xwma"),
     *("qcp", "aa", "aax", "gsm", "dss", "codec2", "lc3", "qoa"),
 )
-_NOT_READ = frozenset({"audio/midi"})  # notes to be played, not sound
-_WAY_OUT = "play it elsewhere to see whether it is whole, and copy it again from where it came from"
+_NOTE_FORMATS = frozenset({"audio/midi"})  # notes to play, not recorded sound
+_ADVICE = "play it elsewhere to see whether it is whole, and copy it again from where it came from"
 
 
-class _Bytes:
-    """A file without a name, so that nothing is read into its name, and nothing beside it can be found."""
+class _NamelessFile:
+    """A file object without a name: FFmpeg can neither interpret the name nor look for files next to it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.read = stream.read
@@ -35,13 +35,13 @@ class _Bytes:
         self.tell = stream.tell
 
 
-def _refuse(url: str, flags: int, options: dict[str, str]) -> NoReturn:
+def _refuse_to_open(url: str, flags: int, options: dict[str, str]) -> NoReturn:
     raise PermissionError("a media file may not open another file or address")
 
 
 @contextmanager
 def open_container(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) -> Iterator[InputContainer]:
-    """The file's container, its streams known. Raises UnreadableFile or UnsupportedFile."""
+    """Open the file's container and read its streams. Raises UnreadableFile or UnsupportedFile."""
     import av
     import av.error
 
@@ -49,22 +49,22 @@ def open_container(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) 
     options = {
         "format_whitelist": ",".join(_FORMATS),
         "protocol_whitelist": "none",
-        "max_pixels": str(max(limits.video_pixels, limits.cover_pixels)),  # streams are looked into while opening
+        "max_pixels": str(max(limits.video_pixels, limits.cover_pixels)),  # streams are probed while opening
     }
     try:
         container = av.open(
-            _Bytes(stream),
+            _NamelessFile(stream),
             "r",
             options=options,
             metadata_errors="surrogateescape",
             buffer_size=BUFFER,
-            io_open=_refuse,
+            io_open=_refuse_to_open,
         )
     except (av.error.ArgumentError, av.error.DemuxerNotFoundError) as error:
-        raise UnsupportedFile(f"{name}: its format is not one of sound or video that can be read here") from error
+        raise UnsupportedFile(f"{name}: its audio or video format cannot be read here") from error
     except (av.error.FFmpegError, PermissionError) as error:
-        if mime in _NOT_READ:
+        if mime in _NOTE_FORMATS:
             raise UnsupportedFile(f"{name}: it holds notes, not sound; save a recording of it") from error
-        raise UnreadableFile(f"{name}: the file is broken or incomplete; {_WAY_OUT}") from error
+        raise UnreadableFile(f"{name}: the file is broken or incomplete; {_ADVICE}") from error
     with container:
         yield container

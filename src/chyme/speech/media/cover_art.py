@@ -1,4 +1,4 @@
-"""The picture that a recording carries along: its sleeve, its show's logo."""
+"""The picture embedded in a recording, such as an album cover or a show's logo."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from PIL import Image
 
 _FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
-_PACKETS = 100  # pictures come before everything else
+_MAX_PACKETS = 100  # pictures come before all other packets
 
 
 def cover_of(container: InputContainer, limits: MediaLimits) -> tuple[Image.Image | None, str | None]:
-    """The front cover, else the first picture that can be read; and a note when there are some but none can."""
+    """Return the front cover or else the first readable picture; and a note when all pictures are unreadable."""
     import av.error
     from av.stream import Disposition
 
@@ -31,32 +31,32 @@ def cover_of(container: InputContainer, limits: MediaLimits) -> tuple[Image.Imag
         for count, packet in enumerate(container.demux(*pictures)):
             if packet.size:
                 data.setdefault(packet.stream_index, bytes(packet))
-            if len(data) == len(pictures) or count >= _PACKETS:
+            if len(data) == len(pictures) or count >= _MAX_PACKETS:
                 break
     except av.error.FFmpegError:
         pass
     note: str | None = "its cover cannot be read"
     for stream in pictures:
-        image, problem = _decoded(data.get(stream.index, b""), limits.cover_pixels)
+        image, problem = _decode(data.get(stream.index, b""), limits.cover_pixels)
         if image is not None:
             return image, None
         note = problem or note
     return None, note
 
 
-def _decoded(data: bytes, most: int) -> tuple[Image.Image | None, str | None]:
+def _decode(data: bytes, max_pixels: int) -> tuple[Image.Image | None, str | None]:
     from PIL import Image, ImageOps
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about sizes, which are checked here, and about odd metadata
+        warnings.simplefilter("ignore")  # warnings about sizes, which are checked here, and about odd metadata
         try:
             image = Image.open(io.BytesIO(data), formats=_FORMATS)
-            if image.width * image.height > most:
-                return None, f"its cover is larger than cover_pixels ({most:,}) allows"
+            if image.width * image.height > max_pixels:
+                return None, f"its cover is larger than cover_pixels ({max_pixels:,}) allows"
             image.draft("RGB", (LONGEST, LONGEST))
             image.load()
             return ImageOps.exif_transpose(image), None
         except Image.DecompressionBombError:
-            return None, f"its cover is larger than cover_pixels ({most:,}) allows"
+            return None, f"its cover is larger than cover_pixels ({max_pixels:,}) allows"
         except (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError):
-            return None, None  # what Pillow raises for broken pictures
+            return None, None  # these are what Pillow raises for broken pictures

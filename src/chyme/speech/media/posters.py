@@ -1,4 +1,4 @@
-"""Find the frame that shows a video best."""
+"""Find the frame that represents a video best."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from PIL import Image
 
-_MOMENTS = (0.10, 0.25, 0.50, 0.75, 0.90, 0.03, 0.0)  # of the length; those before count a little more
-_PATIENCE = 0.02  # what a later moment must be better
-_GOOD = 0.3  # below this a frame is dark, blank or a fade
-_NEAR = 2.0  # seconds between a key frame and the moment it stands for
-_AHEAD = 300  # frames decoded on from a key frame towards the moment
-_PACKETS = 3_000  # looked at after one jump
-_FAILURES = 200  # packets that may fail after one jump
-_SMALL = 160  # the width at which a frame is judged
-_HD = 720  # rows from which colours without a label are those of HD television
-_UNLABELLED = 2
-# The display matrix's signs: how Pillow turns such a picture upright, and how far that is clockwise.
+_MOMENTS = (0.10, 0.25, 0.50, 0.75, 0.90, 0.03, 0.0)  # fractions of the length, in order of preference
+_MIN_GAIN = 0.02  # by how much a later moment must score better
+_GOOD_SCORE = 0.3  # a frame with a lower score is dark, blank or part of a fade
+_NEAR_SECONDS = 2.0  # seconds that a key frame may be away from the moment it stands for
+_MAX_FRAMES = 300  # frames decoded from a key frame on towards the moment
+_MAX_PACKETS = 3_000  # packets read after one seek
+_MAX_FAILURES = 200  # packets that may fail after one seek
+_SCORING_WIDTH = 160  # width at which a frame is scored
+_HD_HEIGHT = 720  # frame height from which unlabelled colours are those of HD television
+_UNLABELLED_COLORSPACE = 2
+# Signs of the display matrix → the Pillow operation that turns the picture upright, and its clockwise angle.
 _TURNS: dict[tuple[int, ...], tuple[str | None, int]] = {
     (0, 1, -1, 0): ("ROTATE_270", 90),
     (-1, 0, 0, -1): ("ROTATE_180", 180),
@@ -39,7 +39,7 @@ _TURNS: dict[tuple[int, ...], tuple[str | None, int]] = {
 
 @dataclass(frozen=True)
 class Poster:
-    """The best frame, upright and in its true shape, and when it is seen."""
+    """The best frame, upright and with the right aspect ratio, and the time at which it is shown."""
 
     image: Image.Image
     second: float
@@ -48,18 +48,18 @@ class Poster:
 
 
 def poster_of(container: InputContainer, stream: VideoStream, seconds: float, limits: MediaLimits) -> Poster | None:
-    """The best of a few moments; None when no frame can be decoded. The stream's size has been checked."""
-    return _Search(container, stream, limits).best(seconds)
+    """Return the best of a few moments; None when no frame can be decoded. The caller has checked the frame size."""
+    return _PosterSearch(container, stream, limits).best(seconds)
 
 
-class _Search:
+class _PosterSearch:
     def __init__(self, container: InputContainer, stream: VideoStream, limits: MediaLimits) -> None:
         self._container = container
         self._stream = stream
-        self._pixels = limits.video_pixels
-        self._work = limits.poster_work
-        self._seen: set[float] = set()
-        self._found: Poster | None = None
+        self._max_pixels = limits.video_pixels
+        self._remaining_work = limits.poster_work
+        self._scored_seconds: set[float] = set()
+        self._best: Poster | None = None
         base = stream.time_base
         self._start = float(stream.start_time * base) if stream.start_time and base else 0.0
         context = stream.codec_context
@@ -68,38 +68,38 @@ class _Search:
 
     def best(self, seconds: float) -> Poster | None:
         for moment in _MOMENTS:
-            self._look_at(moment * seconds, near=max(_NEAR, 0.05 * seconds))
-            if self._work <= 0 or (self._found and self._found.score >= _GOOD and moment >= 0.5):
+            self._score_moment(moment * seconds, near=max(_NEAR_SECONDS, 0.05 * seconds))
+            if self._remaining_work <= 0 or (self._best and self._best.score >= _GOOD_SCORE and moment >= 0.5):
                 break
-        if self._found is None or self._found.score < _GOOD:
-            self._walk()
-        return self._found
+        if self._best is None or self._best.score < _GOOD_SCORE:
+            self._score_beginning()
+        return self._best
 
-    def _look_at(self, second: float, near: float) -> None:
-        """The key frame before this second, or, when that is far off or known already, the second itself."""
+    def _score_moment(self, second: float, near: float) -> None:
+        """Score the key frame before this second, or the frame at it if the former is too far off or already scored."""
         last: tuple[VideoFrame, float] | None = None
-        for frame, at in self._from(second):
-            last = frame, at
-            if at >= second or (second - at <= near and at not in self._seen):
+        for frame, frame_second in self._frames_from(second):
+            last = frame, frame_second
+            if frame_second >= second or (second - frame_second <= near and frame_second not in self._scored_seconds):
                 break
-        if last and last[1] not in self._seen:
-            self._judge(*last)
+        if last and last[1] not in self._scored_seconds:
+            self._consider(*last)
 
-    def _walk(self) -> None:
-        """No key frame will do: go through the beginning, a few frames a second, until one does."""
+    def _score_beginning(self) -> None:
+        """Score a few frames per second from the start until one is good enough, because no key frame was."""
         last = -1.0
-        for frame, at in self._from(0.0, ahead=_PACKETS):
-            if at - last >= 0.25 or at < last:
-                last = at
-                self._judge(frame, at)
-                if self._found and self._found.score >= _GOOD:
+        for frame, frame_second in self._frames_from(0.0, max_frames=_MAX_PACKETS):
+            if frame_second - last >= 0.25 or frame_second < last:
+                last = frame_second
+                self._consider(frame, frame_second)
+                if self._best and self._best.score >= _GOOD_SCORE:
                     return
 
-    def _from(self, second: float, ahead: int = _AHEAD) -> Iterator[tuple[VideoFrame, float]]:
-        """Frames from the key frame before this second on, with the second each is shown at."""
+    def _frames_from(self, second: float, max_frames: int = _MAX_FRAMES) -> Iterator[tuple[VideoFrame, float]]:
+        """Yield the frames from the key frame before this second on, each with the second at which it is shown."""
         import av.error
 
-        failures = count = frames = 0
+        failures = packets = frames = 0
         try:
             self._container.seek(round((self._start + second) * 1_000_000))
         except av.error.FFmpegError:
@@ -107,7 +107,7 @@ class _Search:
                 return
         try:
             for packet in self._container.demux(self._stream):
-                count += 1
+                packets += 1
                 try:
                     decoded = packet.decode()
                 except av.error.FFmpegError:
@@ -115,33 +115,38 @@ class _Search:
                     decoded = []
                 for frame in decoded:
                     frames += 1
-                    self._work -= frame.width * frame.height
-                    if 0 < frame.width * frame.height <= self._pixels:
+                    self._remaining_work -= frame.width * frame.height
+                    if 0 < frame.width * frame.height <= self._max_pixels:
                         yield frame, max(0.0, (frame.time or 0.0) - self._start)
-                if self._work <= 0 or frames >= ahead or count >= _PACKETS or failures >= _FAILURES:
+                if (
+                    self._remaining_work <= 0
+                    or frames >= max_frames
+                    or packets >= _MAX_PACKETS
+                    or failures >= _MAX_FAILURES
+                ):
                     return
         except (av.error.FFmpegError, EOFError):
-            return  # the rest cannot be read
+            return  # the rest is unreadable
 
-    def _judge(self, frame: VideoFrame, at: float) -> None:
+    def _consider(self, frame: VideoFrame, second: float) -> None:
         import av.error
 
-        self._seen.add(at)
+        self._scored_seconds.add(second)
         try:
             score = _score(frame)
-            if self._found is None or score > self._found.score + _PATIENCE:
-                method, turn = _turn(frame)
-                self._found = Poster(_upright(frame, self._stream, method), round(at, 3), turn, score)
+            if self._best is None or score > self._best.score + _MIN_GAIN:
+                method, turn = _rotation_of(frame)
+                self._best = Poster(_upright_image(frame, self._stream, method), round(second, 3), turn, score)
         except (av.error.FFmpegError, ValueError):
-            return  # a pixel format nobody converts
+            return  # a pixel format that cannot be converted
 
 
 def _score(frame: VideoFrame) -> float:
-    """0 for a frame of one colour, towards 1 for one full of light and detail."""
+    """0 for a frame of one colour, towards 1 for a bright and detailed frame."""
     import numpy
 
-    height = max(2, round(frame.height * _SMALL / frame.width)) if frame.width else 2
-    small = frame.reformat(width=_SMALL, height=min(height, 4 * _SMALL), format="rgb24", threads=1)
+    height = max(2, round(frame.height * _SCORING_WIDTH / frame.width)) if frame.width else 2
+    small = frame.reformat(width=_SCORING_WIDTH, height=min(height, 4 * _SCORING_WIDTH), format="rgb24", threads=1)
     grey = small.to_ndarray().astype(numpy.float32).mean(axis=2)
     contrast = min(1.0, float(grey.std()) / 30)
     detail = min(1.0, float(numpy.abs(numpy.diff(grey, axis=0)).mean() + numpy.abs(numpy.diff(grey)).mean()) / 16)
@@ -149,11 +154,11 @@ def _score(frame: VideoFrame) -> float:
     shares = shares[shares > 0]
     variety = float(-(shares * numpy.log2(shares)).sum()) / 5
     brightness = float(numpy.percentile(grey, 99))
-    light = min(1.0, max(0.0, (brightness - 24) / 72))  # a night scene has its lamps; a black frame has none
+    light = min(1.0, max(0.0, (brightness - 24) / 72))  # a night scene has lamps; a black frame has none
     return light * (0.2 * contrast + 0.5 * detail + 0.3 * variety) * (0.4 if frame.is_corrupt else 1.0)
 
 
-def _turn(frame: VideoFrame) -> tuple[str | None, int]:
+def _rotation_of(frame: VideoFrame) -> tuple[str | None, int]:
     import numpy
 
     matrix: Any = frame.side_data.get("DISPLAYMATRIX")
@@ -164,17 +169,17 @@ def _turn(frame: VideoFrame) -> tuple[str | None, int]:
     return _TURNS.get(signs, (None, 0))
 
 
-def _upright(frame: VideoFrame, stream: VideoStream, method: str | None) -> Image.Image:
+def _upright_image(frame: VideoFrame, stream: VideoStream, method: str | None) -> Image.Image:
     from PIL import Image
 
     width, height = display_size(frame.width, frame.height, stream.sample_aspect_ratio)
     scale = min(1.0, LONGEST / max(width, height))
-    source = "ITU709" if frame.colorspace == _UNLABELLED and frame.height >= _HD else None
+    source_colorspace = "ITU709" if frame.colorspace == _UNLABELLED_COLORSPACE and frame.height >= _HD_HEIGHT else None
     small = frame.reformat(
         width=max(1, round(width * scale)),
         height=max(1, round(height * scale)),
         format="rgb24",
-        src_colorspace=source,
+        src_colorspace=source_colorspace,
         interpolation="AREA" if scale < 1 else "BICUBIC",
         threads=1,
     )

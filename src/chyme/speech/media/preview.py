@@ -1,4 +1,4 @@
-"""Everything a person wants to know of a recording before playing it."""
+"""Build the preview of a recording: length, streams, tags, waveform and pictures."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from av.container import InputContainer
 
 COVER, POSTER = "cover.jpg", "poster.jpg"
-SHORT = 0.95  # of the declared length: less, and the file has been cut
-PADDING = 0.1  # seconds by which the last block of sound may reach beyond the recording
-_LISTENING = 0.9  # of the progress; the rest is the picture
+SHORT = 0.95  # of the declared length; a shorter file was cut off
+PADDING = 0.1  # seconds by which the last audio block may extend beyond the recording
+_SCAN_SHARE = 0.9  # share of the progress; the rest is for the picture
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What was found, ready for JSON, and its pictures."""
+    """The result, ready for JSON, and its pictures."""
 
     content: dict[str, Any]
     artifacts: tuple[Artifact, ...]
@@ -48,7 +48,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The file to look at: `open` gives its bytes from the beginning, each time anew."""
+    """The file to preview; each call of `open` returns its bytes from the beginning."""
 
     name: str
     mime: str
@@ -57,27 +57,29 @@ class Recording:
 
 
 def build_preview(recording: Recording, limits: MediaLimits, progress: Callable[[float], None]) -> Preview:
-    """Listens to all of it once and looks at a few moments. Raises UnreadableFile or UnsupportedFile."""
+    """Decode all of the sound once and look at a few frames. Raises UnreadableFile or UnsupportedFile."""
     if not recording.size:
         raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
     notes: list[str] = []
     with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
-        film, sound = find_video_stream(container), find_audio_stream(container)
+        video, audio = find_video_stream(container), find_audio_stream(container)
         size = recording.size
-        found = scan_streams(container, film, sound, limits, lambda at: progress(_LISTENING * min(1.0, at / size)))
+        scan = scan_streams(
+            container, video, audio, limits, lambda position: progress(_SCAN_SHARE * min(1.0, position / size))
+        )
         declared = declared_seconds(container)
-        seconds = _seconds(found, declared)
+        seconds = _choose_duration(scan, declared)
         content: dict[str, Any] = {"duration": round(seconds, 3)} if seconds > 0 else {}
         content["container"] = container_name(container, recording.mime)
-        poster, pictures = _pictures(recording, film is not None, seconds, limits, notes)
-        if film:
+        poster, pictures = _make_pictures(recording, video is not None, seconds, limits, notes)
+        if video:
             turn = poster.turn if poster else 0
-            content["video"] = video_facts(film, turn, _length(found.video.end, found.video.start), found.video.size)
-        if sound:
-            content["audio"] = audio_facts(sound, seconds, found.audio.size)
-        content |= _words(container, film, sound, limits)
-        content |= _sound(found)
-        notes = [*_notes(found, film, sound, declared, limits), *notes]
+            content["video"] = video_facts(video, turn, _span_length(scan.video.end, scan.video.start), scan.video.size)
+        if audio:
+            content["audio"] = audio_facts(audio, seconds, scan.audio.size)
+        content |= _describe_content(container, video, audio, limits)
+        content |= _describe_sound(scan)
+        notes = [*_list_notes(scan, video, audio, declared, limits), *notes]
     if pictures:
         content[pictures[0].filename.removesuffix(".jpg")] = pictures[0].filename
     if poster:
@@ -87,43 +89,43 @@ def build_preview(recording: Recording, limits: MediaLimits, progress: Callable[
     return Preview(content, pictures)
 
 
-def _seconds(found: StreamScan, declared: float | None) -> float:
-    """What was measured; the header's word where nothing was, or where only a codec's padding lies between them."""
-    if declared and (found.cut or not found.seconds or abs(found.seconds - declared) <= PADDING):
+def _choose_duration(scan: StreamScan, declared: float | None) -> float:
+    """Return the measured length, or the header's if nothing was measured or the two differ by codec padding only."""
+    if declared and (scan.cut or not scan.seconds or abs(scan.seconds - declared) <= PADDING):
         return declared
-    return found.seconds
+    return scan.seconds
 
 
-def _words(
-    container: InputContainer, film: VideoStream | None, sound: AudioStream | None, limits: MediaLimits
+def _describe_content(
+    container: InputContainer, video: VideoStream | None, audio: AudioStream | None, limits: MediaLimits
 ) -> dict[str, Any]:
-    sources = [container.metadata, *(stream.metadata for stream in (film, sound) if stream)]
-    words: dict[str, Any] = {
+    sources = [container.metadata, *(stream.metadata for stream in (video, audio) if stream)]
+    fields: dict[str, Any] = {
         "tags": tags_in(sources, limits.tag_chars),
         "place": place_in(sources),
         "chapters": chapters_in(container, limits.chapters, limits.tag_chars),
     }
-    return {key: value for key, value in words.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
-def _sound(found: StreamScan) -> dict[str, Any]:
-    if found.sound is None:
+def _describe_sound(scan: StreamScan) -> dict[str, Any]:
+    if scan.waveform is None:
         return {}
-    told: dict[str, Any] = {"peaks": found.sound.peaks(), "silent": found.sound.silent}
-    if not found.sound.silent:
-        told["loudest"] = round(20 * math.log10(found.sound.loudest), 1)
-    return told
+    fields: dict[str, Any] = {"peaks": scan.waveform.peaks(), "silent": scan.waveform.silent}
+    if not scan.waveform.silent:
+        fields["loudest"] = round(20 * math.log10(scan.waveform.loudest), 1)
+    return fields
 
 
-def _length(end: float, start: float | None) -> float:
+def _span_length(end: float, start: float | None) -> float:
     return end - start if start is not None else 0.0
 
 
-def _pictures(
-    recording: Recording, film: bool, seconds: float, limits: MediaLimits, notes: list[str]
+def _make_pictures(
+    recording: Recording, has_video: bool, seconds: float, limits: MediaLimits, notes: list[str]
 ) -> tuple[Poster | None, tuple[Artifact, ...]]:
-    """The poster of a video, else the cover it carries, each from a fresh look at the file."""
-    poster = _poster(recording, seconds, limits, notes) if film else None
+    """Return a video's poster, or else the embedded cover. Each opens the file anew."""
+    poster = _find_poster(recording, seconds, limits, notes) if has_video else None
     if poster:
         return poster, make_preview_and_thumbnail(POSTER, poster.image)
     with (
@@ -139,19 +141,19 @@ def _pictures(
     return None, ()
 
 
-def _poster(recording: Recording, seconds: float, limits: MediaLimits, notes: list[str]) -> Poster | None:
+def _find_poster(recording: Recording, seconds: float, limits: MediaLimits, notes: list[str]) -> Poster | None:
     poster = None
     with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
-        film = find_video_stream(container)
-        if film is None or is_undecodable(film):
+        video = find_video_stream(container)
+        if video is None or is_undecodable(video):
             notes.append("the picture is protected or of an unknown codec")
             return None
-        if film.width * film.height > limits.video_pixels:
-            size = f"{film.width:,} × {film.height:,}"
+        if video.width * video.height > limits.video_pixels:
+            size = f"{video.width:,} × {video.height:,}"
             notes.append(f"no poster: frames of {size} are larger than video_pixels ({limits.video_pixels:,}) allows")
             return None
         try:
-            poster = poster_of(container, film, seconds, limits)
+            poster = poster_of(container, video, seconds, limits)
         except MemoryError:
             notes.append("no poster: its frames need more memory than is allowed")
             return None
@@ -160,26 +162,26 @@ def _poster(recording: Recording, seconds: float, limits: MediaLimits, notes: li
     return poster
 
 
-def _notes(
-    found: StreamScan,
-    film: VideoStream | None,
-    sound: AudioStream | None,
+def _list_notes(
+    scan: StreamScan,
+    video: VideoStream | None,
+    audio: AudioStream | None,
     declared: float | None,
     limits: MediaLimits,
 ) -> list[str]:
     notes = []
-    if not film and not sound:
+    if not video and not audio:
         notes.append("it holds neither sound nor moving pictures")
-    if sound and found.sound is None:
+    if audio and scan.waveform is None:
         notes.append(
-            f"the sound {'is protected or of an unknown codec' if is_undecodable(sound) else 'cannot be decoded'}"
+            f"the sound {'is protected or of an unknown codec' if is_undecodable(audio) else 'cannot be decoded'}"
         )
-    if found.cut:
+    if scan.cut:
         notes.append(f"the waveform covers the first {limits.sound_hours} hours; raise sound_hours to hear more")
-    elif declared and 0 < found.seconds < SHORT * declared - 0.5:
-        notes.append(f"the file is cut short: {found.seconds:.1f} of {declared:.1f} seconds are there")
+    elif declared and 0 < scan.seconds < SHORT * declared - 0.5:
+        notes.append(f"the file is cut short: {scan.seconds:.1f} of {declared:.1f} seconds are there")
     elif (
-        found.failures > 1 + found.audio.packets // 100
-    ):  # the first packet of a cut recording often leans on one before
+        scan.failures > 1 + scan.audio.packets // 100
+    ):  # the first packet of a cut recording often depends on an earlier one
         notes.append("parts of the sound cannot be read")
     return notes

@@ -1,4 +1,4 @@
-"""What a recording says about itself: title, artist and the like, as clean text."""
+"""Read a recording's own metadata, such as title and artist, as clean text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from chyme.text.legacy_encodings import detect_legacy
 
-# What people look for, in the order it is told; on the left the names under which it is written.
+# Spellings found in files → the tag's common name, in the order of the output.
 _NAMES: dict[str, str] = {
     "title": "title",
     "artist": "artist",
@@ -43,20 +43,20 @@ _NAMES: dict[str, str] = {
 _ORDER = tuple(dict.fromkeys(_NAMES.values()))
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]+")
 _SPACES = re.compile(r"[ \t\r\f\v]+")
-_EPOCHS = ("1904-01-01", "1970-01-01")  # what a camera without a clock writes
+_EPOCHS = ("1904-01-01", "1970-01-01")  # written by cameras whose clock is not set
 _PLACE = re.compile(r"([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)(?:[+-][\d.]+)?(?:CRS.*)?/?")
 _PLACES = ("com.apple.quicktime.location.iso6709", "location", "location-eng", "xyz")
 
 
-def tags_in(sources: Iterable[Mapping[str, str]], most: int) -> dict[str, str]:
-    """The telling tags under their common names; earlier sources win. No value is longer than `most`."""
+def tags_in(sources: Iterable[Mapping[str, str]], max_chars: int) -> dict[str, str]:
+    """Return the useful tags under their common names; earlier sources win. No value is longer than `max_chars`."""
     found: dict[str, str] = {}
     for source in sources:
         for key, value in source.items():
             name = _NAMES.get(key.lower())
             if name is None or name in found:
                 continue
-            text = clean(value, most)
+            text = clean(value, max_chars)
             if not text or (name == "created" and text.startswith(_EPOCHS)):
                 continue
             found[name] = text
@@ -64,7 +64,7 @@ def tags_in(sources: Iterable[Mapping[str, str]], most: int) -> dict[str, str]:
 
 
 def place_in(sources: Iterable[Mapping[str, str]]) -> dict[str, float] | None:
-    """Where it was recorded, as phones write it (ISO 6709)."""
+    """The place of the recording, as phones write it (ISO 6709)."""
     for source in sources:
         for key, value in source.items():
             match = _PLACE.fullmatch(value.strip()) if key.lower() in _PLACES else None
@@ -75,32 +75,36 @@ def place_in(sources: Iterable[Mapping[str, str]]) -> dict[str, float] | None:
     return None
 
 
-def clean(value: str, most: int) -> str:
-    """Readable text: the encoding mended where that is certain, no control characters, cut at a word."""
-    text = _CONTROLS.sub(" ", _mended(value))
+def clean(value: str, max_chars: int) -> str:
+    """Return readable text: encoding repaired where that is certain, without control characters, cut at a word."""
+    text = _CONTROLS.sub(" ", _repair_encoding(value))
     text = "\n".join(_SPACES.sub(" ", line).strip() for line in text.split("\n")).strip()
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
-    cut = text[: most - 1]
-    space = cut.rfind(" ", most * 4 // 5)
+    cut = text[: max_chars - 1]
+    space = cut.rfind(" ", max_chars * 4 // 5)
     return (cut[:space] if space > 0 else cut).rstrip() + "…"
 
 
-def _mended(value: str) -> str:
+def _repair_encoding(value: str) -> str:
     if any("\ud800" <= char <= "\udfff" for char in value):
-        # Bytes that were no UTF-8: an old tag without any word about its encoding.
-        raw = value.encode("utf-8", "surrogateescape") if _escaped(value) else value.encode("utf-8", "replace")
+        # The bytes are not UTF-8: an old tag that does not state its encoding.
+        raw = (
+            value.encode("utf-8", "surrogateescape")
+            if _is_surrogateescaped(value)
+            else value.encode("utf-8", "replace")
+        )
         return raw.decode(detect_legacy(raw), "replace")
     if value.isascii():
         return value
-    for wrong in ("latin-1", "cp1252"):
-        # UTF-8 taken for Latin letters: hardly any other text survives being read back.
+    for encoding in ("latin-1", "cp1252"):
+        # UTF-8 that was decoded as a Latin encoding: hardly any other text survives this round trip.
         try:
-            return value.encode(wrong).decode("utf-8")
+            return value.encode(encoding).decode("utf-8")
         except UnicodeError:
             continue
     return value
 
 
-def _escaped(value: str) -> bool:
+def _is_surrogateescaped(value: str) -> bool:
     return not any("\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in value)

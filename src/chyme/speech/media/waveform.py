@@ -1,4 +1,4 @@
-"""The outline of a sound of any length, in a fixed room."""
+"""The outline of a sound of any length, in constant memory."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-FINEST = 64  # samples in one bucket to begin with
-SILENCE = 0.001  # -60 dB: below this nobody hears anything
+FINEST = 64  # samples per bucket at the start
+SILENCE = 0.001  # -60 dB: below this, sound is inaudible
 
 
 class Waveform:
-    """Takes samples as they come; whenever its buckets are full, two become one of twice the length."""
+    """Collects samples as they come; when the buckets are full, pairs of them merge into one of twice the length."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_peaks: int) -> None:
         import numpy
 
         self.length = 0  # samples so far
         self.loudest = 0.0
-        self._most = most
-        self._size = FINEST
-        self._buckets = numpy.zeros(2 * most, dtype=numpy.float32)
+        self._max_peaks = max_peaks
+        self._bucket_size = FINEST
+        self._buckets = numpy.zeros(2 * max_peaks, dtype=numpy.float32)
 
-    def add(self, loudness: Floats, full: float = 1.0) -> None:
-        """The next samples, each as its distance from zero; `full` is full scale."""
+    def add(self, loudness: Floats, full_scale: float = 1.0) -> None:
+        """Add the next samples as absolute values; `full` is full scale."""
         import numpy
 
         count = len(loudness)
         if not count:
             return
-        begin = self.length
+        start = self.length
         self.skip(count)
-        first, last = begin // self._size, (self.length - 1) // self._size
-        edges = numpy.arange(first, last + 1) * self._size - begin
+        first, last = start // self._bucket_size, (self.length - 1) // self._bucket_size
+        edges = numpy.arange(first, last + 1) * self._bucket_size - start
         edges[0] = 0
-        room = self._buckets[first : last + 1]
-        numpy.maximum(room, numpy.maximum.reduceat(loudness, edges) / full, out=room)
+        buckets = self._buckets[first : last + 1]
+        numpy.maximum(buckets, numpy.maximum.reduceat(loudness, edges) / full_scale, out=buckets)
 
     def add_channel_peak(self, loudness: float) -> None:
-        """The loudest of any single channel; mixed together, two channels can cancel each other."""
+        """Record the peak of any single channel; when mixed, two channels can cancel each other."""
         self.loudest = max(self.loudest, loudness)
 
     def skip(self, samples: int) -> None:
-        """A stretch of silence."""
+        """Add a stretch of silence."""
         self.length += samples
-        while self.length > len(self._buckets) * self._size:
+        while self.length > len(self._buckets) * self._bucket_size:
             half = len(self._buckets) // 2
             self._buckets[:half] = self._buckets.reshape(-1, 2).max(axis=1)
             self._buckets[half:] = 0
-            self._size *= 2
+            self._bucket_size *= 2
 
     def peaks(self) -> list[int]:
-        """At most as many values as were asked for, 0 to 100, evenly over the length; 100 is the loudest of them."""
+        """At most `max_peaks` values from 0 to 100, spread evenly over the length; 100 is the loudest of them."""
         import numpy
 
-        used = self._buckets[: math.ceil(self.length / self._size)]
-        if len(used) > self._most:
-            used = numpy.maximum.reduceat(used, numpy.arange(self._most) * len(used) // self._most)
+        used = self._buckets[: math.ceil(self.length / self._bucket_size)]
+        if len(used) > self._max_peaks:
+            used = numpy.maximum.reduceat(used, numpy.arange(self._max_peaks) * len(used) // self._max_peaks)
         highest = float(used.max(initial=0.0))
         if highest < SILENCE:
             return [0] * len(used)

@@ -1,1 +1,1 @@
-"""People who are heard, and what persons decide about them."""
+"""People who are heard in recordings, and the users' decisions about them."""

@@ -1,4 +1,4 @@
-"""What persons decide about the people heard in a vault. Their decisions are final, and can be undone."""
+"""Users' decisions about the people heard in a vault. They are final, and can be undone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chyme.speech.people.names import NEW, Person, clean_name, display_name
 from chyme.speech.people.tables import people, voices
 from chyme.speech.people.tables.people import PersonTotals
 
-WITH_WORDS = 20  # voices that are shown with what they say: a transcript must be read for each
+WITH_WORDS = 20  # voices shown with their first words: each needs reading a transcript
 
-Decide = Callable[[Connection, Decision], tuple[str, int]]  # what was decided, and whose it is to be shown
+Decide = Callable[[Connection, Decision], tuple[str, int]]  # the decision in words, and the id of the person to show
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class PersonVoice:
     path: str
     speaker: str
     seconds: float
-    words: str | None  # how it begins
-    start: float | None = None  # the seconds in which these are said
+    words: str | None  # its first words
+    start: float | None = None  # when these words are spoken, in seconds
     end: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PersonDetails:
-    """A person with everything they are heard in."""
+    """A person with all their voices."""
 
     person: PersonTotals
     voices: tuple[PersonVoice, ...]
@@ -45,17 +45,17 @@ class PersonDetails:
 
 @dataclass(frozen=True, slots=True)
 class DecisionResult:
-    """What was decided, in words, and the person it was about, if they are still there."""
+    """The decision in words, and the person it was about, if they still exist."""
 
     what: str
     person: PersonTotals | None = None
 
 
 class People:
-    """The people of one vault. They are given by number (`3`, `Person 3`), by name or by a word of it.
+    """The people of one vault. A person is given by number (`3`, `Person 3`), by name or by a word of it.
 
-    Voices are given by number, or by file and label (`talks/one.mp3:speaker-2`). Each decision is one transaction:
-    who reads finds names, digests and index in line at any time, also while another process digests.
+    A voice is given by number, or by file and label (`talks/one.mp3:speaker-2`). Each decision is one transaction:
+    readers always find names, digests and index consistent, even while another process digests.
     """
 
     def __init__(self, database: Database, clock: Callable[[], datetime], refresh_names: RefreshNames) -> None:
@@ -64,45 +64,45 @@ class People:
         self._refresh_names = refresh_names
 
     def list_people(self) -> list[PersonTotals]:
-        """Everybody, named ones first, then by how long they speak."""
+        """Everyone, people with names first, then by how long they speak."""
         return people.list_people(self._database.read())
 
     def has_person(self, person_id: int) -> bool:
-        """Whether there is such a person."""
+        """Whether this person exists."""
         return people.by_id(self._database.read(), person_id) is not None
 
     def show(self, who: str) -> PersonDetails:
         """One person, with their voices in files that are on disk."""
         with self._database.snapshot() as db:
             person = find_person(db, who)
-            said = []
+            person_voices = []
             for number, voice in enumerate(voices.of_person(db, person.id)):
-                heard = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
-                words, start, end = heard or (None, None, None)
-                said.append(PersonVoice(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
-            return PersonDetails(people.list_people(db, person.id)[0], tuple(said))
+                first_words = voices.first_words(db, voice.file_id, voice.speaker) if number < WITH_WORDS else None
+                words, start, end = first_words or (None, None, None)
+                person_voices.append(PersonVoice(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
+            return PersonDetails(people.list_people(db, person.id)[0], tuple(person_voices))
 
     def name(self, who: str, name: str) -> DecisionResult:
-        """Give a name, or another one."""
-        given = clean_name(name)
+        """Give a person a name, or replace it."""
+        clean = clean_name(name)
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            person, holder = find_person(db, who), people.by_name(db, given)
+            person, holder = find_person(db, who), people.by_name(db, clean)
             if holder is not None and holder.id != person.id:
                 raise UsageError(
                     f"there is a {holder.name} already (person {holder.id}); if {display_name(person)} is the same, "
                     f"say: chyme people merge {holder.id} {person.id}"
                 )
-            if person.name == given:
-                raise UsageError(f"{given} is called so already")
-            decision.rename(person, given)
-            what = f"renamed {person.name} to {given}" if person.name else f"named {display_name(person)} {given}"
+            if person.name == clean:
+                raise UsageError(f"{clean} already has this name")
+            decision.rename(person, clean)
+            what = f"renamed {person.name} to {clean}" if person.name else f"named {display_name(person)} {clean}"
             return what, person.id
 
         return self._decide(decide)
 
     def remove_name(self, who: str) -> DecisionResult:
-        """Take a name away. Somebody without name and voices is nobody, and goes."""
+        """Take a name away. A person without name and voices is deleted."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
             person = find_person(db, who)
@@ -114,7 +114,7 @@ class People:
         return self._decide(decide)
 
     def merge(self, into: str, others: Sequence[str]) -> DecisionResult:
-        """These are all one person; the first keeps its name, or takes the only one there is."""
+        """Declare these to be one person; the first keeps its name, or takes the only one there is."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
             person = find_person(db, into)
@@ -140,43 +140,43 @@ class People:
         return self._decide(decide)
 
     def split(self, who: str, chosen: Sequence[str]) -> DecisionResult:
-        """These voices are somebody else's, all of one new person."""
+        """Declare these voices to be those of one new person."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
             person = find_person(db, who)
-            found = list(dict.fromkeys(find_voice(db, voice) for voice in chosen))
-            for voice in found:
+            selected = list(dict.fromkeys(find_voice(db, voice) for voice in chosen))
+            for voice in selected:
                 if voice.person_id != person.id:
-                    told = f"voice {voice.id} ({voice.path}, {voice.speaker})"
-                    raise UsageError(f"{told} is not one of {display_name(person)}'s")
-            if len(found) == voices.count_of(db, person.id):
+                    label = f"voice {voice.id} ({voice.path}, {voice.speaker})"
+                    raise UsageError(f"{label} is not one of {display_name(person)}'s")
+            if len(selected) == voices.count_of(db, person.id):
                 raise UsageError(f"these are all voices of {display_name(person)}: nothing would be left")
             other = people.add(db, decision.now)
-            decision.assign_voices(found, other)
-            count = "a voice" if len(found) == 1 else f"{len(found)} voices"
+            decision.assign_voices(selected, other)
+            count = "a voice" if len(selected) == 1 else f"{len(selected)} voices"
             return f"split {count} of {display_name(person)} off as Person {other}", other
 
         return self._decide(decide)
 
     def move(self, voice: str, to: str) -> DecisionResult:
-        """This voice is somebody else's: of somebody known, or of a `new` person."""
+        """Give this voice to another person: an existing one, or a `new` one."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
-            found = find_voice(db, voice)
-            before = people.by_id(db, found.person_id) or Person(found.person_id, None)
+            moved = find_voice(db, voice)
+            before = people.by_id(db, moved.person_id) or Person(moved.person_id, None)
             new = to.strip().casefold() == NEW
             if new and before.name is None and voices.count_of(db, before.id) == 1:
-                raise UsageError(f"voice {found.id} is the only one of {display_name(before)} already")
+                raise UsageError(f"voice {moved.id} is the only one of {display_name(before)} already")
             after = Person(people.add(db, decision.now), None) if new else find_person(db, to)
             if after == before:
-                raise UsageError(f"voice {found.id} is {display_name(before)}'s already")
-            decision.assign_voices([found], after.id)
-            return f"moved voice {found.id} from {display_name(before)} to {display_name(after)}", after.id
+                raise UsageError(f"voice {moved.id} is {display_name(before)}'s already")
+            decision.assign_voices([moved], after.id)
+            return f"moved voice {moved.id} from {display_name(before)} to {display_name(after)}", after.id
 
         return self._decide(decide)
 
     def remove(self, who: str) -> DecisionResult:
-        """Forget somebody with a name who is heard nowhere."""
+        """Delete a person who has a name but no voices."""
 
         def decide(db: Connection, decision: Decision) -> tuple[str, int]:
             person = find_person(db, who)
@@ -193,22 +193,22 @@ class People:
         return self._decide(decide)
 
     def undo(self) -> DecisionResult:
-        """Take the last decision back; once more: the one before it. What was heard since goes along."""
+        """Revert the last decision; called again, the one before it. Voices heard since then move along."""
         now = iso(self._clock())
 
-        def take_back(db: Connection) -> tuple[str, bool]:
+        def revert_last(db: Connection) -> tuple[str, bool]:
             change = people.last_change(db)
             if change is None:
                 raise UsageError("there is nothing to undo")
             people.forget_change(db, change.id)
             decision = Decision(db, now, self._refresh_names)
-            done = decision.revert(change.undo)
-            if done:
+            reverted = decision.revert(change.undo)
+            if reverted:
                 decision.publish(f"undone: {change.what}")
-            return change.what, done
+            return change.what, reverted
 
-        what, done = self._database.write(take_back)
-        if not done:
+        what, reverted = self._database.write(revert_last)
+        if not reverted:
             raise UsageError(
                 f"“{what}” cannot be undone any more: the voices it was about are gone, or the name is another's now; "
                 "undo again for the decision before it"
@@ -223,14 +223,14 @@ class People:
             what, person_id = decide(db, decision)
             decision.publish(what)
             people.record_change(db, what, decision.undo_data(), now)
-            left = people.list_people(db, person_id)
-            return DecisionResult(what, left[0] if left else None)
+            remaining = people.list_people(db, person_id)
+            return DecisionResult(what, remaining[0] if remaining else None)
 
         return self._database.write(write)
 
 
 def as_json(person: PersonTotals) -> dict[str, object]:
-    """The shape that the command line and HTTP promise."""
+    """The JSON that the command line and HTTP promise."""
     return {
         "id": person.id,
         "name": person.name,

@@ -1,4 +1,4 @@
-"""Joins the voices of a file to people, in the transaction of the verdict that brought them."""
+"""Assign the voices of a file to people, in the transaction that stores the digest's result."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, assi
 def store_voices(
     db: Connection, file: File, output: Output, same_voice: float, now: str, refresh_names: RefreshNames
 ) -> str | None:
-    """What is stored as the output's content; where it brings voices, these are joined first.
+    """Return the content to store for this output; if it has voices, assign them to people first.
 
-    Two files with the same new voice become one person: whoever comes second finds the person the first one made.
+    Two files with the same new voice give one person: the second finds the person that the first created.
     """
     if not output.voices:
-        _forget(db, file, voices.of_file(db, file.id), refresh_names)
+        _remove_voices(db, file, voices.of_file(db, file.id), refresh_names)
         return output.content
     by_label = {voice.speaker: replace(voice, vector=normalise(voice.vector)) for voice in output.voices}
-    heard = list(by_label.values())
+    file_voices = list(by_label.values())
     before = voices.of_file(db, file.id)
-    known = {model: voices.groups(db, model) for model in sorted({voice.model for voice in heard})}
-    placed = assign_voices(heard, before, known, same_voice)
-    kept = {each.kept for each in placed}
-    touched = {old.group_id for old in before}
-    voices.remove(db, [old.id for old in before if old.id not in kept])
+    known = {model: voices.groups(db, model) for model in sorted({voice.model for voice in file_voices})}
+    assignments = assign_voices(file_voices, before, known, same_voice)
+    kept_ids = {assignment.known_id for assignment in assignments}
+    touched_groups = {old.group_id for old in before}
+    voices.remove(db, [old.id for old in before if old.id not in kept_ids])
     voices.clear_labels(db, file.id)
-    touched.update(_write(db, file, each, now) for each in placed)
-    voices.tidy(db, touched)
+    touched_groups.update(_store_voice(db, file, assignment, now) for assignment in assignments)
+    voices.tidy(db, touched_groups)
     refresh_names(db, file.id)
     return voices.format_digest(db, file.id, output.content)
 
 
-def _write(db: Connection, file: File, joined: VoiceAssignment, now: str) -> int:
-    """Store a voice where it belongs; returns its group."""
-    person_id = people.add(db, now) if joined.person_id is None else joined.person_id
-    group_id = voices.add_group(db, person_id, joined.voice) if joined.group_id is None else joined.group_id
-    if joined.kept is not None:
-        voices.replace(db, joined.kept, joined.voice, group_id)
+def _store_voice(db: Connection, file: File, assignment: VoiceAssignment, now: str) -> int:
+    """Store a voice in its group, created if needed; return the group's id."""
+    person_id = people.add(db, now) if assignment.person_id is None else assignment.person_id
+    group_id = voices.add_group(db, person_id, assignment.voice) if assignment.group_id is None else assignment.group_id
+    if assignment.known_id is not None:
+        voices.replace(db, assignment.known_id, assignment.voice, group_id)
     else:
-        voices.add(db, file.id, joined.voice, group_id, is_new=joined.person_id is None)
+        voices.add(db, file.id, assignment.voice, group_id, is_new=assignment.person_id is None)
     return group_id
 
 
 def handle_skipped_digest(db: Connection, file: File, name: str, verdict: Verdict, refresh_names: RefreshNames) -> None:
-    """The digest was not made. Its voices go if this file never has any, and stay where it failed: nobody listened."""
+    """The digest was not made. Remove its voices if the file never has any; keep them if it failed to be heard."""
     if name == SPEAKERS and verdict.status is Status.SKIPPED:
-        _forget(db, file, voices.of_file(db, file.id), refresh_names)
+        _remove_voices(db, file, voices.of_file(db, file.id), refresh_names)
 
 
 def handle_changed_content(db: Connection, file: File, rows: Mapping[str, Digest], refresh_names: RefreshNames) -> None:
-    """The file has other content. Its voices stay until it is heard again, unless it is of a kind nobody listens to."""
+    """The file's content changed: keep its voices until it is processed again, unless its kind has no voices."""
     row = rows.get(SPEAKERS)
     if row is not None and row.status is Status.SKIPPED:
-        _forget(db, file, voices.of_file(db, file.id), refresh_names)
+        _remove_voices(db, file, voices.of_file(db, file.id), refresh_names)
 
 
 def purge(db: Connection, file: File, refresh_names: RefreshNames) -> None:
-    """Nothing may stay of a file that is forgotten, nor of people nobody else knows."""
-    _forget(db, file, voices.of_file(db, file.id), refresh_names)
+    """Remove all voices of a purged file, and people who have no other voice."""
+    _remove_voices(db, file, voices.of_file(db, file.id), refresh_names)
 
 
-def _forget(db: Connection, file: File, gone: list[KnownVoice], refresh_names: RefreshNames) -> None:
-    if not gone:
+def _remove_voices(db: Connection, file: File, removed: list[KnownVoice], refresh_names: RefreshNames) -> None:
+    if not removed:
         return
-    voices.remove(db, [voice.id for voice in gone])
-    voices.tidy(db, {voice.group_id for voice in gone})
+    voices.remove(db, [voice.id for voice in removed])
+    voices.tidy(db, {voice.group_id for voice in removed})
     voices.clear_digest(db, file.id)
     refresh_names(db, file.id)

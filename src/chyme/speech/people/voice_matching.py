@@ -1,4 +1,4 @@
-"""Which voices sound alike, and whom the voices of a file belong to."""
+"""Decide which voices sound alike, and which person each voice of a file belongs to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chyme.model import Voice
 
 Vector = tuple[float, ...]
 
-SAME_VOICE = 0.65  # cosine from which on two voices are taken for one
-STEADY_SECONDS = 60.0  # a long talk is a better sample than a short one, but must not drown all others
-SAME_LENGTH = 0.25  # by how much a speaker's time may differ when nothing but the label tells who it is
+SAME_VOICE = 0.65  # cosine similarity from which two voices count as the same
+STEADY_SECONDS = 60.0  # a long talk is a better sample than a short one, but must not outweigh all others
+SAME_LENGTH = 0.25  # by how much the speaking time may differ when only the label identifies the speaker
 
 
 @dataclass(frozen=True, slots=True)
 class KnownVoice:
-    """A voice that is known already, and whose it is."""
+    """A voice that is stored already, and the person it belongs to."""
 
     id: int
     speaker: str
@@ -31,7 +31,7 @@ class KnownVoice:
 
 @dataclass(frozen=True, slots=True)
 class VoiceGroup:
-    """Voices that sound alike, by their centre."""
+    """Voices that sound alike, represented by their centroid."""
 
     id: int
     person_id: int
@@ -43,96 +43,105 @@ class VoiceAssignment:
     """Where a voice belongs."""
 
     voice: Voice
-    kept: int | None = None  # the known voice of this file that it is
-    person_id: int | None = None  # None: nobody known
-    group_id: int | None = None  # None: a group of its own
+    known_id: int | None = None  # id of the stored voice of this file that it matches
+    person_id: int | None = None  # None: a new person
+    group_id: int | None = None  # None: a new group
 
 
 def assign_voices(
     voices: Sequence[Voice], before: Sequence[KnownVoice], groups: Mapping[str, Sequence[VoiceGroup]], threshold: float
 ) -> list[VoiceAssignment]:
-    """Give every voice of a file its place, in order. `before`: the file's voices so far; `groups`: by model.
+    """Assign every voice of a file, in order. `before`: the file's voices so far; `groups`: by model.
 
-    A voice that was in the file before stays whose it was, whatever else it sounds like. Of the others, the pairs
-    that sound most alike come first, and two of them are never one person: who told them apart has heard both.
+    A voice that the file had before keeps its person, whatever else it sounds like. For the others, the most similar
+    pairs come first, and two of them never become one person: the diarization that separated them heard both.
     """
-    kept = _kept(voices, before, threshold)
-    placed = {at: _stay(voices[at], old, groups, threshold) for at, old in kept.items()}
-    taken = {old.person_id for old in kept.values()}
-    alike = [
+    kept_voices = _match_known_voices(voices, before, threshold)
+    assignments = {index: _keep_person(voices[index], known, groups, threshold) for index, known in kept_voices.items()}
+    taken_people = {known.person_id for known in kept_voices.values()}
+    candidates = [
         pair
-        for at, voice in enumerate(voices)
-        if at not in placed
-        for pair in _alike(at, voice.vector, groups.get(voice.model, ()), threshold)
+        for index, voice in enumerate(voices)
+        if index not in assignments
+        for pair in _similar_groups(index, voice.vector, groups.get(voice.model, ()), threshold)
     ]
-    for _, at, group in sorted(alike, key=lambda pair: (pair[0], pair[1], pair[2].id)):
-        if at not in placed and group.person_id not in taken:
-            placed[at] = VoiceAssignment(voices[at], None, group.person_id, group.id)
-            taken.add(group.person_id)
-    return [placed.get(at) or VoiceAssignment(voice) for at, voice in enumerate(voices)]
+    for _, index, group in sorted(candidates, key=lambda pair: (pair[0], pair[1], pair[2].id)):
+        if index not in assignments and group.person_id not in taken_people:
+            assignments[index] = VoiceAssignment(voices[index], None, group.person_id, group.id)
+            taken_people.add(group.person_id)
+    return [assignments.get(index) or VoiceAssignment(voice) for index, voice in enumerate(voices)]
 
 
-def _kept(voices: Sequence[Voice], before: Sequence[KnownVoice], threshold: float) -> dict[int, KnownVoice]:
-    """Which of the file's voices are ones it had before."""
-    found: dict[int, KnownVoice] = {}
+def _match_known_voices(
+    voices: Sequence[Voice], before: Sequence[KnownVoice], threshold: float
+) -> dict[int, KnownVoice]:
+    """Return which of the file's voices it had before."""
+    matches: dict[int, KnownVoice] = {}
     pairs = [
-        (_likeness(voice.vector, old.vector), voice.speaker == old.speaker, at, old)
-        for at, voice in enumerate(voices)
-        for old in before
-        if voice.model == old.model
+        (_similarity(voice.vector, known.vector), voice.speaker == known.speaker, index, known)
+        for index, voice in enumerate(voices)
+        for known in before
+        if voice.model == known.model
     ]
-    for likeness, _, at, old in sorted(pairs, key=lambda pair: (-round(pair[0], 3), not pair[1], pair[2], pair[3].id)):
-        if likeness >= threshold and at not in found and old not in found.values():
-            found[at] = old
-    for at, voice in enumerate(voices):  # another model hears them now: only label and length are left to go by
-        for old in before:
-            if at not in found and old not in found.values() and voice.model != old.model and _same_part(voice, old):
-                found[at] = old
-    return found
+    for similarity, _, index, known in sorted(
+        pairs, key=lambda pair: (-round(pair[0], 3), not pair[1], pair[2], pair[3].id)
+    ):
+        if similarity >= threshold and index not in matches and known not in matches.values():
+            matches[index] = known
+    for index, voice in enumerate(voices):  # computed by another model: only label and length can be compared
+        for known in before:
+            if (
+                index not in matches
+                and known not in matches.values()
+                and voice.model != known.model
+                and _same_label_and_length(voice, known)
+            ):
+                matches[index] = known
+    return matches
 
 
-def _same_part(voice: Voice, old: KnownVoice) -> bool:
-    longer = max(voice.seconds, old.seconds)
-    return voice.speaker == old.speaker and abs(voice.seconds - old.seconds) <= SAME_LENGTH * longer
+def _same_label_and_length(voice: Voice, known: KnownVoice) -> bool:
+    longer = max(voice.seconds, known.seconds)
+    return voice.speaker == known.speaker and abs(voice.seconds - known.seconds) <= SAME_LENGTH * longer
 
 
-def _stay(
-    voice: Voice, old: KnownVoice, groups: Mapping[str, Sequence[VoiceGroup]], threshold: float
+def _keep_person(
+    voice: Voice, known: KnownVoice, groups: Mapping[str, Sequence[VoiceGroup]], threshold: float
 ) -> VoiceAssignment:
-    if voice.model == old.model:
-        return VoiceAssignment(voice, old.id, old.person_id, old.group_id)
-    own = [group for group in groups.get(voice.model, ()) if group.person_id == old.person_id]
-    nearest = max(own, key=lambda group: _likeness(voice.vector, group.centroid), default=None)
-    near = nearest is not None and _likeness(voice.vector, nearest.centroid) >= threshold
-    return VoiceAssignment(voice, old.id, old.person_id, nearest.id if nearest is not None and near else None)
+    if voice.model == known.model:
+        return VoiceAssignment(voice, known.id, known.person_id, known.group_id)
+    own_groups = [group for group in groups.get(voice.model, ()) if group.person_id == known.person_id]
+    nearest = max(own_groups, key=lambda group: _similarity(voice.vector, group.centroid), default=None)
+    is_near = nearest is not None and _similarity(voice.vector, nearest.centroid) >= threshold
+    return VoiceAssignment(voice, known.id, known.person_id, nearest.id if nearest is not None and is_near else None)
 
 
-def _alike(
-    at: int, vector: Vector, groups: Iterable[VoiceGroup], threshold: float
+def _similar_groups(
+    index: int, vector: Vector, groups: Iterable[VoiceGroup], threshold: float
 ) -> list[tuple[float, int, VoiceGroup]]:
-    """The groups that sound like this voice, by how far away they are. Written for a thousand people at once."""
-    dist, size, most = math.dist, len(vector), math.sqrt(max(0.0, 2 - 2 * threshold))
+    """The groups that sound like this voice, with their distance. Fast enough for a thousand people at once."""
+    dist, size, max_distance = math.dist, len(vector), math.sqrt(max(0.0, 2 - 2 * threshold))
     return [
-        (away, at, group)
+        (distance, index, group)
         for group in groups
-        if len(group.centroid) == size and (away := dist(vector, group.centroid)) <= most
+        if len(group.centroid) == size and (distance := dist(vector, group.centroid)) <= max_distance
     ]
 
 
-def _likeness(one: Vector, other: Vector) -> float:
-    """The cosine of two vectors of length 1. (`dist` is written in C; a sum of products takes three times as long.)"""
-    return 1 - math.dist(one, other) ** 2 / 2 if len(one) == len(other) else -1.0
+def _similarity(first: Vector, second: Vector) -> float:
+    """Cosine of two vectors of length 1. (`dist` is written in C; a sum of products takes three times as long.)"""
+    return 1 - math.dist(first, second) ** 2 / 2 if len(first) == len(second) else -1.0
 
 
 def normalise(vector: Iterable[float]) -> Vector:
-    """The vector at length 1; one that has no length stays as it is."""
+    """The vector scaled to length 1; a zero vector stays as it is."""
     values = tuple(vector)
     length = math.hypot(*values)
     return tuple(value / length for value in values) if length > 0 else values
 
 
 def compute_centroid(voices: Iterable[tuple[float, Vector]]) -> Vector:
-    """The middle of voices, given how long each spoke. There must be one at least."""
+    """The centre of voices, weighted by how long each spoke. There must be at least one."""
     weighted = [[min(max(seconds, 1.0), STEADY_SECONDS) * value for value in vector] for seconds, vector in voices]
     return normalise(map(sum, zip(*weighted, strict=True)))
 

@@ -1,4 +1,4 @@
-"""The sound of any recording as a stream of samples, so that an hour takes no more memory than a minute."""
+"""Read the sound of any recording as a stream of samples, so that an hour takes no more memory than a minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.speech.media.container import open_container
 from chyme.speech.media.container_info import find_audio_stream, is_undecodable
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
-from chyme.speech.media.stream_scan import GAP, HOPELESS, MOST_FAILURES
+from chyme.speech.media.stream_scan import GAP, MAX_FAILURES, MAX_INITIAL_FAILURES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float32]
 
-RATE = 16_000  # samples a second, of one channel
-LATE = 0.02  # seconds by which the sound may begin after the recording before that counts
-PIECE = 10  # seconds in a piece, at most
-SLOWEST, FASTEST = 1_000, 1_000_000  # samples a second that are believed
-_WRITTEN = {"u8": "u1", "s16": "i2", "s32": "i4", "flt": "f4", "dbl": "f8"}  # how samples are written
-_FULL = {"u1": 128.0, "i2": 32768.0, "i4": 2.0**31}  # full scale of samples that are whole numbers
-_CANCELLED = 0.01  # of the channels' energy left after mixing: they are opposites, so one of them must do
+RATE = 16_000  # samples per second, one channel
+MAX_LATE_START = 0.02  # seconds by which the sound may start late without being filled with silence
+PIECE = 10  # maximum seconds per piece
+MIN_RATE, MAX_RATE = 1_000, 1_000_000  # plausible sample rates
+_DTYPES = {"u8": "u1", "s16": "i2", "s32": "i4", "flt": "f4", "dbl": "f8"}  # sample format → numpy type
+_FULL_SCALES = {"u1": 128.0, "i2": 32768.0, "i4": 2.0**31}  # full scale of integer samples
+_CANCELLED_ENERGY = 0.01  # share of energy left after mixing below which channels cancel out, so only one is used
 _BASS = "LFE"
 _CENTRE = "FC"
 
 
 def read_samples(recording: Recording, limits: MediaLimits) -> Generator[Samples, None, None]:
-    """Mono at 16 kHz, piece by piece: sample n is n / RATE seconds into the file, pauses of the clock are silence.
+    """Yield mono sound at 16 kHz in pieces: sample n is n / RATE seconds into the file, gaps in time are silence.
 
-    Nothing for a recording without sound; at most `sound_hours`. Raises UnreadableFile or UnsupportedFile.
+    Yields nothing for a recording without sound; at most `sound_hours`. Raises UnreadableFile or UnsupportedFile.
     """
     if not recording.size:
         raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
@@ -46,11 +46,11 @@ def read_samples(recording: Recording, limits: MediaLimits) -> Generator[Samples
             raise UnreadableFile(
                 f"{recording.name}: the sound is protected or of an unknown codec; save a copy without protection"
             )
-        yield from _Tape(recording.name, container, audio, limits).pieces()
+        yield from _AudioTimeline(recording.name, container, audio, limits).pieces()
 
 
-class _Tape:
-    """One stream of sound, laid out along the file's clock."""
+class _AudioTimeline:
+    """One audio stream, laid out along the file's timestamps."""
 
     def __init__(self, name: str, container: InputContainer, stream: AudioStream, limits: MediaLimits) -> None:
         stream.codec_context.thread_count = 1
@@ -60,29 +60,29 @@ class _Tape:
         self._tick = float(stream.time_base or 0)
         self._start = (container.start_time or 0) / 1_000_000
         self._declared = (container.duration or 0) / 1_000_000
-        self._most = limits.sound_hours * 3600 * RATE
-        self._out = 0  # samples given out
-        self._run = _Run(0, 0)
+        self._max_samples = limits.sound_hours * 3600 * RATE
+        self._emitted = 0  # samples yielded so far
+        self._current_run = _Run(0, 0)
 
     def pieces(self) -> Iterator[Samples]:
-        """All of it. Frames that are alike and follow each other are one run through one resampler."""
+        """Yield everything. Consecutive frames of one rate without a gap form one run through one resampler."""
         frames = failures = 0
         for frame in self._frames():
             if frame is None:
                 failures += 1
-                if not frames and failures >= HOPELESS:
+                if not frames and failures >= MAX_INITIAL_FAILURES:
                     break
                 continue
-            if not _readable(frame):
+            if not _is_readable(frame):
                 continue
             frames += 1
-            if not self._run.continues_with(frame):
+            if not self._current_run.same_rate_as(frame):
                 yield from self._end_run(frame.sample_rate)
             if frame.pts is not None:
-                yield from self._bridge(frame.pts * self._tick - self._start, frame.sample_rate)
-            for piece in self._run.take(frame):
-                yield from self._give(piece)
-            if self._out >= self._most:
+                yield from self._fill_gap(frame.pts * self._tick - self._start, frame.sample_rate)
+            for piece in self._current_run.add_frame(frame):
+                yield from self._emit(piece)
+            if self._emitted >= self._max_samples:
                 return
         if failures and not frames:
             raise UnreadableFile(
@@ -92,11 +92,11 @@ class _Tape:
         yield from self._end_run(0)
 
     def _frames(self) -> Iterator[AudioFrame | None]:
-        """What is decoded, and None for every packet or stretch that cannot be read."""
+        """Yield decoded frames, and None for every packet or stretch that is unreadable."""
         import av.error
 
-        stumbles = 0
-        while stumbles <= MOST_FAILURES:
+        failures = 0
+        while failures <= MAX_FAILURES:
             try:
                 for packet in self._container.demux(self._stream):
                     try:
@@ -106,158 +106,158 @@ class _Tape:
                     yield from decoded
                 break
             except av.error.FFmpegError:
-                stumbles += 1
+                failures += 1
                 yield None
         try:
             yield from self._stream.codec_context.decode(None)
         except (av.error.FFmpegError, EOFError):
-            return  # it has been emptied already
+            return  # the decoder has been flushed already
 
-    def _bridge(self, at: float, rate: int) -> Iterator[Samples]:
-        """Where the recording paused there is silence; a clock beyond the declared end is not believed."""
-        ahead = at - self._run.now
-        if ahead > (GAP if self._run.now else LATE) and at <= self._declared:
+    def _fill_gap(self, second: float, rate: int) -> Iterator[Samples]:
+        """Yield silence where the recording paused; timestamps beyond the declared end are ignored as wrong."""
+        gap = second - self._current_run.end_second
+        if gap > (GAP if self._current_run.end_second else MAX_LATE_START) and second <= self._declared:
             yield from self._end_run(rate)
-            yield from self._silence(round(at * RATE) - self._out)
-            self._run = _Run(self._out, rate)
+            yield from self._silence(round(second * RATE) - self._emitted)
+            self._current_run = _Run(self._emitted, rate)
 
     def _end_run(self, rate: int) -> Iterator[Samples]:
-        for piece in self._run.finish():
-            yield from self._give(piece)
-        yield from self._silence(self._run.due - self._out)
-        self._run = _Run(self._out, rate)
+        for piece in self._current_run.finish():
+            yield from self._emit(piece)
+        yield from self._silence(self._current_run.due_samples - self._emitted)
+        self._current_run = _Run(self._emitted, rate)
 
     def _silence(self, count: int) -> Iterator[Samples]:
         import numpy
 
-        quiet = numpy.zeros(PIECE * RATE, dtype=numpy.float32)
-        while count > 0 and self._out < self._most:
-            yield from self._give(quiet[:count])
-            count -= len(quiet)
+        silence = numpy.zeros(PIECE * RATE, dtype=numpy.float32)
+        while count > 0 and self._emitted < self._max_samples:
+            yield from self._emit(silence[:count])
+            count -= len(silence)
 
-    def _give(self, piece: Samples) -> Iterator[Samples]:
-        piece = piece[: self._most - self._out]
+    def _emit(self, piece: Samples) -> Iterator[Samples]:
+        piece = piece[: self._max_samples - self._emitted]
         if len(piece):
-            self._out += len(piece)
+            self._emitted += len(piece)
             yield piece
 
 
-def _readable(frame: AudioFrame) -> bool:
-    known = frame.format.name.removesuffix("p") in _WRITTEN
-    return known and frame.samples > 0 and SLOWEST <= frame.sample_rate <= FASTEST
+def _is_readable(frame: AudioFrame) -> bool:
+    known_format = frame.format.name.removesuffix("p") in _DTYPES
+    return known_format and frame.samples > 0 and MIN_RATE <= frame.sample_rate <= MAX_RATE
 
 
 class _Run:
-    """Frames of one format without a gap between them."""
+    """Frames of one sample rate without a gap between them."""
 
-    def __init__(self, begun: int, rate: int) -> None:
-        self._begun = begun  # samples before it, at our rate
+    def __init__(self, start_sample: int, rate: int) -> None:
+        self._start_sample = start_sample  # samples before the run, at RATE
         self._rate = rate
-        self._fed = 0  # samples of the run so far, at its own rate
-        self._made = 0  # samples given out, at ours
-        self._waiting: list[AudioFrame] = []
-        self._held = 0  # samples that wait
+        self._input_samples = 0  # samples of the run so far, at its own rate
+        self._output_samples = 0  # samples yielded, at RATE
+        self._pending: list[AudioFrame] = []
+        self._pending_samples = 0  # samples in the pending frames
         self._resampler: Any = None
 
     @property
-    def now(self) -> float:
+    def end_second(self) -> float:
         """Seconds into the file up to which there is sound."""
-        return self._begun / RATE + (self._fed / self._rate if self._rate else 0.0)
+        return self._start_sample / RATE + (self._input_samples / self._rate if self._rate else 0.0)
 
     @property
-    def due(self) -> int:
-        """How many samples there must be in all when the run is over."""
-        return round(self.now * RATE)
+    def due_samples(self) -> int:
+        """Total number of samples, at RATE, that there must be when the run ends."""
+        return round(self.end_second * RATE)
 
-    def continues_with(self, frame: AudioFrame) -> bool:
+    def same_rate_as(self, frame: AudioFrame) -> bool:
         return frame.sample_rate == self._rate
 
-    def take(self, frame: AudioFrame) -> Iterator[Samples]:
-        if self._waiting and not _alike(self._waiting[0], frame):
-            yield from self._resampled(self._mixed())
-        self._waiting.append(frame)
-        self._held += frame.samples
-        self._fed += frame.samples
-        if self._held >= self._rate:
-            yield from self._resampled(self._mixed())
+    def add_frame(self, frame: AudioFrame) -> Iterator[Samples]:
+        if self._pending and not _same_format(self._pending[0], frame):
+            yield from self._resample(self._mix_pending())
+        self._pending.append(frame)
+        self._pending_samples += frame.samples
+        self._input_samples += frame.samples
+        if self._pending_samples >= self._rate:
+            yield from self._resample(self._mix_pending())
 
     def finish(self) -> Iterator[Samples]:
-        """What still waits, and what the resampler holds back; never more than is due."""
-        if self._waiting:
-            yield from self._resampled(self._mixed())
+        """Yield the pending frames and what the resampler still buffers; never more than is due."""
+        if self._pending:
+            yield from self._resample(self._mix_pending())
         if self._resampler is not None:
-            for piece in self._out_of(None):
-                left = self.due - self._begun - self._made
-                self._made += min(left, len(piece))
-                yield piece[:left]
+            for piece in self._run_resampler(None):
+                remaining = self.due_samples - self._start_sample - self._output_samples
+                self._output_samples += min(remaining, len(piece))
+                yield piece[:remaining]
 
-    def _mixed(self) -> Samples:
-        frames, self._waiting, self._held = self._waiting, [], 0
+    def _mix_pending(self) -> Samples:
+        frames, self._pending, self._pending_samples = self._pending, [], 0
         return mix_to_mono(frames)
 
-    def _resampled(self, mono: Samples) -> Iterator[Samples]:
+    def _resample(self, mono: Samples) -> Iterator[Samples]:
         import av
 
         if self._rate == RATE:
-            self._made += len(mono)
+            self._output_samples += len(mono)
             yield mono
             return
         if self._resampler is None:
             self._resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
-        step = self._rate * PIECE  # a slow rate makes many samples of few
-        for at in range(0, len(mono), step):
-            frame = av.AudioFrame.from_ndarray(mono[None, at : at + step], format="flt", layout="mono")
+        step = self._rate * PIECE  # a low rate gives many samples for few
+        for start in range(0, len(mono), step):
+            frame = av.AudioFrame.from_ndarray(mono[None, start : start + step], format="flt", layout="mono")
             frame.sample_rate = self._rate
-            for piece in self._out_of(frame):
-                self._made += len(piece)
+            for piece in self._run_resampler(frame):
+                self._output_samples += len(piece)
                 yield piece
 
-    def _out_of(self, frame: AudioFrame | None) -> Iterator[Samples]:
+    def _run_resampler(self, frame: AudioFrame | None) -> Iterator[Samples]:
         for resampled in self._resampler.resample(frame):
             yield resampled.to_ndarray()[0]
 
 
-def _alike(one: AudioFrame, other: AudioFrame) -> bool:
-    return one.format.name == other.format.name and one.layout == other.layout
+def _same_format(first: AudioFrame, second: AudioFrame) -> bool:
+    return first.format.name == second.format.name and first.layout == second.layout
 
 
 def mix_to_mono(frames: list[AudioFrame]) -> Samples:
-    """One channel out of many, of frames that are alike."""
+    """Mix frames of the same format into one channel."""
     import numpy
 
     first = frames[0]
     count = first.layout.nb_channels
-    rows = numpy.concatenate([_rows(frame) for frame in frames], axis=1)
-    full = _FULL.get(rows.dtype.str[1:], 1.0)
+    rows = numpy.concatenate([_channel_rows(frame) for frame in frames], axis=1)
+    full_scale = _FULL_SCALES.get(rows.dtype.str[1:], 1.0)
     channels = rows.astype(numpy.float32)
     if rows.dtype == numpy.uint8:
-        channels -= full
-    channels /= full
-    if not numpy.isfinite(channels).all():  # decoders of broken sound hand out such numbers
+        channels -= full_scale
+    channels /= full_scale
+    if not numpy.isfinite(channels).all():  # decoders return such numbers for broken sound
         numpy.nan_to_num(channels, copy=False, nan=0.0, posinf=1.0, neginf=-1.0)
     channels.clip(-1.0, 1.0, out=channels)
-    mono: Samples = _weights(first) @ channels
+    mono: Samples = _channel_weights(first) @ channels
     energy = numpy.square(channels).mean(axis=1)
-    if count > 1 and numpy.square(mono).mean() < _CANCELLED * energy.mean():
+    if count > 1 and numpy.square(mono).mean() < _CANCELLED_ENERGY * energy.mean():
         return numpy.ascontiguousarray(channels[int(energy.argmax())])
     return mono
 
 
-def _rows(frame: AudioFrame) -> Any:
-    """A row for each channel. `to_ndarray` would crash: it takes whatever follows eight channels for a ninth."""
+def _channel_rows(frame: AudioFrame) -> Any:
+    """Return one row per channel. `to_ndarray` would crash: it reads past eight channels as if there were a ninth."""
     import numpy
 
-    count, written = frame.layout.nb_channels, _WRITTEN[frame.format.name.removesuffix("p")]
+    count, dtype = frame.layout.nb_channels, _DTYPES[frame.format.name.removesuffix("p")]
     planes = frame.planes
     if frame.format.is_planar:
-        rows = [numpy.frombuffer(memoryview(planes[row]), written, frame.samples) for row in range(count)]
+        rows = [numpy.frombuffer(memoryview(planes[row]), dtype, frame.samples) for row in range(count)]
         return numpy.stack(rows)
-    packed = numpy.frombuffer(memoryview(planes[0]), written, frame.samples * count)
+    packed = numpy.frombuffer(memoryview(planes[0]), dtype, frame.samples * count)
     return packed.reshape(-1, count).T
 
 
-def _weights(frame: AudioFrame) -> Samples:
-    """Films speak from the centre: it counts as much as all the others together, and the bass not at all."""
+def _channel_weights(frame: AudioFrame) -> Samples:
+    """Weight the centre, where films put speech, as much as all others together, and ignore the bass."""
     import numpy
 
     names = [channel.name for channel in frame.layout.channels]

@@ -1,4 +1,4 @@
-"""Whisper tells something for every sound. What of it to believe."""
+"""Decide what to believe: Whisper returns some text for every sound."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-LOOPING = 2.4  # a text that compression makes so much shorter repeats itself
-DOUBTFUL = -0.7  # mean log probability below which the model should listen again …
-UNLIKELY = -1.0  # … and below which it is guessing
-NO_SPEECH, NOT_SURE = 0.6, -0.6  # it says itself that nobody spoke, and is not sure of the words either
-LEAST = 0.35  # mean probability of the words
-LETTERS_A_SECOND, LETTERS_MORE = 35.0, 10.0  # nobody speaks faster
-SYLLABLE = 3  # letters that a sign of Chinese, Japanese or Korean counts for
-REPEATS = 4  # of one phrase in a row
-PHRASE = 8  # words of a phrase that may be repeated
-# What it learned from the subtitles of films in which nobody spoke.
+LOOP_COMPRESSION = 2.4  # compression ratio from which a text counts as repetitive
+DOUBTFUL_LOGPROB = -0.7  # mean log probability below which the model should try again …
+GUESSED_LOGPROB = -1.0  # … and below which it is guessing
+NO_SPEECH, UNSURE_LOGPROB = 0.6, -0.6  # the model itself reports no speech, and is not sure of the words either
+MIN_WORD_PROBABILITY = 0.35  # minimum mean probability of the words
+LETTERS_A_SECOND, EXTRA_LETTERS = 35.0, 10.0  # faster speech is implausible
+LETTERS_PER_WIDE_CHARACTER = 3  # letters that one Chinese, Japanese or Korean character counts for
+LOOP_REPEATS = 4  # repetitions of one phrase in a row that make a loop
+MAX_PHRASE_WORDS = 8  # maximum words in a repeated phrase
+# What the model learned from subtitles of silent scenes.
 _TABLE = """
 you · bye · bye bye · thank you · thank you very much · thank you so much · thanks for watching ·
 thank you for watching · please subscribe · subtitles by the amara org community · vielen dank ·
@@ -28,13 +28,13 @@ sottotitoli creati dalla comunità amara org · legendas pela comunidade amara o
 субтитры сделал dimatorzok · спасибо за просмотр · ご視聴ありがとうございました · 字幕由amara org社区提供 · 谢谢观看 ·
 謝謝觀看 · 谢谢大家 · 시청해주셔서 감사합니다 · 감사합니다
 """
-_HABITS = frozenset(entry.strip() for entry in _TABLE.split("·"))
-_STUCK = re.compile(r"(.{1,20}?)\1{6}", re.DOTALL)  # the same few letters again and again
+_COMMON_HALLUCINATIONS = frozenset(entry.strip() for entry in _TABLE.split("·"))
+_REPEATED_LETTERS = re.compile(r"(.{1,20}?)\1{6}", re.DOTALL)  # the same few letters repeated
 
 
 @dataclass(frozen=True, slots=True)
 class WhisperWord:
-    """One word as it stands in the text, with the blank before it, if there is one. Seconds into the sound."""
+    """One word as written in the text, including the space before it, if any. Times are seconds into the sound."""
 
     text: str
     start: float
@@ -44,75 +44,82 @@ class WhisperWord:
 
 @dataclass(frozen=True, slots=True)
 class WhisperResult:
-    """What was heard in some seconds of sound, and how much the model believes it."""
+    """The text recognised in some seconds of sound, and the model's confidence."""
 
     text: str
     seconds: float
-    likely: float  # mean log probability of the text
-    no_speech: float  # probability that nobody spoke
+    mean_logprob: float  # mean log probability of the text
+    no_speech: float  # probability that there is no speech
     words: tuple[WhisperWord, ...] = ()
 
 
-def is_doubtful(heard: WhisperResult) -> bool:
-    """Whether the model should listen again."""
-    return heard.likely < DOUBTFUL or is_repetitive(heard.text) or _rushed(heard)
+def is_doubtful(result: WhisperResult) -> bool:
+    """Whether the model should try again."""
+    return result.mean_logprob < DOUBTFUL_LOGPROB or is_repetitive(result.text) or _is_too_fast(result)
 
 
-def quality_score(heard: WhisperResult) -> tuple[bool, float]:
-    """The larger, the better heard."""
-    return not is_repetitive(heard.text) and not _rushed(heard), heard.likely
+def quality_score(result: WhisperResult) -> tuple[bool, float]:
+    """The larger, the better the result."""
+    return not is_repetitive(result.text) and not _is_too_fast(result), result.mean_logprob
 
 
-def filter_hallucinations(heard: WhisperResult) -> tuple[WhisperWord, ...]:
-    """The words that were said: none if the model made them up, and no phrase again and again."""
-    words = heard.words
-    if is_repetitive(heard.text) or _rushed(heard):
+def filter_hallucinations(result: WhisperResult) -> tuple[WhisperWord, ...]:
+    """The words that were really said: none if the model made them up, and repeated phrases only once."""
+    words = result.words
+    if is_repetitive(result.text) or _is_too_fast(result):
         words = _without_loops(words)
-        heard = replace(heard, text="".join(word.text for word in words), words=words)
-    if not words or is_repetitive(heard.text) or _rushed(heard) or heard.likely < UNLIKELY:
+        result = replace(result, text="".join(word.text for word in words), words=words)
+    if not words or is_repetitive(result.text) or _is_too_fast(result) or result.mean_logprob < GUESSED_LOGPROB:
         return ()
-    if heard.no_speech > NO_SPEECH and heard.likely < NOT_SURE:
+    if result.no_speech > NO_SPEECH and result.mean_logprob < UNSURE_LOGPROB:
         return ()
-    if sum(word.probability for word in words) < LEAST * len(words):
+    if sum(word.probability for word in words) < MIN_WORD_PROBABILITY * len(words):
         return ()
-    if _plain(heard.text) in _HABITS and (heard.no_speech > NO_SPEECH / 2 or heard.likely < NOT_SURE):
+    if _normalise(result.text) in _COMMON_HALLUCINATIONS and (
+        result.no_speech > NO_SPEECH / 2 or result.mean_logprob < UNSURE_LOGPROB
+    ):
         return ()
     return words
 
 
 def is_repetitive(text: str) -> bool:
-    """Whether the text, or a part of it, is one phrase again and again."""
+    """Whether the text, or a part of it, repeats one phrase."""
     data = text.strip().encode()
-    return len(data) > LOOPING * len(zlib.compress(data)) or _STUCK.search(text) is not None
+    return len(data) > LOOP_COMPRESSION * len(zlib.compress(data)) or _REPEATED_LETTERS.search(text) is not None
 
 
-def _rushed(heard: WhisperResult) -> bool:
-    letters = sum(SYLLABLE if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in heard.text)
-    return letters > LETTERS_A_SECOND * heard.seconds + LETTERS_MORE
+def _is_too_fast(result: WhisperResult) -> bool:
+    letters = sum(
+        LETTERS_PER_WIDE_CHARACTER if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in result.text
+    )
+    return letters > LETTERS_A_SECOND * result.seconds + EXTRA_LETTERS
 
 
 def _without_loops(words: Sequence[WhisperWord]) -> tuple[WhisperWord, ...]:
-    """Each phrase that is said many times in a row, once."""
-    plain = [_plain(word.text) for word in words]
-    kept: list[WhisperWord] = []
-    at = 0
-    while at < len(words):
-        length, again = _loop(plain, at)
-        kept += words[at : at + length]
-        at += length * again
-    return tuple(kept)
+    """Return the words with each phrase that is said many times in a row kept once."""
+    normalised = [_normalise(word.text) for word in words]
+    remaining: list[WhisperWord] = []
+    position = 0
+    while position < len(words):
+        length, repeats = _find_loop(normalised, position)
+        remaining += words[position : position + length]
+        position += length * repeats
+    return tuple(remaining)
 
 
-def _loop(plain: Sequence[str], at: int) -> tuple[int, int]:
-    """How many words the phrase that begins here has, and how often it is said; one word once, if it is no loop."""
-    for length in range(1, PHRASE + 1):
-        phrase, again = plain[at : at + length], 1
-        while len(phrase) == length and plain[at + again * length : at + (again + 1) * length] == phrase:
-            again += 1
-        if again >= REPEATS:
-            return length, again
+def _find_loop(normalised: Sequence[str], position: int) -> tuple[int, int]:
+    """Return the number of words of the phrase that starts here, and how often it repeats; (1, 1) if it is no loop."""
+    for length in range(1, MAX_PHRASE_WORDS + 1):
+        phrase, repeats = normalised[position : position + length], 1
+        while (
+            len(phrase) == length
+            and normalised[position + repeats * length : position + (repeats + 1) * length] == phrase
+        ):
+            repeats += 1
+        if repeats >= LOOP_REPEATS:
+            return length, repeats
     return 1, 1
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", text).casefold().split())

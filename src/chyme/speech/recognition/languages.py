@@ -1,4 +1,4 @@
-"""The languages of Whisper by their English names, as some services tell them."""
+"""Whisper's languages by their English names, as some services return them."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ zh chinese · zh mandarin
 _PAIRS = [entry.split(maxsplit=1) for entry in _TABLE.split("·")]
 
 CODES = {name.strip(): code for code, name in _PAIRS}
-WITHOUT_BLANKS = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})  # no blanks between words
+WITHOUT_BLANKS = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})  # no spaces between words

@@ -1,4 +1,4 @@
-"""Recognise all speech of a recording here: one pass through its sound, several stretches at a time."""
+"""Recognise all speech of a recording locally: one pass through its sound, several chunks at a time."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float32]
 
-AHEAD = 2  # stretches that wait for each one that is being heard
-LANGUAGE_SAMPLES = 3  # stretches listened to at most before the language is settled …
-ENOUGH = 5.0  # … and seconds of them, when it is clear before
-COUNTED = 10.0  # seconds for which one stretch counts at most
+QUEUED_PER_WORKER = 2  # chunks queued per chunk being processed
+LANGUAGE_SAMPLES = 3  # chunks used at most to detect the language …
+CLEAR_SECONDS = 5.0  # … and seconds that suffice when the language is clear
+MAX_CHUNK_WEIGHT = 10.0  # seconds that one chunk counts for at most
 
 Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceEmbedder:
-    """What hears how voices sound: `embed` takes samples, the second they begin at, and the speech in them."""
+    """Computes voice embeddings: `embed` takes samples, the second they start at, and the speech in them."""
 
     model: str
     embed: Embed
@@ -45,10 +45,10 @@ class VoiceEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class RecognitionResult:
-    """What was said in a recording. `words` are in order; times are seconds into the file."""
+    """The words of a recording, in order. Times are seconds into the file."""
 
-    language: str | None  # None when nobody spoke
-    seconds: float  # how much sound there is
+    language: str | None  # None when there is no speech
+    seconds: float  # length of the sound
     words: tuple[WhisperWord, ...]
     windows: tuple[Window, ...]
 
@@ -61,137 +61,144 @@ def recognise(
     voices: VoiceEmbedder | None = None,
     progress: Callable[[float], None] = lambda seconds: None,
 ) -> RecognitionResult:
-    """Hears what is not kept in `scratch` from an attempt before. `progress` is told seconds of sound that are done.
+    """Recognise what `scratch` does not hold from an earlier attempt. `progress` receives the seconds of sound done.
 
     Raises UnreadableFile, UnsupportedFile or EngineUnavailable.
     """
-    kept = ChunkCheckpoints(scratch, voices.model if voices else None)
-    stretches = SpeechChunker()
+    checkpoints = ChunkCheckpoints(scratch, voices.model if voices else None)
+    chunker = SpeechChunker()
     places: list[Place] = []
     with (
         closing(read_samples(recording, limits)) as pieces,
         ThreadPoolExecutor(settings.workers, thread_name_prefix="speech") as threads,
     ):
-        work = _Work(threads, kept, settings, voices, lambda running: progress(min([*running, stretches.done_until])))
+        scheduler = _ChunkScheduler(
+            threads, checkpoints, settings, voices, lambda starts: progress(min([*starts, chunker.done_until]))
+        )
         try:
-            for stretch in stretches.cut(work.watched(pieces)):
-                places.append(stretch.place)
-                if kept.get(stretch.place) is None:
-                    work.take(stretch)
-            work.finish()
-            progress(stretches.seconds)
+            for chunk in chunker.cut(scheduler.with_progress(pieces)):
+                places.append(chunk.place)
+                if checkpoints.get(chunk.place) is None:
+                    scheduler.add_chunk(chunk)
+            scheduler.finish()
+            progress(chunker.seconds)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-    done = [one for place in places if (one := kept.get(place)) is not None]
+    results = [result for place in places if (result := checkpoints.get(place)) is not None]
     return RecognitionResult(
-        settings.language or kept.language if any(one.words for one in done) else None,
-        stretches.seconds,
-        tuple(word for one in done for word in one.words),
-        tuple(window for one in done for window in one.windows),
+        settings.language or checkpoints.language if any(result.words for result in results) else None,
+        chunker.seconds,
+        tuple(word for result in results for word in result.words),
+        tuple(window for result in results for window in result.windows),
     )
 
 
-class _Work:
-    """Stretches on their way to the threads, few at a time."""
+class _ChunkScheduler:
+    """Hands chunks to the threads, few at a time."""
 
     def __init__(
         self,
         threads: ThreadPoolExecutor,
-        kept: ChunkCheckpoints,
+        checkpoints: ChunkCheckpoints,
         settings: SpeechSettings,
         voices: VoiceEmbedder | None,
         progress: Callable[[list[float]], None],
     ) -> None:
-        """`progress` is told where the stretches begin that are not done yet."""
+        """`progress` receives the start times of the chunks that are not done yet."""
         self._threads = threads
-        self._kept = kept
+        self._checkpoints = checkpoints
         self._settings = settings
         self._voices = voices
         self._progress = progress
         self._model: Whisper | None = None
-        self._language = settings.language or kept.language
-        self._tasted: list[tuple[SpeechChunk, EncodedAudio]] = []  # they wait for the language
-        self._chances: dict[str, float] = {}
-        self._running: dict[Future[None], float] = {}  # and where each stretch begins
+        self._language = settings.language or checkpoints.language
+        self._language_samples: list[tuple[SpeechChunk, EncodedAudio]] = []  # chunks waiting for the language
+        self._language_scores: dict[str, float] = {}
+        self._tasks: dict[Future[None], float] = {}  # task → start of its chunk
 
-    def watched(self, pieces: Iterator[Samples]) -> Iterator[Samples]:
-        """The pieces as they are; on the way, progress is told."""
+    def with_progress(self, pieces: Iterator[Samples]) -> Iterator[Samples]:
+        """Yield the pieces unchanged, and report progress in between."""
         for piece in pieces:
             yield piece
-            self._collect(wait(self._running, timeout=0).done)
+            self._collect(wait(self._tasks, timeout=0).done)
 
-    def take(self, stretch: SpeechChunk) -> None:
+    def add_chunk(self, chunk: SpeechChunk) -> None:
         if self._model is None:
             self._model = load_for_settings(self._settings)
         if self._language is None:
-            self._taste(self._model, stretch)
+            self._sample_language(self._model, chunk)
         else:
-            self._start(self._model, stretch, None, self._language)
+            self._start(self._model, chunk, None, self._language)
 
     def finish(self) -> None:
-        if self._tasted and self._model:
-            self._settle(self._model)
-        while self._running:
-            self._collect(wait(self._running, return_when=FIRST_COMPLETED).done)
+        if self._language_samples and self._model:
+            self._decide_language(self._model)
+        while self._tasks:
+            self._collect(wait(self._tasks, return_when=FIRST_COMPLETED).done)
 
-    def _taste(self, model: Whisper, stretch: SpeechChunk) -> None:
-        """Listens for the language only. What was heard for that is used again for the words."""
-        ear = model.encode(stretch.samples)
-        told = model.detect_language(ear)
-        weight = min(COUNTED, stretch.end - stretch.start)
-        for language, probability in told.items():
-            self._chances[language] = self._chances.get(language, 0.0) + weight * probability
-        self._tasted.append((stretch, ear))
-        clear = max(told.values()) >= SURE and sum(one.end - one.start for one, _ in self._tasted) >= ENOUGH
-        if clear or len(self._tasted) >= LANGUAGE_SAMPLES:
-            self._settle(model)
+    def _sample_language(self, model: Whisper, chunk: SpeechChunk) -> None:
+        """Detect the language only. The encoded audio is reused for the words."""
+        encoded = model.encode(chunk.samples)
+        probabilities = model.detect_language(encoded)
+        weight = min(MAX_CHUNK_WEIGHT, chunk.end - chunk.start)
+        for language, probability in probabilities.items():
+            self._language_scores[language] = self._language_scores.get(language, 0.0) + weight * probability
+        self._language_samples.append((chunk, encoded))
+        is_clear = (
+            max(probabilities.values()) >= SURE
+            and sum(sample.end - sample.start for sample, _ in self._language_samples) >= CLEAR_SECONDS
+        )
+        if is_clear or len(self._language_samples) >= LANGUAGE_SAMPLES:
+            self._decide_language(model)
 
-    def _settle(self, model: Whisper) -> None:
-        self._language = max(self._chances, key=self._chances.__getitem__)
-        self._kept.save_language(self._language)
-        tasted, self._tasted = self._tasted, []
-        for stretch, ear in tasted:
-            self._start(model, stretch, ear, self._language)
+    def _decide_language(self, model: Whisper) -> None:
+        self._language = max(self._language_scores, key=self._language_scores.__getitem__)
+        self._checkpoints.save_language(self._language)
+        samples, self._language_samples = self._language_samples, []
+        for chunk, encoded in samples:
+            self._start(model, chunk, encoded, self._language)
 
-    def _start(self, model: Whisper, stretch: SpeechChunk, ear: EncodedAudio | None, language: str) -> None:
-        while len(self._running) >= AHEAD * self._settings.workers + 1:
-            self._collect(wait(self._running, return_when=FIRST_COMPLETED).done)
-        self._running[self._threads.submit(self._hear, model, stretch, ear, language)] = stretch.start
+    def _start(self, model: Whisper, chunk: SpeechChunk, encoded: EncodedAudio | None, language: str) -> None:
+        while len(self._tasks) >= QUEUED_PER_WORKER * self._settings.workers + 1:
+            self._collect(wait(self._tasks, return_when=FIRST_COMPLETED).done)
+        self._tasks[self._threads.submit(self._process_chunk, model, chunk, encoded, language)] = chunk.start
 
-    def _hear(self, model: Whisper, stretch: SpeechChunk, ear: EncodedAudio | None, language: str) -> None:
-        """In a thread."""
-        heard = model.transcribe(ear or model.encode(stretch.samples), language)
-        windows = self._voices.embed(stretch.samples, stretch.start, stretch.spans) if self._voices else ()
-        self._kept.add(stretch.place, ChunkResult(_placed(filter_hallucinations(heard), stretch), tuple(windows)))
-        _give_back()
+    def _process_chunk(self, model: Whisper, chunk: SpeechChunk, encoded: EncodedAudio | None, language: str) -> None:
+        """Transcribe one chunk and save the result. Runs in a thread."""
+        result = model.transcribe(encoded or model.encode(chunk.samples), language)
+        windows = self._voices.embed(chunk.samples, chunk.start, chunk.spans) if self._voices else ()
+        self._checkpoints.add(
+            chunk.place, ChunkResult(_shift_to_file(filter_hallucinations(result), chunk), tuple(windows))
+        )
+        _trim_memory()
 
     def _collect(self, done: set[Future[None]]) -> None:
-        """Raises what went wrong in a thread."""
-        for one in done:
-            del self._running[one]
-            one.result()
-        begins = [*self._running.values(), *(stretch.start for stretch, _ in self._tasted)]
-        self._progress(begins)
+        """Remove finished tasks and report progress. Raises the error of a failed task."""
+        for task in done:
+            del self._tasks[task]
+            task.result()
+        starts = [*self._tasks.values(), *(chunk.start for chunk, _ in self._language_samples)]
+        self._progress(starts)
 
 
-def _give_back() -> None:
-    """Memory that is free in pieces goes back to the system: without, a recording of hours would take ever more."""
-    with suppress(AttributeError):  # only the GNU library has it
+def _trim_memory() -> None:
+    """Return fragmented free memory to the system; otherwise hours of recording would take ever more."""
+    with suppress(AttributeError):  # only the GNU C library has it
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _placed(words: Sequence[WhisperWord], stretch: SpeechChunk) -> tuple[WhisperWord, ...]:
-    """With times of the file. A word that reaches into a pause is cut to where somebody speaks."""
-    placed: list[WhisperWord] = []
-    over = stretch.start
+def _shift_to_file(words: Sequence[WhisperWord], chunk: SpeechChunk) -> tuple[WhisperWord, ...]:
+    """Shift words to file times. A word that extends into a pause is cut to the speech."""
+    shifted: list[WhisperWord] = []
+    previous_end = chunk.start
     for word in words:
-        start, end = stretch.start + word.start, stretch.start + word.end
-        shares = [(min(end, span.end) - max(start, span.start), span) for span in stretch.spans]
-        share, span = max(shares, key=lambda one: one[0])
-        if share > 0:
+        start, end = chunk.start + word.start, chunk.start + word.end
+        overlaps = [(min(end, span.end) - max(start, span.start), span) for span in chunk.spans]
+        overlap, span = max(overlaps, key=lambda pair: pair[0])
+        if overlap > 0:
             start, end = max(start, span.start), min(end, span.end)
-        start = max(over, start)
-        over = min(max(start, end), stretch.end)
-        placed.append(replace(word, start=min(start, over), end=over))
-    return tuple(placed)
+        start = max(previous_end, start)
+        previous_end = min(max(start, end), chunk.end)
+        shifted.append(replace(word, start=min(start, previous_end), end=previous_end))
+    return tuple(shifted)

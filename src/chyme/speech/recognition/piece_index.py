@@ -1,4 +1,4 @@
-"""What lies in a scratch folder between cutting the sound and sending it: pieces, and an index of them."""
+"""Audio pieces in a scratch folder, waiting to be sent, and the index of them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _NAME = re.compile(r"piece-\d{4,6}\.flac")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file of sound to be sent. Long silence is left out of it, so its clock is not the recording's."""
+    """An audio file to send. Long silence is left out, so its times differ from the recording's."""
 
     file: str  # its name in the scratch folder
     size: int
     sha256: str
-    stretches: tuple[SpeechSpan, ...]  # what it holds of the recording, one after the other
-    spans: tuple[SpeechSpan, ...]  # where somebody speaks, in seconds into the recording
+    stretches: tuple[SpeechSpan, ...]  # the parts of the recording it contains, in order
+    spans: tuple[SpeechSpan, ...]  # where there is speech, in seconds into the recording
 
     @property
     def length(self) -> float:
-        """Seconds of sound in it."""
+        """Seconds of sound in the piece."""
         return sum(stretch.end - stretch.start for stretch in self.stretches)
 
     def start_in_recording(self, second: float) -> float:
-        """Where in the recording something is that begins at this second of the piece."""
+        """Convert a start time in the piece to the recording's time."""
         for stretch in self.stretches[:-1]:
             if second < stretch.end - stretch.start:
                 return stretch.start + second
@@ -47,7 +47,7 @@ class Piece:
         return min(self.stretches[-1].end, self.stretches[-1].start + second)
 
     def end_in_recording(self, second: float) -> float:
-        """Where in the recording something is over that ends at this second of the piece."""
+        """Convert an end time in the piece to the recording's time."""
         for stretch in self.stretches[:-1]:
             if second <= stretch.end - stretch.start:
                 return stretch.start + second
@@ -57,32 +57,32 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRecording:
-    """All that is to be sent of one recording; no piece at all when nobody speaks."""
+    """Everything to send of one recording; no pieces when there is no speech."""
 
     duration: float  # seconds of the recording's sound
     pieces: tuple[Piece, ...]
-    windows: tuple[Window, ...] = ()  # how the voices sound; only known to whoever has just listened
+    windows: tuple[Window, ...] = ()  # voice windows; only set directly after `prepare` ran
 
 
 def load_prepared(scratch: Path) -> PreparedRecording | None:
-    """What was prepared in this folder, or None when that is not finished or not as it was left."""
+    """Load what was prepared in this folder; None when that is unfinished or was altered."""
     try:
         with open_untrusted(scratch / INDEX, INDEX_BYTES) as stream:
-            told = json.loads(stream.read())
-        if told["version"] != VERSION:
+            payload = json.loads(stream.read())
+        if payload["version"] != VERSION:
             return None
-        found = PreparedRecording(_seconds(told["duration"]), tuple(map(_piece, told["pieces"])))
-        for piece in found.pieces:
+        prepared = PreparedRecording(_parse_seconds(payload["duration"]), tuple(map(_parse_piece, payload["pieces"])))
+        for piece in prepared.pieces:
             with open_untrusted(scratch / piece.file, piece.size) as stream:
                 if os.fstat(stream.fileno()).st_size != piece.size:
                     return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    return found
+    return prepared
 
 
-def write_index(scratch: Path, found: PreparedRecording) -> None:
-    """The last step: whoever sees the index sees all pieces."""
+def write_index(scratch: Path, prepared: PreparedRecording) -> None:
+    """Write the index as the last step: if it exists, all pieces do."""
     pieces = [
         {
             "file": piece.file,
@@ -91,60 +91,60 @@ def write_index(scratch: Path, found: PreparedRecording) -> None:
             "stretches": [[span.start, span.end] for span in piece.stretches],
             "spans": [[span.start, span.end] for span in piece.spans],
         }
-        for piece in found.pieces
+        for piece in prepared.pieces
     ]
-    told = {"version": VERSION, "duration": found.duration, "pieces": pieces}
-    write_atomically(scratch / INDEX, json.dumps(told, separators=(",", ":")).encode())
+    payload = {"version": VERSION, "duration": prepared.duration, "pieces": pieces}
+    write_atomically(scratch / INDEX, json.dumps(payload, separators=(",", ":")).encode())
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """The whole file or none: written beside it, then renamed. The folder may hold traps; no name is followed."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    """Write the whole file or nothing, by renaming. The folder is untrusted: symbolic links are not followed."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(fd)
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(beside)
+            os.unlink(temporary)
         raise
 
 
 @contextmanager
-def open_untrusted(path: Path, most: int) -> Iterator[BinaryIO]:
-    """A plain file of at most so many bytes, opened without following whoever laid it there; else an OSError."""
+def open_untrusted(path: Path, max_bytes: int) -> Iterator[BinaryIO]:
+    """Open a plain file of at most `max_bytes` without following links; otherwise raise an OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as stream:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size > most:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_size > max_bytes:
             raise OSError(f"{path.name} is not the file it should be")
         yield stream
 
 
-def _piece(row: dict[str, Any]) -> Piece:
+def _parse_piece(row: dict[str, Any]) -> Piece:
     file, size, sha256 = row["file"], row["size"], row["sha256"]
     if not isinstance(file, str) or not _NAME.fullmatch(file):
         raise ValueError("a piece by another name")
     if not isinstance(size, int) or not isinstance(sha256, str):
         raise TypeError("a piece without size or hash")
-    stretches = _spans(row["stretches"])
+    stretches = _parse_spans(row["stretches"])
     if not stretches:
         raise ValueError("a piece of nothing")
-    return Piece(file, size, sha256, stretches, _spans(row["spans"]))
+    return Piece(file, size, sha256, stretches, _parse_spans(row["spans"]))
 
 
-def _spans(rows: list[list[Any]]) -> tuple[SpeechSpan, ...]:
-    spans = tuple(SpeechSpan(_seconds(start), _seconds(end)) for start, end in rows)
+def _parse_spans(rows: list[list[Any]]) -> tuple[SpeechSpan, ...]:
+    spans = tuple(SpeechSpan(_parse_seconds(start), _parse_seconds(end)) for start, end in rows)
     times = [time for span in spans for time in (span.start, span.end)]
     if times != sorted(times):
         raise ValueError("not in order")
     return spans
 
 
-def _seconds(value: object) -> float:
+def _parse_seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise ValueError("not a time")
     return float(value)

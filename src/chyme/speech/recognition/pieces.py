@@ -1,4 +1,4 @@
-"""Cut the speech of a recording into files that are small enough to be sent. Runs in a child; sends nothing."""
+"""Cut the speech of a recording into files that are small enough to send. Runs in a child process; sends nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["CutRules", "Embed", "Piece", "PreparedRecording", "load_prepared", "
 
 Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
 
-# FLAC is taken by every such service (OpenAI, Groq, faster-whisper, whisper.cpp, vLLM, LocalAI), is half of WAV for
-# speech, loses nothing, and does not move the sound along the clock as encoders of MP3 and Opus do.
+# FLAC is accepted by every such service (OpenAI, Groq, faster-whisper, whisper.cpp, vLLM, LocalAI), has half the size
+# of WAV for speech, is lossless, and does not shift the sound in time as MP3 and Opus encoders do.
 FORMAT = "flac"
 
 
@@ -37,11 +37,11 @@ class CutRules:
     """Where the sound is cut. All times in seconds."""
 
     longest: float = 590.0  # of a piece; services refuse more than ten minutes. At least 30: the longest speech fits
-    # At 16 bits a sample FLAC needs 32 KB a second at the very worst, so 590 seconds stay below the 20 MB we allow
-    # ourselves and the 25 MB that services allow.
-    late: float = 0.8  # of the longest: from here on a piece ends at the next pause
+    # At 16 bits per sample FLAC needs at most 32 KB per second, so 590 seconds stay below our own limit of 20 MB
+    # and the 25 MB that services allow.
+    late: float = 0.8  # share of `longest` from which a piece ends at the next pause
     silence: float = 3.0  # longer silence is left out
-    kept: float = 0.7  # of a silence that is left out, on either side of it
+    margin: float = 0.7  # silence that stays on either side of one that is left out
 
 
 def prepare(
@@ -52,15 +52,15 @@ def prepare(
     keep: Callable[[Sequence[Window]], None] | None = None,
     cuts: CutRules | None = None,
 ) -> PreparedRecording:
-    """The pieces to send, in `scratch`; if they are there already, nothing is done.
+    """Write the pieces to send into `scratch`; do nothing if they are there already.
 
-    `embed` hears all speech as it passes and tells how the voices sound. `keep` is given all it told before the index
-    is written: what it leaves in `scratch` is there whenever `prepared` finds something.
+    `embed` receives all speech and returns the voice windows. `keep` receives all windows before the index is written:
+    what it stores in `scratch` exists whenever `load_prepared` finds something.
     Raises UnreadableFile, UnsupportedFile or EngineUnavailable.
     """
-    found = load_prepared(scratch)
-    if found is not None:
-        return found
+    prepared = load_prepared(scratch)
+    if prepared is not None:
+        return prepared
     try:
         activity = SpeechDetector()
     except EngineUnavailable as error:
@@ -68,31 +68,31 @@ def prepare(
     windows: list[Window] = []
     with _Cutter(scratch, cuts or CutRules()) as cutter:
 
-        def speech(spans: list[SpeechSpan]) -> None:
+        def add_speech(spans: list[SpeechSpan]) -> None:
             if embed and spans:
-                windows.extend(embed(cutter.tape.cut(spans[0].start, spans[-1].end), spans[0].start, spans))
+                windows.extend(embed(cutter.buffer.cut(spans[0].start, spans[-1].end), spans[0].start, spans))
             for span in spans:
                 cutter.add(span)
 
         for samples in read_samples(recording, limits):
-            cutter.tape.append(samples)
-            speech(activity.feed(samples))
+            cutter.buffer.append(samples)
+            add_speech(activity.feed(samples))
             cutter.settle(activity.settled_until)
-        speech(activity.finish())
-        found = PreparedRecording(cutter.tape.end / RATE, cutter.finish(), tuple(windows))
+        add_speech(activity.finish())
+        prepared = PreparedRecording(cutter.buffer.end / RATE, cutter.finish(), tuple(windows))
     if keep:
-        keep(found.windows)
-    write_index(scratch, found)
-    return found
+        keep(prepared.windows)
+    write_index(scratch, prepared)
+    return prepared
 
 
-class _Tape:
-    """The last stretch of the sound; what nobody asks for any more is forgotten."""
+class _SampleBuffer:
+    """The latest part of the sound; samples that are no longer needed are dropped."""
 
     def __init__(self) -> None:
         import numpy
 
-        self.start = 0  # samples before it
+        self.start = 0  # samples before the buffer
         self._samples: Samples = numpy.zeros(0, dtype=numpy.float32)
 
     @property
@@ -104,7 +104,7 @@ class _Tape:
 
         self._samples = numpy.concatenate([self._samples, samples])
 
-    def forget(self, before: int) -> None:
+    def drop_before(self, before: int) -> None:
         before = min(before, self.end)
         if before > self.start:
             self._samples = self._samples[before - self.start :]
@@ -119,16 +119,16 @@ class _Tape:
 
 
 class _Cutter:
-    """Lays speech into files, one after the other. Counts in samples, so that nothing is lost or doubled."""
+    """Write speech into files, one after the other. Counts in samples, so that nothing is lost or doubled."""
 
     def __init__(self, scratch: Path, cuts: CutRules) -> None:
-        self.tape = _Tape()
+        self.buffer = _SampleBuffer()
         self._scratch = scratch
-        self._most = int(cuts.longest * RATE)
-        self._late = int(cuts.late * self._most)
-        self._silence, self._kept = int(cuts.silence * RATE), int(cuts.kept * RATE)
+        self._max_length = int(cuts.longest * RATE)
+        self._end_at_pause_from = int(cuts.late * self._max_length)
+        self._silence, self._margin = int(cuts.silence * RATE), int(cuts.margin * RATE)
         self._pieces: list[Piece] = []
-        self._file: _File | None = None
+        self._file: _PieceFile | None = None
 
     def __enter__(self) -> _Cutter:
         return self
@@ -138,87 +138,87 @@ class _Cutter:
             self._file.abandon()
 
     def add(self, span: SpeechSpan) -> None:
-        """The next speech, which is still on the tape."""
-        begin, end = round(span.start * RATE), min(round(span.end * RATE), self.tape.end)
+        """Add the next speech, which is still in the buffer."""
+        begin, end = round(span.start * RATE), min(round(span.end * RATE), self.buffer.end)
         file = self._file
         if file:
             gap = max(0, begin - file.end)
-            room = self._most - file.length - self._kept
-            if gap + end - begin > room or (gap and file.length > self._late):
+            room = self._max_length - file.length - self._margin
+            if gap + end - begin > room or (gap and file.length > self._end_at_pause_from):
                 self._end_piece(file, begin - gap // 2)
                 file = None
             elif file.paused or gap > self._silence:
                 self._pause(file, begin)
-                file.leave_out(max(begin - self._kept, file.end, self.tape.start))
+                file.skip_to(max(begin - self._margin, file.end, self.buffer.start))
         if file is None:
             earliest = round(self._pieces[-1].stretches[-1].end * RATE) if self._pieces else 0
-            begin = max(begin - self._kept, earliest, self.tape.start)
-            file = self._file = _File(self._scratch, len(self._pieces) + 1, begin)
-        file.write(self.tape, end)
+            begin = max(begin - self._margin, earliest, self.buffer.start)
+            file = self._file = _PieceFile(self._scratch, len(self._pieces) + 1, begin)
+        file.write(self.buffer, end)
         file.spans.append(span)
 
     def settle(self, second: float) -> None:
-        """No speech will be told that begins before this second."""
-        wanted = round(second * RATE) - self._kept
+        """Note that no later speech starts before this second."""
+        keep_from = round(second * RATE) - self._margin
         file = self._file
         if file and not file.paused:
-            if wanted - file.end > self._silence:
-                self._pause(file, wanted)
+            if keep_from - file.end > self._silence:
+                self._pause(file, keep_from)
             else:
-                wanted = min(wanted, file.end)
-        self.tape.forget(wanted)
+                keep_from = min(keep_from, file.end)
+        self.buffer.drop_before(keep_from)
 
     def finish(self) -> tuple[Piece, ...]:
         if self._file:
-            self._end_piece(self._file, self.tape.end)
+            self._end_piece(self._file, self.buffer.end)
         return tuple(self._pieces)
 
-    def _end_piece(self, file: _File, before: int) -> None:
+    def _end_piece(self, file: _PieceFile, before: int) -> None:
         self._pause(file, before)
         self._pieces.append(file.close())
         self._file = None
 
-    def _pause(self, file: _File, before: int) -> None:
-        """Some silence after the speech, as far as there is any before that sample; once."""
+    def _pause(self, file: _PieceFile, before: int) -> None:
+        """Write some silence after the speech, up to sample `before`, once."""
         if not file.paused:
-            file.write(self.tape, min(before, file.end + self._kept))
+            file.write(self.buffer, min(before, file.end + self._margin))
             file.paused = True
 
 
-class _File:
-    """One piece while it is written, under a name that nobody takes for a finished one."""
+class _PieceFile:
+    """One piece being written, under a temporary name."""
 
     def __init__(self, scratch: Path, number: int, begin: int) -> None:
         import av
 
         self.spans: list[SpeechSpan] = []
-        self.end = begin  # the first sample of the recording that is not in it
+        self.end = begin  # the first sample of the recording after this piece
         self.length = 0  # samples
-        self.paused = False  # what follows is left out
+        self.paused = False  # the following silence is left out
         self._path = scratch / f"piece-{number:04}.{FORMAT}"
-        self._beside = scratch / f".piece-{number:04}.part"
+        self._temporary = scratch / f".piece-{number:04}.part"
         self._stretches = [[begin, begin]]
-        self._beside.unlink(missing_ok=True)
-        self._bytes = self._beside.open("xb")
-        self._container = av.open(self._bytes, "w", format=FORMAT)
+        self._temporary.unlink(missing_ok=True)
+        self._stream_out = self._temporary.open("xb")
+        self._container = av.open(self._stream_out, "w", format=FORMAT)
         self._stream: Any = self._container.add_stream(FORMAT, rate=RATE, layout="mono", format="s16")
 
-    def leave_out(self, until: int) -> None:
-        """Go on at that sample."""
+    def skip_to(self, until: int) -> None:
+        """Continue at this sample."""
         self.end = until
         self.paused = False
         self._stretches.append([until, until])
 
-    def write(self, tape: _Tape, end: int) -> None:
-        """From where it ends up to that sample."""
+    def write(self, buffer: _SampleBuffer, end: int) -> None:
+        """Write from the current end up to this sample."""
         import av
         import numpy
 
-        samples = tape.between(self.end, end)
+        samples = buffer.between(self.end, end)
         if not len(samples):
             return
-        whole = numpy.rint(samples.clip(-1.0, 1.0) * 32767).astype(numpy.int16)
-        frame = av.AudioFrame.from_ndarray(whole[None], format="s16", layout="mono")
+        integers = numpy.rint(samples.clip(-1.0, 1.0) * 32767).astype(numpy.int16)
+        frame = av.AudioFrame.from_ndarray(integers[None], format="s16", layout="mono")
         frame.sample_rate = RATE
         frame.pts = self.length
         self._container.mux(self._stream.encode(frame))
@@ -228,19 +228,19 @@ class _File:
     def close(self) -> Piece:
         self._container.mux(self._stream.encode(None))
         self._container.close()
-        self._bytes.close()
-        with self._beside.open("rb") as stream:
+        self._stream_out.close()
+        with self._temporary.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
             size = stream.tell()
-        self._beside.replace(self._path)
+        self._temporary.replace(self._path)
         stretches = tuple(SpeechSpan(begin / RATE, end / RATE) for begin, end in self._stretches)
         return Piece(self._path.name, size, digest, stretches, tuple(self.spans))
 
     def abandon(self) -> None:
         import av.error
 
-        with suppress(OSError, av.error.FFmpegError):  # a full disk, which somebody else is being told of
+        with suppress(OSError, av.error.FFmpegError):  # a full disk, which is reported elsewhere
             self._container.close()
         with suppress(OSError):
-            self._bytes.close()
-        self._beside.unlink(missing_ok=True)
+            self._stream_out.close()
+        self._temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Where somebody speaks: the Silero model listens along and tells each stretch of speech as it ends."""
+"""Detect speech: the Silero model reads the sound as a stream, and each span of speech is returned as it ends."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float32]
 
-WINDOW, CONTEXT = 512, 64  # samples the model hears at once, and of those before that go along
-STATE = 128  # numbers the model remembers, twice
-TOGETHER = 32  # windows given to the model in one call: about a second
-ENOUGH = 600  # windows of nothing at all after which the model is not asked: hours of nothing must not cost hours
-NOTICED = 0.098  # seconds of quiet after which speech that is too long may be cut
+WINDOW, CONTEXT = 512, 64  # samples per model input, and preceding samples passed along
+STATE = 128  # size of each of the model's two state vectors
+WINDOWS_PER_CALL = 32  # windows per model call: about a second
+MAX_SILENT_WINDOWS = 600  # silent windows after which the model is not run: hours of silence must not cost hours
+MIN_CUT_PAUSE = 0.098  # seconds of quiet after which overlong speech may be cut
 _MODEL = "silero_vad_v6.onnx"
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechSpan:
-    """Somebody speaks from here to there, in seconds into the file."""
+    """A span of speech, in seconds into the file."""
 
     start: float
     end: float
@@ -41,194 +41,194 @@ class ActivityRules:
 
     threshold: float = 0.5  # probability from which speech begins
     quiet: float = 0.35  # probability below which it may end
-    min_speech: float = 0.25  # what is shorter is no speech
-    min_silence: float = 0.5  # a pause that is shorter does not end it
-    pad: float = 0.3  # kept before and after
-    longest: float = 28.0  # what is longer is cut, at its last pause if it has one
+    min_speech: float = 0.25  # anything shorter is not speech
+    min_silence: float = 0.5  # a shorter pause does not end it
+    pad: float = 0.3  # sound kept before and after
+    longest: float = 28.0  # longer speech is cut, at its last pause if it has one
 
 
 class SpeechDetector:
-    """Hears pieces of any length at 16 kHz and tells the speech in them, in order and without overlap.
+    """Receives pieces of any length at 16 kHz and returns the speech in them, in order and without overlap.
 
-    The rules are those of faster_whisper.vad; here they hold for sound that never is in memory as a whole.
+    The rules are those of faster_whisper.vad, applied to sound that is never in memory as a whole.
     """
 
     def __init__(self, rules: ActivityRules | None = None) -> None:
         self._rules = rules or ActivityRules()
-        self._model = _Model()
-        self._steps = _Steps(self._rules)
-        self._length = 0  # samples heard
-        self._last: SpeechSpan | None = None  # its end waits for what comes next
+        self._model = _SileroModel()
+        self._builder = _SpanBuilder(self._rules)
+        self._length = 0  # samples received
+        self._pending: SpeechSpan | None = None  # its end depends on what comes next
 
     @property
     def settled_until(self) -> float:
-        """Nothing that is still to be told begins before this second."""
-        if self._last is not None:
-            return self._last.start
-        begun = self._steps.begun if self._steps.begun is not None else self._steps.at
-        return max(0.0, begun / RATE - self._rules.pad)
+        """No span returned later starts before this second."""
+        if self._pending is not None:
+            return self._pending.start
+        start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
+        return max(0.0, start / RATE - self._rules.pad)
 
     def feed(self, piece: Samples) -> list[SpeechSpan]:
-        """The speech that is over, as far as that is certain by now."""
+        """Return the speech that is certainly over."""
         self._length += len(piece)
-        told = self._padded(self._steps.over(self._model.hear(piece)))
-        return [*told, *self._alone()]
+        spans = self._pad_spans(self._builder.finished_spans(self._model.probabilities(piece)))
+        return [*spans, *self._take_settled()]
 
     def finish(self) -> list[SpeechSpan]:
-        """What is left, when there is no more to hear."""
-        spoken = [*self._steps.over(self._model.finish()), *self._steps.finish(self._length)]
-        told = self._padded(iter(spoken))
-        if self._last is not None:
-            told.append(SpeechSpan(self._last.start, min(self._length / RATE, self._last.end + self._rules.pad)))
-            self._last = None
-        return told
+        """Return the rest at the end of the sound."""
+        speech = [*self._builder.finished_spans(self._model.finish()), *self._builder.finish(self._length)]
+        spans = self._pad_spans(iter(speech))
+        if self._pending is not None:
+            spans.append(SpeechSpan(self._pending.start, min(self._length / RATE, self._pending.end + self._rules.pad)))
+            self._pending = None
+        return spans
 
-    def _padded(self, spoken: Iterator[tuple[int, int]]) -> list[SpeechSpan]:
-        """With some sound around each; where two are close, they share what is between them."""
-        pad, told = self._rules.pad, []
-        for begin, over in spoken:
-            start, end = begin / RATE, over / RATE
-            if self._last is None:
+    def _pad_spans(self, speech: Iterator[tuple[int, int]]) -> list[SpeechSpan]:
+        """Add some sound around each span; spans close to each other share the pause between them."""
+        pad, spans = self._rules.pad, []
+        for first, last in speech:
+            start, end = first / RATE, last / RATE
+            if self._pending is None:
                 start = max(0.0, start - pad)
             else:
-                share = min(pad, (start - self._last.end) / 2)
-                told.append(SpeechSpan(self._last.start, self._last.end + share))
+                share = min(pad, (start - self._pending.end) / 2)
+                spans.append(SpeechSpan(self._pending.start, self._pending.end + share))
                 start -= share
-            self._last = SpeechSpan(start, end)
-        return told
+            self._pending = SpeechSpan(start, end)
+        return spans
 
-    def _alone(self) -> list[SpeechSpan]:
-        """The last span, once whatever follows is too far away to share a pause with it."""
-        if self._last is None:
+    def _take_settled(self) -> list[SpeechSpan]:
+        """Return the last span, once anything that follows is too far away to share a pause with it."""
+        if self._pending is None:
             return []
-        following = self._steps.begun if self._steps.begun is not None else self._steps.at
-        if following / RATE - self._last.end < 2 * self._rules.pad:
+        next_start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
+        if next_start / RATE - self._pending.end < 2 * self._rules.pad:
             return []
-        told = SpeechSpan(self._last.start, self._last.end + self._rules.pad)
-        self._last = None
-        return [told]
+        span = SpeechSpan(self._pending.start, self._pending.end + self._rules.pad)
+        self._pending = None
+        return [span]
 
 
-class _Steps:
-    """From the probability of each window to stretches of speech, in samples."""
+class _SpanBuilder:
+    """Turns the probability of each window into spans of speech, in samples."""
 
     def __init__(self, rules: ActivityRules) -> None:
         self._rules = rules
-        self._most = rules.longest * RATE - WINDOW - 2 * rules.pad * RATE
-        self.at = 0  # where the next window begins
-        self.begun: int | None = None  # where the present speech began
-        self._quiet_from: int | None = None  # it may have ended here
-        self._pause: tuple[int, int | None] | None = None  # where it may be cut, and where it then went on
+        self._max_length = rules.longest * RATE - WINDOW - 2 * rules.pad * RATE
+        self.position = 0  # start of the next window
+        self.speech_start: int | None = None  # start of the current speech
+        self._quiet_from: int | None = None  # where the speech may have ended
+        self._pause: tuple[int, int | None] | None = None  # where it may be cut, and where it then continued
 
-    def over(self, probabilities: Iterator[float]) -> Iterator[tuple[int, int]]:
-        """Each stretch whose end has been heard."""
+    def finished_spans(self, probabilities: Iterator[float]) -> Iterator[tuple[int, int]]:
+        """Yield each span whose end has been reached."""
         for probability in probabilities:
-            yield from self._step(probability)
-            self.at += WINDOW
+            yield from self._process_window(probability)
+            self.position += WINDOW
 
     def finish(self, length: int) -> Iterator[tuple[int, int]]:
-        if self.begun is not None and length - self.begun > self._rules.min_speech * RATE:
-            yield self.begun, length
-        self.begun = None
+        if self.speech_start is not None and length - self.speech_start > self._rules.min_speech * RATE:
+            yield self.speech_start, length
+        self.speech_start = None
 
-    def _step(self, probability: float) -> Iterator[tuple[int, int]]:
+    def _process_window(self, probability: float) -> Iterator[tuple[int, int]]:
         rules = self._rules
         if probability >= rules.threshold:
             if self._quiet_from is not None:
                 self._quiet_from = None
                 if self._pause and self._pause[1] is None:
-                    self._pause = self._pause[0], self.at
-            if self.begun is None:
-                self.begun = self.at
+                    self._pause = self._pause[0], self.position
+            if self.speech_start is None:
+                self.speech_start = self.position
                 return
-        if self.begun is None:
+        if self.speech_start is None:
             return
-        if self.at - self.begun > self._most:
-            end, again = self._pause or (self.at, None)
-            yield self.begun, end
-            self._rest(again)
-            if self.begun is None:
+        if self.position - self.speech_start > self._max_length:
+            end, resume = self._pause or (self.position, None)
+            yield self.speech_start, end
+            self._restart(resume)
+            if self.speech_start is None:
                 return
         if probability < rules.quiet:
             if self._quiet_from is None:
-                self._quiet_from = self.at
-            if self.at - self._quiet_from > NOTICED * RATE:
+                self._quiet_from = self.position
+            if self.position - self._quiet_from > MIN_CUT_PAUSE * RATE:
                 self._pause = self._quiet_from, None
-            if self.at - self._quiet_from >= rules.min_silence * RATE:
-                if self._quiet_from - self.begun > rules.min_speech * RATE:
-                    yield self.begun, self._quiet_from
-                self._rest(None)
+            if self.position - self._quiet_from >= rules.min_silence * RATE:
+                if self._quiet_from - self.speech_start > rules.min_speech * RATE:
+                    yield self.speech_start, self._quiet_from
+                self._restart(None)
 
-    def _rest(self, again: int | None) -> None:
-        self.begun, self._quiet_from, self._pause = again, None, None
+    def _restart(self, resume: int | None) -> None:
+        self.speech_start, self._quiet_from, self._pause = resume, None, None
 
 
-class _Model:
-    """Silero, one window after the other, with what it remembers."""
+class _SileroModel:
+    """Runs Silero on one window after another, with its state."""
 
     def __init__(self) -> None:
         import numpy
 
-        self._session = _session()
-        self._memory = (numpy.zeros((1, 1, STATE), numpy.float32), numpy.zeros((1, 1, STATE), numpy.float32))
+        self._session = _load_session()
+        self._state = (numpy.zeros((1, 1, STATE), numpy.float32), numpy.zeros((1, 1, STATE), numpy.float32))
         self._context = numpy.zeros(CONTEXT, dtype=numpy.float32)
         self._rest = numpy.zeros(0, dtype=numpy.float32)
-        self._nothing = 0  # windows without any sound up to now
+        self._silent_windows = 0  # consecutive windows without any sound
 
-    def hear(self, piece: Samples) -> Iterator[float]:
-        """The probability of speech in every whole window."""
+    def probabilities(self, piece: Samples) -> Iterator[float]:
+        """Yield the probability of speech for every whole window."""
         import numpy
 
         samples = numpy.concatenate([self._rest, piece])
-        whole = len(samples) // WINDOW * WINDOW
-        self._rest = samples[whole:].copy()
-        for at in range(0, whole, TOGETHER * WINDOW):
-            yield from self._asked(samples[at : min(whole, at + TOGETHER * WINDOW)])
+        usable = len(samples) // WINDOW * WINDOW
+        self._rest = samples[usable:].copy()
+        for start in range(0, usable, WINDOWS_PER_CALL * WINDOW):
+            yield from self._predict(samples[start : min(usable, start + WINDOWS_PER_CALL * WINDOW)])
 
     def finish(self) -> Iterator[float]:
-        """The last window, filled up with silence."""
+        """Yield the probability of the last window, padded with silence."""
         import numpy
 
         if len(self._rest):
-            yield from self._asked(numpy.pad(self._rest, (0, WINDOW - len(self._rest))))
+            yield from self._predict(numpy.pad(self._rest, (0, WINDOW - len(self._rest))))
             self._rest = self._rest[:0]
 
-    def _asked(self, samples: Samples) -> list[float]:
+    def _predict(self, samples: Samples) -> list[float]:
         import numpy
 
         windows = samples.reshape(-1, WINDOW)
         before = numpy.vstack([self._context, windows[:-1, -CONTEXT:]])
         self._context = windows[-1, -CONTEXT:].copy()
-        asked = self._worth_asking(windows)
+        selected = self._needs_prediction(windows)
         probabilities = numpy.zeros(len(windows), dtype=numpy.float32)
-        if any(asked):
-            heard = numpy.hstack([before, windows])[asked]
-            told, *memory = self._session.run(None, {"input": heard, "h": self._memory[0], "c": self._memory[1]})
-            self._memory = (memory[0], memory[1])
-            probabilities[asked] = told.reshape(-1)
+        if any(selected):
+            inputs = numpy.hstack([before, windows])[selected]
+            output, *state = self._session.run(None, {"input": inputs, "h": self._state[0], "c": self._state[1]})
+            self._state = (state[0], state[1])
+            probabilities[selected] = output.reshape(-1)
         numbers: list[float] = probabilities.tolist()
         return numbers
 
-    def _worth_asking(self, windows: Samples) -> list[bool]:
+    def _needs_prediction(self, windows: Samples) -> list[bool]:
         import numpy
 
-        asked = []
-        for sounds in numpy.any(windows, axis=1):
-            self._nothing = 0 if sounds else self._nothing + 1
-            asked.append(self._nothing <= ENOUGH)
-        return asked
+        selected = []
+        for has_sound in numpy.any(windows, axis=1):
+            self._silent_windows = 0 if has_sound else self._silent_windows + 1
+            selected.append(self._silent_windows <= MAX_SILENT_WINDOWS)
+        return selected
 
 
 @functools.cache
-def _session() -> Any:
-    return open_session(str(_path()))
+def _load_session() -> Any:
+    return open_session(str(_model_path()))
 
 
-def _path() -> Path:
-    found = importlib.util.find_spec("faster_whisper")  # looks for the package without importing it
-    folders = list(found.submodule_search_locations or ()) if found else []
+def _model_path() -> Path:
+    spec = importlib.util.find_spec("faster_whisper")  # finds the package without importing it
+    folders = list(spec.submodule_search_locations or ()) if spec else []
     for folder in folders:
         path = Path(folder) / "assets" / _MODEL
         if path.is_file():
             return path
-    raise EngineUnavailable("the model that hears where somebody speaks is not there; run 'pip install faster-whisper'")
+    raise EngineUnavailable("the model that detects speech is missing; run 'pip install faster-whisper'")

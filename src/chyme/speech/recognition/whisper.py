@@ -1,4 +1,4 @@
-"""Whisper, by way of CTranslate2: what is said in some seconds of sound, and when each word is."""
+"""Run Whisper with CTranslate2: the words in some seconds of sound, and their times."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
     Samples = NDArray[np.float32]
 
 FRAME = 0.01  # seconds
-WHOLE = 3000  # frames: half a minute, all that the model takes at once
-# The model was trained on half minutes, yet three seconds of silence behind the speech serve it as well as twenty
-# (measured: no more wrong words), and the encoder is done in a third of the time.
-SILENCE = 300  # frames
-STEP = 100  # frames: few different lengths, so that memory can be used again
-SHORTEST = 1000  # frames: with less, short stretches come out as loops
+MAX_FRAMES = 3000  # frames: half a minute, the most the model takes at once
+# The model was trained on half minutes, yet three seconds of silence after the speech work as well as twenty
+# (measured: no more wrong words), and the encoder takes a third of the time.
+SILENCE_FRAMES = 300  # frames
+FRAME_STEP = 100  # frames: few different lengths, so that memory can be reused
+MIN_FRAMES = 1000  # frames: with less, short chunks come out as loops
 BEAM = 5  # measured: a tenth fewer wrong words in noise than with 1, for an eighth more time
-TOKENS_A_SECOND, TOKENS_MORE = 16, 20  # more than anybody says: beyond it is a loop
-SURE = 0.8  # probability of a language that needs no second look
-BROKEN = "\ufffd"  # half a letter, where the model stopped in the middle of one
-_BEFORE, _AFTER = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"  # punctuation that goes with the next word, or the last
+TOKENS_A_SECOND, EXTRA_TOKENS = 16, 20  # more than anyone can say; beyond this it is a loop
+SURE = 0.8  # probability from which a language needs no second check
+BROKEN_CHARACTER = "\ufffd"  # an incomplete character, where the model stopped in the middle of one
+# Punctuation that belongs to the next word, or to the previous one.
+_PREPENDED, _APPENDED = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"
 _ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",  # the library has a way to ask a server for what it lacks
+    "HF_HUB_OFFLINE": "1",  # the library could download what it lacks
     "HF_HUB_DISABLE_TELEMETRY": "1",
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16",  # else it keeps a program for every length it ever met: 200 MB an hour
-    "MKL_DISABLE_FAST_MM": "1",  # what is freed is given back
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "16",  # otherwise it caches a program per input length: 200 MB an hour
+    "MKL_DISABLE_FAST_MM": "1",  # freed memory is returned to the system
 }
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedAudio:
-    """Some seconds of sound as the model hears them."""
+    """Some seconds of sound, encoded by the model."""
 
     features: Any
     encoded: Any
@@ -54,7 +55,7 @@ class EncodedAudio:
 
 @functools.cache
 def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
-    """The model, loaded once for each process. `workers` threads may use it at the same time."""
+    """Load the model, once per process. `workers` threads may use it at the same time."""
     folder = model_folder(model_dir, weights_dir)
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -68,8 +69,8 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
                 *(str(folder), "cpu"), compute_type="int8", cpu_threads=1, num_workers=workers, local_files_only=True
             )
         )
-    except Exception as error:  # what the libraries raise for folders of something else has no common parent
-        if isinstance(error, MemoryError) or "failed to allocate" in str(error):  # by a library that knows no better
+    except Exception as error:  # what the libraries raise for other folders has no common base class
+        if isinstance(error, MemoryError) or "failed to allocate" in str(error):  # some libraries raise no MemoryError
             raise MemoryError from error
         raise EngineUnavailable(
             f"the speech model in {folder} cannot be loaded ({str(error).strip()[:200]}); "
@@ -78,7 +79,7 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
 
 
 def load_for_settings(settings: SpeechSettings) -> Whisper:
-    """The model that the settings name, for the language they name, or EngineUnavailable."""
+    """Load the model that the settings name and check their language, or raise EngineUnavailable."""
     model = load(settings.model_dir, settings.weights_dir, settings.workers)
     if settings.language and settings.language not in model.languages:
         raise EngineUnavailable(
@@ -89,7 +90,7 @@ def load_for_settings(settings: SpeechSettings) -> Whisper:
 
 
 class Whisper:
-    """Takes stretches of up to half a minute, from several threads at once."""
+    """Recognises chunks of up to half a minute, from several threads at once."""
 
     def __init__(self, model: WhisperModel) -> None:
         self._model = model
@@ -100,78 +101,84 @@ class Whisper:
         return frozenset(self._model.supported_languages)
 
     def encode(self, samples: Samples) -> EncodedAudio:
-        """The sound as the model hears it, with some silence behind."""
-        features = self._model.feature_extractor(samples)[..., :WHOLE]
-        return EncodedAudio(features, self._encoded(features, max(SHORTEST, features.shape[-1] + SILENCE)))
+        """Encode the sound, with some silence after it."""
+        features = self._model.feature_extractor(samples)[..., :MAX_FRAMES]
+        return EncodedAudio(
+            features, self._encode_frames(features, max(MIN_FRAMES, features.shape[-1] + SILENCE_FRAMES))
+        )
 
-    def detect_language(self, ear: EncodedAudio) -> dict[str, float]:
-        """How probable each language is."""
+    def detect_language(self, audio: EncodedAudio) -> dict[str, float]:
+        """The probability of each language."""
         if not self._model.model.is_multilingual:
             return {"en": 1.0}
-        told = self._languages(ear)
-        return told if max(told.values()) >= SURE else self._languages(self._longer(ear))
+        probabilities = self._language_probabilities(audio)
+        return (
+            probabilities
+            if max(probabilities.values()) >= SURE
+            else self._language_probabilities(self._encode_full_length(audio))
+        )
 
-    def transcribe(self, ear: EncodedAudio, language: str) -> WhisperResult:
-        """The words. If they are doubtful, the model listens once more, with all the silence it was trained on."""
+    def transcribe(self, audio: EncodedAudio, language: str) -> WhisperResult:
+        """Return the words. If they are doubtful, try again with all the silence the model was trained on."""
         tokenizer = self._tokenizers(language)
-        heard, tokens = self._generated(ear, tokenizer)
-        if is_doubtful(heard):
-            longer = self._longer(ear)
-            again, others = self._generated(longer, tokenizer)
-            if quality_score(again) > quality_score(heard):
-                ear, heard, tokens = longer, again, others
-        return replace(heard, words=tuple(self._aligned(ear, tokenizer, tokens))) if tokens else heard
+        result, tokens = self._generate(audio, tokenizer)
+        if is_doubtful(result):
+            full_length = self._encode_full_length(audio)
+            second_result, second_tokens = self._generate(full_length, tokenizer)
+            if quality_score(second_result) > quality_score(result):
+                audio, result, tokens = full_length, second_result, second_tokens
+        return replace(result, words=tuple(self._align_words(audio, tokenizer, tokens))) if tokens else result
 
-    def _languages(self, ear: EncodedAudio) -> dict[str, float]:
-        return {token[2:-2]: probability for token, probability in self._model.model.detect_language(ear.encoded)[0]}
+    def _language_probabilities(self, audio: EncodedAudio) -> dict[str, float]:
+        return {token[2:-2]: probability for token, probability in self._model.model.detect_language(audio.encoded)[0]}
 
-    def _longer(self, ear: EncodedAudio) -> EncodedAudio:
-        return EncodedAudio(ear.features, self._encoded(ear.features, WHOLE))
+    def _encode_full_length(self, audio: EncodedAudio) -> EncodedAudio:
+        return EncodedAudio(audio.features, self._encode_frames(audio.features, MAX_FRAMES))
 
-    def _encoded(self, features: Any, frames: int) -> Any:
+    def _encode_frames(self, features: Any, frames: int) -> Any:
         import numpy
 
-        missing = min(WHOLE, frames + -frames % STEP) - features.shape[-1]
+        missing = min(MAX_FRAMES, frames + -frames % FRAME_STEP) - features.shape[-1]
         return self._model.encode(numpy.pad(features, ((0, 0), (0, missing))))
 
-    def _generated(self, ear: EncodedAudio, tokenizer: Tokenizer) -> tuple[WhisperResult, list[int]]:
+    def _generate(self, audio: EncodedAudio, tokenizer: Tokenizer) -> tuple[WhisperResult, list[int]]:
         prompt = self._model.get_prompt(tokenizer, [], without_timestamps=True)
-        most = len(prompt) + TOKENS_MORE + int(TOKENS_A_SECOND * ear.frames * FRAME)
+        max_tokens = len(prompt) + EXTRA_TOKENS + int(TOKENS_A_SECOND * audio.frames * FRAME)
         (result,) = self._model.model.generate(
-            ear.encoded,
+            audio.encoded,
             [prompt],
             beam_size=BEAM,
-            max_length=min(self._model.max_length, most),
+            max_length=min(self._model.max_length, max_tokens),
             return_scores=True,
             return_no_speech_prob=True,
-            suppress_tokens=self._suppressed(tokenizer),
+            suppress_tokens=self._suppressed_tokens(tokenizer),
         )
         tokens = [token for token in result.sequences_ids[0] if token < tokenizer.eot]
         text = tokenizer.decode(tokens).strip()
         length = len(result.sequences_ids[0])
-        likely = result.scores[0] * length / (length + 1)  # the end counts too
-        return WhisperResult(text, ear.frames * FRAME, likely, result.no_speech_prob), tokens if text else []
+        mean_logprob = result.scores[0] * length / (length + 1)  # the end token counts too
+        return WhisperResult(text, audio.frames * FRAME, mean_logprob, result.no_speech_prob), tokens if text else []
 
-    def _aligned(self, ear: EncodedAudio, tokenizer: Tokenizer, tokens: list[int]) -> Iterator[WhisperWord]:
-        """Each word with its time, in order, none beginning before the last one ended."""
-        end = ear.frames * FRAME
-        whole: dict[str, Any] = {"seek": 0, "start": 0.0, "end": end, "tokens": tokens}
-        self._model.add_word_timestamps([[whole]], tokenizer, ear.encoded, ear.frames, _BEFORE, _AFTER, 0.0)
-        over = 0.0
-        for word in whole["words"]:
-            start = min(max(over, float(word["start"])), end)
-            over = min(max(start, float(word["end"])), end)
-            text = word["word"].replace(BROKEN, "")
+    def _align_words(self, audio: EncodedAudio, tokenizer: Tokenizer, tokens: list[int]) -> Iterator[WhisperWord]:
+        """Yield each word with its time, in order and without overlap."""
+        end = audio.frames * FRAME
+        segment: dict[str, Any] = {"seek": 0, "start": 0.0, "end": end, "tokens": tokens}
+        self._model.add_word_timestamps([[segment]], tokenizer, audio.encoded, audio.frames, _PREPENDED, _APPENDED, 0.0)
+        previous_end = 0.0
+        for word in segment["words"]:
+            start = min(max(previous_end, float(word["start"])), end)
+            previous_end = min(max(start, float(word["end"])), end)
+            text = word["word"].replace(BROKEN_CHARACTER, "")
             if text.strip():
-                yield WhisperWord(text, start, over, float(word["probability"]))
+                yield WhisperWord(text, start, previous_end, float(word["probability"]))
 
     def _tokenizer(self, language: str) -> Tokenizer:
         from faster_whisper.tokenizer import Tokenizer
 
-        many = self._model.model.is_multilingual
-        return Tokenizer(self._model.hf_tokenizer, many, task="transcribe", language=language)
+        is_multilingual = self._model.model.is_multilingual
+        return Tokenizer(self._model.hf_tokenizer, is_multilingual, task="transcribe", language=language)
 
-    def _suppressed(self, tokenizer: Tokenizer) -> list[int]:
-        """What is no speech: notes, brackets, and the marks of the model itself."""
+    def _suppressed_tokens(self, tokenizer: Tokenizer) -> list[int]:
+        """Tokens that are not speech: notes, brackets, and the model's own markers."""
         marks = (tokenizer.transcribe, tokenizer.translate, tokenizer.sot, tokenizer.sot_prev, tokenizer.sot_lm)
         return sorted({*tokenizer.non_speech_tokens, *marks, tokenizer.no_speech})

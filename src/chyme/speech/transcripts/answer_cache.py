@@ -1,4 +1,4 @@
-"""Answers that were paid for, kept in an attempt's folder until the verdict: nobody asks twice."""
+"""Paid answers, kept in an attempt's folder until the digest is done, so that no question is asked twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.core.files.permissions import write_private
 
 
 class AnswerCache:
-    """Small JSON values by key. What a kill left half-written counts as never kept."""
+    """Small JSON values by key. A value half-written by a killed process is ignored."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -24,10 +24,10 @@ class AnswerCache:
 
     def write(self, key: str, value: object) -> None:
         path = self._path(key)
-        half = path.with_suffix(".half")
-        with write_private(half) as stream:
+        temporary = path.with_suffix(".half")
+        with write_private(temporary) as stream:
             stream.write(json.dumps(value, ensure_ascii=True).encode())
-        os.replace(half, path)
+        os.replace(temporary, path)
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 
 
 def batches(texts: Sequence[str], characters: int, count: int) -> Iterator[range]:
-    """The positions of each batch: at most `count`, and no more than `characters` unless one text alone has more."""
+    """Yield the positions of each batch: at most `count` texts, and `characters` unless one text alone has more."""
     start = length = 0
-    for at, text in enumerate(texts):
-        if at > start and (length + len(text) > characters or at - start >= count):
-            yield range(start, at)
-            start, length = at, 0
+    for index, text in enumerate(texts):
+        if index > start and (length + len(text) > characters or index - start >= count):
+            yield range(start, index)
+            start, length = index, 0
         length += len(text)
     if start < len(texts):
         yield range(start, len(texts))
 
 
 def key_of(*parts: object) -> str:
-    """A name for a batch by everything that changes its answer."""
+    """A name for a batch, derived from everything that affects its answer."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

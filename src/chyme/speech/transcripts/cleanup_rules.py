@@ -1,4 +1,4 @@
-"""Correct a transcript by rules: fillers, stutters, spacing, capitals, full stops; never a word's meaning."""
+"""Correct a transcript by rules: fillers, stutters, spacing, capitals, full stops; never the meaning of a word."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from chyme.model import Segment
 from chyme.speech.transcripts.fillers import KNOWN, is_filler, stutter_phrases, stutter_words
 from chyme.text.function_words import begins_a_sentence, function_words
 
-RULES = 1  # raise it when a rule changes what comes out
-UNCASED = frozenset({"zh", "ja", "ko", "yue", "th", "lo", "my", "km"})  # only their spacing is touched
+RULES = 1  # raise it when a rule changes the result
+UNCASED = frozenset({"zh", "ja", "ko", "yue", "th", "lo", "my", "km"})  # only their spacing is corrected
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
-_UNWRITTEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_LATE = re.compile(r" ([,;:!?]|\.(?![\w.]))(?=[\s\"”»’')\]]|$)")
-_LATE_IN_FRENCH = re.compile(r" (,|\.(?![\w.]))(?=[\s\"”»’')\]]|$)")  # which puts a blank before the others
-_CROWDED = re.compile(r"(?<=[^\W\d_]),(?=[^\W\d_])|(?<=[^\W\d_])(?<=\w)([?!])(?=[A-ZÀ-ÖØ-Þ])")
-_DOUBLED = (
+_CONTROL_CHARACTERS = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_SPACE_BEFORE_MARK = re.compile(r" ([,;:!?]|\.(?![\w.]))(?=[\s\"”»’')\]]|$)")
+_SPACE_BEFORE_MARK_FRENCH = re.compile(r" (,|\.(?![\w.]))(?=[\s\"”»’')\]]|$)")  # the others take a space
+_MISSING_SPACE = re.compile(r"(?<=[^\W\d_]),(?=[^\W\d_])|(?<=[^\W\d_])(?<=\w)([?!])(?=[A-ZÀ-ÖØ-Þ])")
+_REPEATED_MARKS = (
     (re.compile(r" ,(?=[^\W\d_])"), ", "),
     (re.compile(r",(?: ?,)+"), ","),
     (re.compile(r";(?: ?;)+"), ";"),
@@ -29,15 +31,15 @@ _DOUBLED = (
     (re.compile(r"([!?])\.(?!\.)"), r"\1"),
     (re.compile(r"[,;:] ?([.!?])(?![\w.])"), r"\1"),
 )
-_BEFORE = "\"'“”„«»‘’([¿¡"
-_AFTER = ".,;:!?…\"'“”»’)]-–—\u00a0\u202f"
+_LEADING_MARKS = "\"'“”„«»‘’([¿¡"
+_TRAILING_MARKS = ".,;:!?…\"'“”»’)]-–—\u00a0\u202f"
 _STAMMER = re.compile(r"([^\W\d_])(?:-\1)+-(?=\1)", re.IGNORECASE)  # w-w-what
 _STAMMERED_I = re.compile(r"(?:I-)+(?=I\b)")
 _LOWER_I = re.compile(r"(?<![\w.'’-])i(?=(?:['’](?:m|d|ll|ve))?(?:[\s,;:!?…]|\.?$|\. ))")
-_CUT_OFF = 8  # letters a word that was broken off may have had
+_MAX_BROKEN_OFF = 8  # maximum letters of a broken-off word
 _ENDS = tuple(".!?…。！？")
 _CLOSING = "\"'”»’)]"
-_GOES_ON = frozenset({"", ",", "-", "–", "—", "...", "…"})
+_NOT_FINAL = frozenset({"", ",", "-", "–", "—", "...", "…"})
 _ABBREVIATIONS = """
 abs ang apr approx aprox apt art aug ave bijv bzw capt chap col dept dez div dott dra ecc engl enz env est etc evt evtl
 excl exkl feb fig geb gen gest ggf gov inc incl inkl jan jul jun ltd max min mio mrd mrs nov núm oct okt prof pág rev
@@ -58,7 +60,7 @@ _QUESTION_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """One word with the marks around it."""
+    """One word with the punctuation around it."""
 
     before: str
     word: str
@@ -69,118 +71,120 @@ class _Token:
 
 
 def clean_segments(segments: Sequence[Segment], language: str | None) -> tuple[str, ...]:
-    """One text for each segment. Where nothing would be left, the segment keeps its own."""
+    """Return one text per segment. A segment keeps its own text if nothing would be left."""
     if language in UNCASED:
-        return tuple(_spaced(segment.text, language) or segment.text for segment in segments)
+        return tuple(_fix_spacing(segment.text, language) or segment.text for segment in segments)
     texts: list[str] = []
-    for at, segment in enumerate(segments):
-        fresh = at == 0 or _ended(texts[-1]) or _other_speaker(segments[at - 1], segment)
-        text = _tidy(segment.text, language, fresh)
-        if text and language in KNOWN and _stops(segments, at, text, language):
+    for index, segment in enumerate(segments):
+        starts_sentence = index == 0 or _ends_with_stop(texts[-1]) or _speaker_changes(segments[index - 1], segment)
+        text = _clean_text(segment.text, language, starts_sentence)
+        if text and language in KNOWN and _needs_full_stop(segments, index, text, language):
             text += "."
         texts.append(text or segment.text)
     return tuple(texts)
 
 
 def strip_fillers(text: str, language: str | None) -> str:
-    """The text without fillers and stutters; empty when it has nothing else."""
-    return _tidy(text, language, fresh=False) if language not in UNCASED else _spaced(text, language)
-
-
-def _tidy(text: str, language: str | None, fresh: bool) -> str:
-    spaced = _spaced(text, language)
-    tokens = _without_stutters(
-        _without_fillers([_token(word) for word in spaced.split(" ") if word], language), language
+    """The text without fillers and stutters; empty when it contains nothing else."""
+    return (
+        _clean_text(text, language, starts_sentence=False) if language not in UNCASED else _fix_spacing(text, language)
     )
-    tidy = _spaced(" ".join(map(str, tokens)), language)
+
+
+def _clean_text(text: str, language: str | None, starts_sentence: bool) -> str:
+    spaced = _fix_spacing(text, language)
+    tokens = _without_stutters(
+        _without_fillers([_split_marks(word) for word in spaced.split(" ") if word], language), language
+    )
+    cleaned = _fix_spacing(" ".join(map(str, tokens)), language)
     if language == "en":
-        tidy = _LOWER_I.sub("I", tidy)
-    if not any(letter.isalnum() for letter in tidy):
+        cleaned = _LOWER_I.sub("I", cleaned)
+    if not any(letter.isalnum() for letter in cleaned):
         return ""
-    words = tidy.split(" ")
-    begins = fresh or _is_capital(spaced)
-    for at, word in enumerate(words):
-        if begins:
-            words[at] = _capital(word, language)
-        begins = _ends_a_sentence(word, language) and at + 1 < len(words)
+    words = cleaned.split(" ")
+    capitalise_next = starts_sentence or _starts_with_capital(spaced)
+    for index, word in enumerate(words):
+        if capitalise_next:
+            words[index] = _capitalise(word, language)
+        capitalise_next = _ends_a_sentence(word, language) and index + 1 < len(words)
     return " ".join(words)
 
 
-def _spaced(text: str, language: str | None) -> str:
-    spaced = _BLANKS.sub(" ", _UNWRITTEN.sub(" ", text)).strip()
+def _fix_spacing(text: str, language: str | None) -> str:
+    spaced = _BLANKS.sub(" ", _CONTROL_CHARACTERS.sub(" ", text)).strip()
     if language in UNCASED:
         return spaced
-    spaced = (_LATE_IN_FRENCH if language == "fr" else _LATE).sub(r"\1", spaced)
-    for doubled, single in _DOUBLED:
+    spaced = (_SPACE_BEFORE_MARK_FRENCH if language == "fr" else _SPACE_BEFORE_MARK).sub(r"\1", spaced)
+    for doubled, single in _REPEATED_MARKS:
         spaced = doubled.sub(single, spaced)
-    return _CROWDED.sub(lambda mark: f"{mark[0]} ", spaced).strip()
+    return _MISSING_SPACE.sub(lambda mark: f"{mark[0]} ", spaced).strip()
 
 
-def _token(word: str) -> _Token:
-    rest = word.lstrip(_BEFORE)
-    bare_word = rest.rstrip(_AFTER)
+def _split_marks(word: str) -> _Token:
+    rest = word.lstrip(_LEADING_MARKS)
+    bare_word = rest.rstrip(_TRAILING_MARKS)
     return _Token(word[: len(word) - len(rest)], bare_word, rest[len(bare_word) :])
 
 
 def _without_fillers(tokens: Sequence[_Token], language: str | None) -> list[_Token]:
-    kept: list[_Token] = []
-    capital = False  # a filler with a capital was left out: the next word takes it
+    result: list[_Token] = []
+    capitalise_next = False  # a capitalised filler was removed: the next word gets its capital
     for token in tokens:
         after = token.after.strip("-–—")
         if token.before or not is_filler(token.word, language) or after not in ("", ",", ";", ":", ".", "…", "..."):
-            kept.append(replace(token, word=_capital(token.word, language)) if capital else token)
-            capital = False
+            result.append(replace(token, word=_capitalise(token.word, language)) if capitalise_next else token)
+            capitalise_next = False
             continue
-        capital = capital or token.word[:1].isupper()
-        if not kept:
+        capitalise_next = capitalise_next or token.word[:1].isupper()
+        if not result:
             continue
-        last = kept[-1]
+        last = result[-1]
         if after in (".", "…", "..."):
-            ended = last.after.rstrip(",;:")
-            kept[-1] = replace(last, after=ended if ended.endswith(_ENDS) else ended + after)
-        elif after == "," and last.after == "," and not _opens(kept):
-            kept[-1] = replace(last, after="")  # both commas were the filler's: "I think, um, we"
-    return kept
+            marks = last.after.rstrip(",;:")
+            result[-1] = replace(last, after=marks if marks.endswith(_ENDS) else marks + after)
+        elif after == "," and last.after == "," and not _is_opener(result):
+            result[-1] = replace(last, after="")  # both commas belong to the filler: "I think, um, we"
+    return result
 
 
-def _opens(kept: Sequence[_Token]) -> bool:
-    """Whether the last word stands by itself at the beginning, and its comma is its own: `Yes, um, I think`."""
-    first = len(kept) == 1 or kept[-2].after.endswith(_ENDS)
-    return first and kept[-1].word.lower() not in ("i", "je", "ich", "yo", "io", "ik", "eu")
+def _is_opener(tokens: Sequence[_Token]) -> bool:
+    """Whether the last word stands alone at the start of a sentence and owns its comma: `Yes, um, I think`."""
+    is_first = len(tokens) == 1 or tokens[-2].after.endswith(_ENDS)
+    return is_first and tokens[-1].word.lower() not in ("i", "je", "ich", "yo", "io", "ik", "eu")
 
 
 def _without_stutters(tokens: Sequence[_Token], language: str | None) -> list[_Token]:
     once, phrases = stutter_words(language), stutter_phrases(language)
-    kept: list[_Token] = []
-    for each in tokens:
-        token = replace(each, word=_unstammered(each.word, language))
-        while kept and _repeats(kept, token, once):
-            first = kept.pop()
-            if not first.word:  # a dash between them
-                first = kept.pop()
+    result: list[_Token] = []
+    for original in tokens:
+        token = replace(original, word=_remove_stammer(original.word, language))
+        while result and _is_false_start(result, token, once):
+            first = result.pop()
+            if not first.word:  # there is a dash between them
+                first = result.pop()
             token = _Token(first.before, _with_case_of(first.word, token.word), token.after)
-        kept.append(token)
-        if len(kept) >= 4 and _is_phrase_twice(kept[-4:], phrases):
-            kept[-2:] = []
-            kept[-1] = replace(kept[-1], after=token.after)
-    return kept
+        result.append(token)
+        if len(result) >= 4 and _is_phrase_twice(result[-4:], phrases):
+            result[-2:] = []
+            result[-1] = replace(result[-1], after=token.after)
+    return result
 
 
-def _repeats(kept: Sequence[_Token], token: _Token, once: frozenset[str]) -> bool:
-    """Whether the last of these was a false start of this word: `the the`, `th- the`, `I — I`."""
-    last = kept[-1]
+def _is_false_start(tokens: Sequence[_Token], token: _Token, once: frozenset[str]) -> bool:
+    """Whether the last token was a false start of this word: `the the`, `th- the`, `I — I`."""
+    last = tokens[-1]
     word = token.word.lower().replace("’", "'")
     if token.before or not word:
         return False
     if not last.word:
-        if len(kept) < 2 or str(last).strip("-–—"):
+        if len(tokens) < 2 or str(last).strip("-–—"):
             return False
-        last = kept[-2]
-    said = last.word.lower().replace("’", "'")
-    if last.after == "-" and said.isalpha() and len(said) <= _CUT_OFF and word.startswith(said):
+        last = tokens[-2]
+    previous = last.word.lower().replace("’", "'")
+    if last.after == "-" and previous.isalpha() and len(previous) <= _MAX_BROKEN_OFF and word.startswith(previous):
         return True
-    spelt = last.word.isupper() and token.word.isupper() and word != "i"  # letters: A A
-    return said == word and word in once and last.after in _GOES_ON and not spelt
+    is_spelled = last.word.isupper() and token.word.isupper() and word != "i"  # spelled letters: A A
+    return previous == word and word in once and last.after in _NOT_FINAL and not is_spelled
 
 
 def _is_phrase_twice(tokens: Sequence[_Token], phrases: frozenset[tuple[str, str]]) -> bool:
@@ -189,7 +193,7 @@ def _is_phrase_twice(tokens: Sequence[_Token], phrases: frozenset[tuple[str, str
     return plain and (first, second) == (third, fourth) and (first, second) in phrases and not tokens[3].before
 
 
-def _unstammered(word: str, language: str | None) -> str:
+def _remove_stammer(word: str, language: str | None) -> str:
     plain = _STAMMER.sub("", word)
     if plain != word:
         plain = _with_case_of(word, plain)
@@ -200,35 +204,35 @@ def _with_case_of(first: str, word: str) -> str:
     return word[:1].upper() + word[1:] if first[:1].isupper() and word[:1].islower() else word
 
 
-def _capital(word: str, language: str | None) -> str:
-    """The word with a capital; names like iPhone and addresses stay what they are."""
-    token = _token(word)
+def _capitalise(word: str, language: str | None) -> str:
+    """Capitalise the word; leave names like iPhone and addresses unchanged."""
+    token = _split_marks(word)
     bare_word = token.word
     if not bare_word[:1].islower() or not all(part.isalpha() for part in re.split(r"[-'’]", bare_word) if part):
         return word
     if any(letter.isupper() for letter in bare_word) or (language == "nl" and token.before.endswith(("'", "’"))):
         return word
     if language in ("tr", "az") and bare_word[0] == "i":
-        large = "İ"
+        capital = "İ"
     elif language == "nl" and bare_word.startswith("ij"):
         return f"{token.before}IJ{bare_word[2:]}{token.after}"
     else:
-        large = bare_word[0].upper()
-    return f"{token.before}{large}{bare_word[1:]}{token.after}" if len(large) == 1 else word
+        capital = bare_word[0].upper()
+    return f"{token.before}{capital}{bare_word[1:]}{token.after}" if len(capital) == 1 else word
 
 
-def _is_capital(text: str) -> bool:
+def _starts_with_capital(text: str) -> bool:
     first = next((letter for letter in text if letter.isalpha()), "")
     return first.isupper()
 
 
-def _ended(text: str) -> bool:
+def _ends_with_stop(text: str) -> bool:
     return text.rstrip(_CLOSING + " ").endswith(_ENDS)
 
 
 def _ends_a_sentence(word: str, language: str | None) -> bool:
-    """Whether what follows in the same text begins anew; in doubt, not: `ca. ten`, `No. 5`, `“What?” he asked`."""
-    token = _token(word)
+    """Whether a new sentence follows in the same text; in doubt, no: `ca. ten`, `No. 5`, `“What?” he asked`."""
+    token = _split_marks(word)
     if token.after in ("!", "?"):
         return True
     plain = token.word.lower()
@@ -236,19 +240,19 @@ def _ends_a_sentence(word: str, language: str | None) -> bool:
     return token.after == "." and known and plain not in _ABBREVIATIONS.split()
 
 
-def _other_speaker(one: Segment, other: Segment) -> bool:
-    return one.speaker is not None and other.speaker is not None and one.speaker != other.speaker
+def _speaker_changes(first: Segment, second: Segment) -> bool:
+    return first.speaker is not None and second.speaker is not None and first.speaker != second.speaker
 
 
-def _stops(segments: Sequence[Segment], at: int, text: str, language: str | None) -> bool:
-    """Whether a full stop is missing: the next one speaks or begins anew, and this is no question."""
+def _needs_full_stop(segments: Sequence[Segment], index: int, text: str, language: str | None) -> bool:
+    """Whether a full stop is missing: another speaker or a new sentence follows, and this is no question."""
     if not (text[-1].isalnum() or text[-1] == "%"):
         return False
-    first = _token(text.split(" ", 1)[0]).word.lower().replace("’", "'")
+    first = _split_marks(text.split(" ", 1)[0]).word.lower().replace("’", "'")
     if first in _QUESTION_WORDS.get(language or "", "").split():
         return False
-    following = next((segment for segment in islice(segments, at + 1, None) if segment.text.strip()), None)
-    if following is None or _other_speaker(segments[at], following):
+    following = next((segment for segment in islice(segments, index + 1, None) if segment.text.strip()), None)
+    if following is None or _speaker_changes(segments[index], following):
         return True
-    word = _token(following.text.split(maxsplit=1)[0]).word
+    word = _split_marks(following.text.split(maxsplit=1)[0]).word
     return begins_a_sentence(word, language)

@@ -1,4 +1,4 @@
-"""Whether what somebody gives back is a correction of what was said, and nothing else."""
+"""Check that an answer is a correction of what was said, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,80 +11,80 @@ from chyme.speech.transcripts.cleanup_rules import strip_fillers
 from chyme.text.function_words import language_of, words_in
 from chyme.text.unspaced_scripts import IDEOGRAPH
 
-_ALIKE = 0.5  # the share of words, or of pairs of letters, that must have stayed
-_LONGER, _SHORTER = 1.4, 0.6  # in letters, against the text without fillers
-_ROOM = 12  # letters a short text may grow or shrink by, whatever its length
-_ORDERED = 300  # words up to which their order is compared; beyond, only which there are
+_MIN_SIMILARITY = 0.5  # minimum share of words, or of letter pairs, that must remain
+_MAX_GROWTH, _MAX_SHRINKING = 1.4, 0.6  # length ratio in letters, against the text without fillers
+_SLACK_LETTERS = 12  # letters that a text of any length may grow or shrink by
+_MAX_ORDERED_WORDS = 300  # up to this many words their order is compared; beyond, only the set of words
 _NUMBERS = re.compile(r"\d+")
-_UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def check_numbering(expected: Sequence[int], got: Sequence[int]) -> str | None:
-    """What is wrong with the numbers of an answer, said so that it can be put right; None when they fit."""
+    """What is wrong with the numbers of an answer, as an instruction to correct it; None when they fit."""
     if list(got) == list(expected):
         return None
-    wanted, counted = set(expected), Counter(got)
-    missing = [number for number in expected if number not in counted]
+    wanted, counts = set(expected), Counter(got)
+    missing = [number for number in expected if number not in counts]
     extra = sorted(set(got) - wanted)
-    twice = sorted(number for number, times in counted.items() if times > 1)
+    twice = sorted(number for number, times in counts.items() if times > 1)
     if missing:
-        return f"segments {_listed(missing)} are missing: do not merge segments"
+        return f"segments {_join_numbers(missing)} are missing: do not merge segments"
     if extra:
-        return f"there are no segments {_listed(extra)}: do not add any"
+        return f"there are no segments {_join_numbers(extra)}: do not add any"
     if twice:
-        return f"segments {_listed(twice)} came more than once: do not split segments"
+        return f"segments {_join_numbers(twice)} came more than once: do not split segments"
     return "the segments are not in their order: keep it"
 
 
 def check_correction(said: str, given: str, language: str | None) -> str | None:
     """Why `given` is not `said` with its mistakes corrected; None when it is."""
-    meant = strip_fillers(said, language)
+    cleaned = strip_fillers(said, language)
     given = clean_line(given)
     if not given:
-        return None if not meant else "was emptied, though it says something"
+        return None if not cleaned else "was emptied, though it says something"
     if _NUMBERS.findall(said) != _NUMBERS.findall(given):
         return "has other numbers than were said"
-    length = max(len(meant), 1)
-    if len(given) > max(length, len(said)) * _LONGER + _ROOM:
+    length = max(len(cleaned), 1)
+    if len(given) > max(length, len(said)) * _MAX_GROWTH + _SLACK_LETTERS:
         return "is much longer than what was said"
-    if len(given) < length * _SHORTER - _ROOM:
+    if len(given) < length * _MAX_SHRINKING - _SLACK_LETTERS:
         return "leaves out much of what was said"
-    spoken, now = language_of(meant), language_of(given)
-    if spoken and now and spoken != now:
+    original_language, given_language = language_of(cleaned), language_of(given)
+    if original_language and given_language and original_language != given_language:
         return "is in another language than what was said"
-    if _alike(meant or said, given) < _ALIKE:
+    if _similarity(cleaned or said, given) < _MIN_SIMILARITY:
         return "has too few words in common with what was said"
     return None
 
 
 def clean_line(text: str) -> str:
-    """What may be kept of a text from outside: one line, no control characters."""
-    return " ".join(_UNWRITTEN.sub(" ", text).split())
+    """Reduce external text to one line without control characters."""
+    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
 
 
-def _alike(said: str, given: str) -> float:
-    """From 0 to 1: the words that stayed, in their order, or the pairs of letters where a word was misheard."""
-    one, other = words_in(said), words_in(given)
-    if not one or not other:
-        return 1.0 if not one and not other else 0.0
-    letters = _shared(_pairs("".join(one)), _pairs("".join(other)))
+def _similarity(said: str, given: str) -> float:
+    """From 0 to 1: the share of words that remain in order, or of letter pairs where a word was misheard."""
+    original_words, given_words = words_in(said), words_in(given)
+    if not original_words or not given_words:
+        return 1.0 if not original_words and not given_words else 0.0
+    letter_score = _shared_share(_letter_pairs("".join(original_words)), _letter_pairs("".join(given_words)))
     if IDEOGRAPH.search(said):
-        return letters
-    if max(len(one), len(other)) > _ORDERED:
-        return _shared(Counter(one), Counter(other))
-    words = SequenceMatcher(None, one, other, autojunk=False).ratio()
-    short = max(len(one), len(other)) <= 4  # one misheard word is half of it
-    return max(words, letters) if short else max(words, letters - 0.25)
+        return letter_score
+    if max(len(original_words), len(given_words)) > _MAX_ORDERED_WORDS:
+        return _shared_share(Counter(original_words), Counter(given_words))
+    word_score = SequenceMatcher(None, original_words, given_words, autojunk=False).ratio()
+    is_short = max(len(original_words), len(given_words)) <= 4  # one misheard word may be half of the text
+    return max(word_score, letter_score) if is_short else max(word_score, letter_score - 0.25)
 
 
-def _pairs(letters: str) -> Counter[str]:
-    return Counter(letters[at : at + 2] for at in range(max(len(letters) - 1, 1)))
+def _letter_pairs(letters: str) -> Counter[str]:
+    return Counter(letters[index : index + 2] for index in range(max(len(letters) - 1, 1)))
 
 
-def _shared(one: Counter[str], other: Counter[str]) -> float:
-    return 2 * (one & other).total() / max(one.total() + other.total(), 1)
+def _shared_share(first: Counter[str], second: Counter[str]) -> float:
+    return 2 * (first & second).total() / max(first.total() + second.total(), 1)
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:10]))
     return shown + (" …" if len(numbers) > 10 else "")

@@ -1,4 +1,4 @@
-"""A summary without a model: sentences that were said, chosen by what they share with the others."""
+"""Summarise without a model: choose sentences by what they have in common with the others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from chyme.text.sentences import Sentence, sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
 from chyme.text.unspaced_scripts import RUNS
 
-RULES = 1  # raise it when a rule changes what comes out
-SHORT = 40  # words up to which a transcript is its own summary
+RULES = 1  # raise it when a rule changes the result
+SHORT = 40  # a transcript of fewer words is its own summary
 TOPICS, ACTIONS, QUESTIONS = 6, 6, 6
-_TWO_SENTENCES = 300  # words from which on a takeaway has two
-_LEAST, _MOST = 6, 45  # words of a sentence that can stand for the others
-_SECOND = 0.6  # of the best: less, and one sentence is enough
-_SAME = 0.5  # the share of terms from which on a second sentence says the first again
-_BEGINNING, _END = 0.15, 0.9  # where people say what it is about, and what came of it
-_FRAMING = 1.15
+_TWO_SENTENCES = 300  # words from which a takeaway has two sentences
+_MIN_WORDS, _MAX_WORDS = 6, 45  # minimum and maximum words of a sentence that can represent the others
+_SECOND_SCORE = 0.6  # minimum score of a second sentence, relative to the best
+_REPETITION_SHARE = 0.5  # share of terms from which a second sentence only repeats the first
+_BEGINNING, _END = 0.15, 0.9  # where people say what it is about, and what the result is
+_FRAMING_BONUS = 1.15
 _POINTS_BACK = """
 it that this these those he she they so and but or because which es das dies er sie und aber oder weil denn il elle
 ça cela ce et mais ou parce eso esto y pero o porque questo quello e ma o perché dat dit en maar of want isso isto e
@@ -41,78 +41,95 @@ def is_short(transcript: Transcript) -> bool:
 
 
 def extract_summary(transcript: Transcript) -> Summary:
-    """What the transcript says in its own words. The takeaway is empty when nothing was said."""
+    """Summarise the transcript in its own words. The takeaway is empty when nothing was said."""
     language = transcript.language
     texts = clean_segments(transcript.segments, language)
     if is_short(transcript):
         return Summary(join_texts(texts))
     sentences = sentences_of(transcript.segments, texts)
-    empty = empty_words(language)
-    bags = [frozenset(terms_of(one.text, empty)) for one in sentences]
-    scores = ranks(bags)
-    actions = _actions(sentences, scores, language)
-    questions = _best(
-        [at for at, one in enumerate(sentences) if is_question(one.text)], scores, QUESTIONS, set(actions)
+    stop_words = empty_words(language)
+    term_sets = [frozenset(terms_of(sentence.text, stop_words)) for sentence in sentences]
+    scores = ranks(term_sets)
+    actions = _pick_actions(sentences, scores, language)
+    questions = _pick_best(
+        [index for index, sentence in enumerate(sentences) if is_question(sentence.text)],
+        scores,
+        QUESTIONS,
+        set(actions),
     )
-    several = len({one.speaker for one in sentences}) > 1
+    several_speakers = len({sentence.speaker for sentence in sentences}) > 1
     return Summary(
-        _takeaway(sentences, bags, scores),
+        _pick_takeaway(sentences, term_sets, scores),
         tuple(
-            Point(phrase, sentences[at].seconds)
-            for phrase, at in key_phrases([one.text for one in sentences], language, TOPICS)
+            Point(phrase, sentences[index].seconds)
+            for phrase, index in key_phrases([sentence.text for sentence in sentences], language, TOPICS)
         ),
-        _points(sentences, actions, several),
-        _points(sentences, questions, several),
+        _make_points(sentences, actions, several_speakers),
+        _make_points(sentences, questions, several_speakers),
     )
 
 
 def join_texts(texts: Sequence[str]) -> str:
-    """The texts one after the other, with a blank between them where the script has some."""
-    told = ""
+    """Join the texts, with a space between them where the script uses spaces."""
+    joined = ""
     for text in texts:
         stripped = text.strip()
-        unspaced = RUNS.search(told[-1:]) is not None or told[-1:] in "。！？、，"
-        told += ("" if not told or (unspaced and RUNS.search(stripped[:1])) else " ") + stripped
-    return told.strip()
+        unspaced = RUNS.search(joined[-1:]) is not None or joined[-1:] in "。！？、，"
+        joined += ("" if not joined or (unspaced and RUNS.search(stripped[:1])) else " ") + stripped
+    return joined.strip()
 
 
-def _takeaway(sentences: Sequence[Sentence], bags: Sequence[frozenset[str]], scores: Sequence[float]) -> str:
-    weighed = {at: _weighed(one, at / len(sentences), scores[at]) for at, one in enumerate(sentences)}
-    told = [at for at, one in enumerate(sentences) if _LEAST <= one.words <= _MOST and not is_question(one.text)]
-    ranked = sorted(told or weighed, key=lambda at: (-weighed[at], at))
+def _pick_takeaway(sentences: Sequence[Sentence], term_sets: Sequence[frozenset[str]], scores: Sequence[float]) -> str:
+    weights = {
+        index: _weigh_sentence(sentence, index / len(sentences), scores[index])
+        for index, sentence in enumerate(sentences)
+    }
+    candidates = [
+        index
+        for index, sentence in enumerate(sentences)
+        if _MIN_WORDS <= sentence.words <= _MAX_WORDS and not is_question(sentence.text)
+    ]
+    ranked = sorted(candidates or weights, key=lambda index: (-weights[index], index))
     chosen = ranked[:1]
-    if chosen and sum(one.words for one in sentences) >= _TWO_SENTENCES:
+    if chosen and sum(sentence.words for sentence in sentences) >= _TWO_SENTENCES:
         best = chosen[0]
-        chosen += [at for at in ranked[1:] if _adds(bags[at], bags[best]) and weighed[at] >= _SECOND * weighed[best]][
-            :1
-        ]
-    return join_texts([_capitalised(sentences[at].text) for at in sorted(chosen)])
+        chosen += [
+            index
+            for index in ranked[1:]
+            if _adds_something(term_sets[index], term_sets[best]) and weights[index] >= _SECOND_SCORE * weights[best]
+        ][:1]
+    return join_texts([_capitalised(sentences[index].text) for index in sorted(chosen)])
 
 
-def _weighed(sentence: Sentence, place: float, score: float) -> float:
-    first = sentence.text.split(maxsplit=1)[0].lower().strip(",.")
-    weight = score * (_FRAMING if place < _BEGINNING or place > _END else 1.0)
-    return weight * (0.5 if first in _GREETINGS.split() else 0.8 if first in _POINTS_BACK.split() else 1.0)
+def _weigh_sentence(sentence: Sentence, position: float, score: float) -> float:
+    first_word = sentence.text.split(maxsplit=1)[0].lower().strip(",.")
+    weight = score * (_FRAMING_BONUS if position < _BEGINNING or position > _END else 1.0)
+    return weight * (0.5 if first_word in _GREETINGS.split() else 0.8 if first_word in _POINTS_BACK.split() else 1.0)
 
 
-def _adds(bag: frozenset[str], first: frozenset[str]) -> bool:
-    return len(bag & first) < _SAME * max(min(len(bag), len(first)), 1)
+def _adds_something(terms: frozenset[str], first_terms: frozenset[str]) -> bool:
+    return len(terms & first_terms) < _REPETITION_SHARE * max(min(len(terms), len(first_terms)), 1)
 
 
-def _actions(sentences: Sequence[Sentence], scores: Sequence[float], language: str | None) -> list[int]:
-    signs = {at: asks_for_action(one.text, language) for at, one in enumerate(sentences)}
-    likely = sorted((at for at in signs if signs[at]), key=lambda at: (-signs[at], -scores[at], at))
+def _pick_actions(sentences: Sequence[Sentence], scores: Sequence[float], language: str | None) -> list[int]:
+    action_scores = {index: asks_for_action(sentence.text, language) for index, sentence in enumerate(sentences)}
+    likely = sorted(
+        (index for index in action_scores if action_scores[index]),
+        key=lambda index: (-action_scores[index], -scores[index], index),
+    )
     return sorted(likely[:ACTIONS])
 
 
-def _best(numbers: Sequence[int], scores: Sequence[float], most: int, but: set[int]) -> list[int]:
-    return sorted(sorted((at for at in numbers if at not in but), key=lambda at: (-scores[at], at))[:most])
+def _pick_best(indices: Sequence[int], scores: Sequence[float], limit: int, excluded: set[int]) -> list[int]:
+    return sorted(
+        sorted((index for index in indices if index not in excluded), key=lambda index: (-scores[index], index))[:limit]
+    )
 
 
-def _points(sentences: Sequence[Sentence], chosen: Sequence[int], several: bool) -> tuple[Point, ...]:
+def _make_points(sentences: Sequence[Sentence], chosen: Sequence[int], several_speakers: bool) -> tuple[Point, ...]:
     return tuple(
-        Point(_capitalised(one.text), one.seconds, one.speaker if several else None)
-        for one in (sentences[at] for at in chosen)
+        Point(_capitalised(sentence.text), sentence.seconds, sentence.speaker if several_speakers else None)
+        for sentence in (sentences[index] for index in chosen)
     )
 
 

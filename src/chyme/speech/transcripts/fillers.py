@@ -1,4 +1,4 @@
-"""Sounds people make while they think, and words they say twice, by language: only what means nothing there."""
+"""Filler sounds and stuttered words by language: only those that have no meaning in that language."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FILLERS = {
 }
 _FILLERS_ELSEWHERE = r"uhm+|ehm+|ähm+"
 
-# Words that no sentence has twice in a row. Missing on purpose: `that that`, `had had`, `in in`, `nous nous`,
-# `die die`, `von von`, and whatever people double to stress it.
+# Words that no sentence has twice in a row. Left out on purpose: `that that`, `had had`, `in in`, `nous nous`,
+# `die die`, `von von`, and words that people repeat for emphasis.
 _SAID_ONCE = {
     "en": "a an and at because but i i'm if my of or our she the their they this to we we're your",
     "de": "aber am beim dass ein eine einem einen einer für ich im oder und vom weil wenn wir zum zur du",
@@ -37,7 +37,7 @@ _ARTICLES = {
     "nl": "de het een",
     "pt": "o a os as um uma",
 }
-# What may stand in front of an article in a phrase said twice: `in the in the`.
+# Words that may precede an article in a phrase said twice: `in the in the`.
 _BEFORE_ARTICLES = {
     "en": "and at by for from in into of on or to with",
     "de": "an auf aus bei für in mit nach oder über und unter von vor zu",
@@ -52,7 +52,7 @@ KNOWN = tuple(_FILLERS)
 
 @cache
 def filler_pattern(language: str | None) -> re.Pattern[str]:
-    """Matches one whole word that is only a sound; case does not matter."""
+    """Matches one whole word that is only a sound, ignoring case."""
     return re.compile(_FILLERS.get(language or "", _FILLERS_ELSEWHERE), re.IGNORECASE)
 
 

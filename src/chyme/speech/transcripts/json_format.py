@@ -1,4 +1,4 @@
-"""A transcript as JSON and back: the content of speech-recognition and of its cleanup."""
+"""Transcripts as JSON: the content of speech-recognition and of its cleanup."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 from chyme.model import Segment, Transcript, Word
 
 
-def as_json(transcript: Transcript, **more: object) -> str:
-    """The content of a digest; `more` are fields that only one digester has."""
-    told: dict[str, object] = {
+def as_json(transcript: Transcript, **extra: object) -> str:
+    """The content of a digest; `extra` are fields that only one digester has."""
+    fields: dict[str, object] = {
         "text": "\n".join(segment.text for segment in transcript.segments),
         "language": transcript.language,
         "model": transcript.model,
         "duration": round(transcript.duration, 2),
-        "segments": [_segment(segment) for segment in transcript.segments],
+        "segments": [_segment_fields(segment) for segment in transcript.segments],
         "speakers": [
             {"speaker": speaker, "seconds": round(seconds, 2)}
             for speaker, seconds in speaking_times(transcript.segments)
         ],
-        **more,
+        **extra,
     }
     if transcript.note:
-        told["note"] = transcript.note
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        fields["note"] = transcript.note
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def from_json(content: str) -> Transcript:
-    """What `as_json` wrote."""
-    told: dict[str, Any] = json.loads(content)
+    """Parse what `as_json` wrote."""
+    fields: dict[str, Any] = json.loads(content)
     return Transcript(
-        told["language"],
-        told["model"],
-        told["duration"],
+        fields["language"],
+        fields["model"],
+        fields["duration"],
         tuple(
             Segment(
                 row["start"],
@@ -43,9 +43,9 @@ def from_json(content: str) -> Transcript:
                 row["speaker"],
                 tuple(Word(word["word"], word["start"], word["end"], word["probability"]) for word in row["words"]),
             )
-            for row in told["segments"]
+            for row in fields["segments"]
         ),
-        told.get("note"),
+        fields.get("note"),
     )
 
 
@@ -59,26 +59,26 @@ def speaking_times(segments: Iterable[Segment]) -> list[tuple[str, float]]:
 
 
 def speaker_label(number: int) -> str:
-    """What the speakers of a file are called before anybody knows them; counted from 1."""
+    """The label of a file's speaker, independent of who it is; counted from 1."""
     return f"speaker-{number}"
 
 
 def format_speaker_label(label: str) -> str:
-    """A label as people read it: Speaker 1."""
+    """A label in readable form: Speaker 1."""
     return label.replace("-", " ", 1).capitalize()
 
 
-def _segment(segment: Segment) -> dict[str, object]:
+def _segment_fields(segment: Segment) -> dict[str, object]:
     return {
         "start": round(segment.start, 2),
         "end": round(segment.end, 2),
         "text": segment.text,
         "speaker": segment.speaker,
-        "words": _words(segment.words),
+        "words": _word_fields(segment.words),
     }
 
 
-def _words(words: Sequence[Word]) -> list[dict[str, object]]:
+def _word_fields(words: Sequence[Word]) -> list[dict[str, object]]:
     return [
         {
             "word": word.word,

@@ -1,4 +1,4 @@
-"""What a language model must answer about speech. Loaded only when one is asked."""
+"""Schemas of a language model's answers about speech. Loaded only when a model is asked."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from chyme.model import Place
 from chyme.speech.transcripts.json_format import format_speaker_label
 
-POINTS = 8  # in one section
-LENGTH = 300  # characters of one point
+POINTS = 8  # points per section
+LENGTH = 300  # maximum characters of one point
 TAKEAWAY_LENGTH = 1000
 _HEADINGS = {
     "en": ("Topics", "Actions", "Questions"),
@@ -25,7 +25,7 @@ _HEADINGS = {
 }
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$])")
 _LEADING = re.compile(r"^(#{1,6}(?=\s|$)|[-+=](?=\s|$|[-+=])|\d{1,9}(?=[.)](?:\s|$)))")
-_MARK = re.compile(r"\n\n\*(?:\\.|[^*\\\n])+\*\n?\Z")
+_ORIGIN_LINE = re.compile(r"\n\n\*(?:\\.|[^*\\\n])+\*\n?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Point:
 
     text: str
     seconds: float | None = None
-    speaker: str | None = None  # a label: speaker-1
+    speaker: str | None = None  # a label such as speaker-1
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was said, in short."""
+    """A summary of what was said."""
 
     takeaway: str
     topics: tuple[Point, ...] = ()
@@ -48,7 +48,7 @@ class Summary:
 
 
 def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str, tuple[Place, ...]]:
-    """The text, and where its points stand in the recording. `made` is its last line: how it came to be."""
+    """The text, and the places of its points in the recording. `made` is the last line, which says how it was made."""
     text = escape_markdown(shorten_text(summary.takeaway, TAKEAWAY_LENGTH))
     places: list[Place] = []
     for heading, points in zip(headings(language), (summary.topics, summary.actions, summary.questions), strict=True):
@@ -57,7 +57,7 @@ def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str,
         text += f"\n\n## {heading}\n"
         for point in points[:POINTS]:
             text += "\n"
-            line = _line(point)
+            line = _format_point(point)
             if point.seconds is not None:
                 places.append(Place(len(text), len(text) + len(line), seconds=point.seconds, speaker=point.speaker))
             text += line
@@ -65,17 +65,17 @@ def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str,
 
 
 def strip_origin_line(markdown: str) -> str:
-    """The text without its last line, which tells how it was made and not what was said."""
-    return _MARK.sub("\n", markdown)
+    """The text without its last line, which says how it was made, not what was said."""
+    return _ORIGIN_LINE.sub("\n", markdown)
 
 
 def headings(language: str | None) -> Sequence[str]:
-    """Topics, actions, questions in the language spoken; in English where nobody knows it."""
+    """Topics, actions, questions in the language spoken; in English if it is unknown."""
     return _HEADINGS.get(language or "", _HEADINGS["en"])
 
 
 def escape_markdown(text: str) -> str:
-    """The text so that markdown shows it letter by letter: one line, no markup, no heading, no list."""
+    """Escape the text so that markdown shows it literally: one line, no markup, no heading, no list."""
     line = _MARKUP.sub(r"\\\1", " ".join(text.split()))
     leading = _LEADING.match(line)
     if leading is None:
@@ -85,25 +85,25 @@ def escape_markdown(text: str) -> str:
 
 
 def shorten_text(text: str, length: int) -> str:
-    """The text, shortened at a blank where it is too long."""
+    """Shorten the text at a space if it is too long."""
     text = " ".join(text.split())
     if len(text) <= length:
         return text
-    kept = text[: length - 1]
-    at = kept.rfind(" ")
-    return (kept[:at] if at > length // 2 else kept).rstrip(" ,;:") + "…"
+    cut = text[: length - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:") + "…"
 
 
 def format_clock(seconds: float) -> str:
     """12:34, or 1:02:34 in a long recording."""
-    whole = int(seconds)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+    total = int(seconds)
+    hours, minutes = divmod(total // 60, 60)
+    return f"{hours}:{minutes:02d}:{total % 60:02d}" if hours else f"{minutes}:{total % 60:02d}"
 
 
-def parse_clock(told: str, duration: float) -> float | None:
-    """What a clock time means; None when it is none, or after the end."""
-    parts = told.strip().strip("[]()").split(":")
+def parse_clock(text: str, duration: float) -> float | None:
+    """The seconds of a clock time; None when it is not one, or is after the end."""
+    parts = text.strip().strip("[]()").split(":")
     if not 2 <= len(parts) <= 3 or not all(part.isdecimal() and len(part) <= 3 for part in parts):
         return None
     seconds = 0
@@ -112,7 +112,7 @@ def parse_clock(told: str, duration: float) -> float | None:
     return float(seconds) if seconds <= duration else None
 
 
-def _line(point: Point) -> str:
-    who = f"{escape_markdown(format_speaker_label(point.speaker))}: " if point.speaker else ""
-    when = f" ({format_clock(point.seconds)})" if point.seconds is not None else ""
-    return f"- {who}{escape_markdown(shorten_text(point.text, LENGTH))}{when}"
+def _format_point(point: Point) -> str:
+    speaker = f"{escape_markdown(format_speaker_label(point.speaker))}: " if point.speaker else ""
+    clock = f" ({format_clock(point.seconds)})" if point.seconds is not None else ""
+    return f"- {speaker}{escape_markdown(shorten_text(point.text, LENGTH))}{clock}"

@@ -1,4 +1,4 @@
-"""Whether a summary can be one of what was said: in its language, and about the same things."""
+"""Check that a summary fits what was said: in its language, and about the same things."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chyme.text.topic_overlap import is_off_topic
 
 
 def check_summary(takeaway: str, points: Sequence[str], said: str, language: str | None) -> str | None:
-    """What is wrong with a summary, said so that it can be put right; None when nothing is."""
+    """What is wrong with a summary, as an instruction to correct it; None when nothing is."""
     if not takeaway:
         return "the takeaway is empty"
     if len(takeaway) > TAKEAWAY_LENGTH:

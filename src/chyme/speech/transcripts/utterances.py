@@ -1,4 +1,4 @@
-"""From words one after the other to segments that people can read: a sentence each, or a part of a long one."""
+"""Split a sequence of words into readable segments: one sentence each, or a part of a long one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from chyme.model import Segment, Word
 
-LONGEST, LETTERS = 15.0, 200  # seconds and characters of a segment
-PAUSE = 1.0  # seconds of silence that always end one
-SHORTEST = 0.05  # seconds: what is shorter is no segment of its own
+LONGEST, LETTERS = 15.0, 200  # maximum seconds and characters of a segment
+PAUSE = 1.0  # seconds of silence that always end a segment
+SHORTEST = 0.05  # seconds; anything shorter is not a separate segment
 _ENDS = tuple(".?!…。？！؟۔।")
 _BREAKS = tuple(",;:–—，、；：،")
 _CLOSING = "\"'”’»)]」』"
@@ -19,25 +19,25 @@ _ABBREVIATIONS = frozenset(_ABBREVIATED.split()) | {"e.g", "i.e", "z.b", "d.h", 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A word, and whether a blank stands before it in the text."""
+    """A word, and whether a space precedes it in the text."""
 
     word: Word
-    blank: bool = True
+    space_before: bool = True
 
 
-def utterances(said: Sequence[SpokenWord]) -> list[Segment]:
-    """Segments in order: none overlaps another, each lasts some time, together they hold all words."""
+def utterances(words: Sequence[SpokenWord]) -> list[Segment]:
+    """Segments in order: none overlaps another, each has a minimum duration, and together they contain all words."""
     runs: list[list[SpokenWord]] = [[]]
-    for at, one in enumerate(said):
-        runs[-1].append(one)
-        if at + 1 < len(said) and _over(one.word, said[at + 1].word):
+    for index, word in enumerate(words):
+        runs[-1].append(word)
+        if index + 1 < len(words) and _is_boundary(word.word, words[index + 1].word):
             runs.append([])
-    parts = [part for run in runs if run for part in _parts(run)]
-    return [_segment(part) for part in _lasting(parts)]
+    parts = [part for run in runs if run for part in _split_sentence(run)]
+    return [_make_segment(part) for part in _merge_short(parts)]
 
 
-def _over(word: Word, following: Word) -> bool:
-    """Whether a sentence ends between two words, or somebody paused."""
+def _is_boundary(word: Word, following: Word) -> bool:
+    """Whether a sentence ends between two words, or there is a pause."""
     if following.start - word.end >= PAUSE:
         return True
     bare = word.word.rstrip(_CLOSING)
@@ -48,42 +48,44 @@ def _over(word: Word, following: Word) -> bool:
     return not (bare.endswith(".") and (core in _ABBREVIATIONS or initial))
 
 
-def _parts(run: list[SpokenWord]) -> list[list[SpokenWord]]:
-    """A sentence, cut where it is too long: behind a comma or in a pause, and rather in the middle."""
-    if len(run) < 2 or (run[-1].word.end - run[0].word.start <= LONGEST and len(_text(run)) <= LETTERS):
+def _split_sentence(run: list[SpokenWord]) -> list[list[SpokenWord]]:
+    """Cut a sentence that is too long: after a comma or at a pause, preferably in the middle."""
+    if len(run) < 2 or (run[-1].word.end - run[0].word.start <= LONGEST and len(_join_words(run)) <= LETTERS):
         return [run]
-    at = max(range(1, len(run)), key=lambda cut: _fitness(run, cut))
-    return [*_parts(run[:at]), *_parts(run[at:])]
+    best_cut = max(range(1, len(run)), key=lambda cut: _cut_score(run, cut))
+    return [*_split_sentence(run[:best_cut]), *_split_sentence(run[best_cut:])]
 
 
-def _fitness(run: list[SpokenWord], cut: int) -> float:
+def _cut_score(run: list[SpokenWord], cut: int) -> float:
     before, after = run[cut - 1].word, run[cut].word
     comma = 1.0 if before.word.rstrip(_CLOSING).endswith(_BREAKS) else 0.0
     return comma + min(max(after.start - before.end, 0.0), 1.0) - 2.0 * abs(cut / len(run) - 0.5)
 
 
-def _lasting(parts: list[list[SpokenWord]]) -> list[list[SpokenWord]]:
-    """What takes no time goes with what came before it, or with what follows."""
-    kept: list[list[SpokenWord]] = []
+def _merge_short(parts: list[list[SpokenWord]]) -> list[list[SpokenWord]]:
+    """Merge parts that take no time with the part before or after them."""
+    merged: list[list[SpokenWord]] = []
     for part in parts:
-        if kept and (_short(part) or _short(kept[-1])):
-            kept[-1] = [*kept[-1], *part]
+        if merged and (_is_short(part) or _is_short(merged[-1])):
+            merged[-1] = [*merged[-1], *part]
         else:
-            kept.append(part)
-    return kept
+            merged.append(part)
+    return merged
 
 
-def _short(part: list[SpokenWord]) -> bool:
+def _is_short(part: list[SpokenWord]) -> bool:
     return part[-1].word.end - part[0].word.start < SHORTEST
 
 
-def _segment(part: list[SpokenWord]) -> Segment:
-    words = tuple(one.word for one in part)
+def _make_segment(part: list[SpokenWord]) -> Segment:
+    words = tuple(spoken.word for spoken in part)
     start, end = words[0].start, words[-1].end
-    if end - start < SHORTEST:  # only when nothing else was said in the whole file
+    if end - start < SHORTEST:  # only when nothing else is said in the whole file
         start, end = max(0.0, end - SHORTEST), max(end, SHORTEST)
-    return Segment(start, end, _text(part), None, words)
+    return Segment(start, end, _join_words(part), None, words)
 
 
-def _text(part: list[SpokenWord]) -> str:
-    return "".join((" " if one.blank and at else "") + one.word.word for at, one in enumerate(part))
+def _join_words(part: list[SpokenWord]) -> str:
+    return "".join(
+        (" " if spoken.space_before and index else "") + spoken.word.word for index, spoken in enumerate(part)
+    )

@@ -1,4 +1,4 @@
-"""When each word of a transcript's text is said, also where the text was corrected."""
+"""When each word of a transcript's text is said, even where the text was corrected."""
 
 from __future__ import annotations
 
@@ -12,42 +12,47 @@ _WORD = re.compile(r"\S+")
 
 
 class TimedWord(NamedTuple):
-    """Some letters of a segment's text, and when they are said."""
+    """Some characters of a segment's text, and when they are said."""
 
-    first: int  # characters into the text
-    last: int  # behind the last one
+    first: int  # index of the first character
+    last: int  # index after the last character
     start: float
     end: float
 
 
 def timed_words(segment: Segment) -> list[TimedWord]:
-    """The words of the text in order. Where they are not those heard, the heard ones' times are stretched over them."""
-    letters = [at for at, letter in enumerate(segment.text) if not letter.isspace()]
-    heard = [("".join(word.word.split()), word.start, word.end) for word in segment.words]
-    heard = [word for word in heard if word[0]]
-    if not letters or not heard:
+    """The words of the text in order. Where they differ from the recognised ones, the latter's times are stretched."""
+    positions = [index for index, letter in enumerate(segment.text) if not letter.isspace()]
+    recognised = [("".join(word.word.split()), word.start, word.end) for word in segment.words]
+    recognised = [word for word in recognised if word[0]]
+    if not positions or not recognised:
         return []
-    if "".join(word for word, _, _ in heard) == "".join(segment.text[at] for at in letters):
+    if "".join(word for word, _, _ in recognised) == "".join(segment.text[index] for index in positions):
         words, passed = [], 0
-        for text, start, end in heard:
-            words.append(TimedWord(letters[passed], letters[passed + len(text) - 1] + 1, start, end))
+        for text, start, end in recognised:
+            words.append(TimedWord(positions[passed], positions[passed + len(text) - 1] + 1, start, end))
             passed += len(text)
         return words
-    stretch = sum(len(word) for word, _, _ in heard) / len(letters)
+    stretch = sum(len(word) for word, _, _ in recognised) / len(positions)
     words, passed = [], 0
-    for found in _WORD.finditer(segment.text):
-        first, passed = passed, passed + len(found[0])
+    for match in _WORD.finditer(segment.text):
+        first, passed = passed, passed + len(match[0])
         words.append(
-            TimedWord(found.start(), found.end(), _when(heard, first * stretch), _when(heard, passed * stretch))
+            TimedWord(
+                match.start(),
+                match.end(),
+                _second_at(recognised, first * stretch),
+                _second_at(recognised, passed * stretch),
+            )
         )
     return words
 
 
-def _when(heard: Sequence[tuple[str, float, float]], letters: float) -> float:
+def _second_at(recognised: Sequence[tuple[str, float, float]], letters: float) -> float:
     """The second at which so many letters have been said."""
     passed = 0
-    for text, start, end in heard:
+    for text, start, end in recognised:
         if letters < passed + len(text):
             return start + (end - start) * max(letters - passed, 0.0) / len(text)
         passed += len(text)
-    return heard[-1][2]
+    return recognised[-1][2]

@@ -1,7 +1,7 @@
-"""CAM++, a network that tells voices apart (Wang and others, 2023), put together from its tensors.
+"""CAM++, a network that distinguishes voices (Wang and others, 2023), built from its tensors.
 
-A few convolutions over the spectrogram, then three blocks of layers over time that each see all layers before them
-and weigh their channels by the window's mean, then mean and deviation over time, and one dense layer.
+A few convolutions over the spectrogram, then three blocks of layers over time, each of which receives the output of all
+layers before it and weights its channels by the window's mean; then mean and deviation over time, and a dense layer.
 """
 
 from __future__ import annotations
@@ -18,58 +18,58 @@ if TYPE_CHECKING:
     Tensors = Mapping[str, NDArray[numpy.float32]]
     Floats = NDArray[numpy.float32]
 
-SOUND, SPREAD = "sound", "spread"  # what goes in: (batch, 1, bands, frames), and see `spread`
+SOUND, SPREAD = "sound", "spread"  # the inputs: (batch, 1, bands, frames), and see `spread`
 BANDS = 80
-# Past this many frames the context of a layer is no longer the mean of the whole window. Ours are shorter.
+# Beyond this many frames, a layer's context is no longer the mean of the whole window. Ours are shorter.
 MOST_FRAMES = 200
 _BLOCKS = ((12, 1), (24, 2), (16, 2))  # layers, dilation
-_EVEN = 1e-5  # keeps the normalisation of a channel that never varies from dividing by nothing
+_EPSILON = 1e-5  # prevents division by zero when normalising a constant channel
 
 
 def build_network(tensors: Tensors) -> tuple[bytes, str]:
-    """An ONNX file and the name of what it gives; KeyError or ValueError when these are other tensors."""
-    made = _Layers(tensors)
-    flow = _head(made, SOUND)
-    flow = made.relu(made.normal(flow, "xvector.tdnn.linear", "xvector.tdnn.nonlinear", strides=[2], pads=[2, 2]))
+    """Return an ONNX file and the name of its output; raise KeyError or ValueError for other tensors."""
+    net = _Layers(tensors)
+    flow = _head(net, SOUND)
+    flow = net.relu(net.normal(flow, "xvector.tdnn.linear", "xvector.tdnn.nonlinear", strides=[2], pads=[2, 2]))
     for number, (layers, dilation) in enumerate(_BLOCKS, 1):
         for layer in range(1, layers + 1):
-            flow = _dense_layer(made, flow, f"xvector.block{number}.tdnnd{layer}", dilation)
-        flow = made.convolution(
-            made.rectified(flow, f"xvector.transit{number}.nonlinear"), f"xvector.transit{number}.linear"
+            flow = _dense_layer(net, flow, f"xvector.block{number}.tdnnd{layer}", dilation)
+        flow = net.convolution(
+            net.rectified(flow, f"xvector.transit{number}.nonlinear"), f"xvector.transit{number}.linear"
         )
-    flow = _statistics(made, made.rectified(flow, "xvector.out_nonlinear"))
-    flow = made.normal(flow, "xvector.dense.linear", "xvector.dense.nonlinear")
-    voice = made.file.add("Squeeze", flow, axes=[2])
+    flow = _statistics(net, net.rectified(flow, "xvector.out_nonlinear"))
+    flow = net.normal(flow, "xvector.dense.linear", "xvector.dense.nonlinear")
+    voice = net.file.add("Squeeze", flow, axes=[2])
     size = len(tensors["xvector.dense.linear.weight"])
     inputs: dict[str, Sequence[int | str]] = {SOUND: ("batch", 1, BANDS, "frames"), SPREAD: (1,)}
-    return made.file.data(inputs, {voice: ("batch", size)}), voice
+    return net.file.data(inputs, {voice: ("batch", size)}), voice
 
 
 def spread(frames: int) -> float:
-    """What turns the mean square of a window into the estimate of its variance; goes in beside the sound."""
-    seen = (frames + 1) // 2
-    return seen / (seen - 1)
+    """The factor from a window's mean square to its variance estimate; the second input."""
+    pooled_frames = (frames + 1) // 2
+    return pooled_frames / (pooled_frames - 1)
 
 
 class _Layers:
-    """Layers by the names their tensors have."""
+    """Builds layers from the names of their tensors."""
 
     def __init__(self, tensors: Tensors) -> None:
         self._tensors = tensors
         self.file = OnnxFile()
 
-    def convolution(self, flow: str, name: str, **more: int | Sequence[int]) -> str:
+    def convolution(self, flow: str, name: str, **options: int | Sequence[int]) -> str:
         bias = self._tensors.get(f"{name}.bias")
-        return self._convolution(flow, self._tensors[f"{name}.weight"], bias, **more)
+        return self._convolution(flow, self._tensors[f"{name}.weight"], bias, **options)
 
-    def normal(self, flow: str, name: str, norm: str, **more: int | Sequence[int]) -> str:
-        """A convolution and the normalisation that follows it, in one."""
+    def normal(self, flow: str, name: str, norm: str, **options: int | Sequence[int]) -> str:
+        """A convolution merged with the normalisation that follows it."""
         scale, shift = self._normalisation(norm)
         weight = self._tensors[f"{name}.weight"]
-        return self._convolution(flow, weight * scale.reshape(-1, *[1] * (weight.ndim - 1)), shift, **more)
+        return self._convolution(flow, weight * scale.reshape(-1, *[1] * (weight.ndim - 1)), shift, **options)
 
     def rectified(self, flow: str, norm: str) -> str:
-        scale, shift = (self.file.constant(one.reshape(1, -1, 1)) for one in self._normalisation(norm))
+        scale, shift = (self.file.constant(values.reshape(1, -1, 1)) for values in self._normalisation(norm))
         return self.relu(self.file.add("Add", self.file.add("Mul", flow, scale), shift))
 
     def relu(self, flow: str) -> str:
@@ -78,58 +78,58 @@ class _Layers:
     def mean(self, flow: str) -> str:
         return self.file.add("ReduceMean", flow, axes=[2], keepdims=1)
 
-    def _convolution(self, flow: str, weight: Floats, bias: Floats | None, **more: int | Sequence[int]) -> str:
+    def _convolution(self, flow: str, weight: Floats, bias: Floats | None, **options: int | Sequence[int]) -> str:
         import numpy
 
         constants = [weight] if bias is None else [weight, bias]
-        names = [self.file.constant(numpy.ascontiguousarray(one, numpy.float32)) for one in constants]
-        return self.file.add("Conv", flow, *names, **more)
+        names = [self.file.constant(numpy.ascontiguousarray(values, numpy.float32)) for values in constants]
+        return self.file.add("Conv", flow, *names, **options)
 
     def _normalisation(self, name: str) -> tuple[Floats, Floats]:
         import numpy
 
         stem = name if f"{name}.running_mean" in self._tensors else f"{name}.batchnorm"
         mean, variance = self._tensors[f"{stem}.running_mean"], self._tensors[f"{stem}.running_var"]
-        scale = self._tensors.get(f"{stem}.weight", numpy.ones_like(mean)) / numpy.sqrt(variance + _EVEN)
+        scale = self._tensors.get(f"{stem}.weight", numpy.ones_like(mean)) / numpy.sqrt(variance + _EPSILON)
         return scale, self._tensors.get(f"{stem}.bias", numpy.zeros_like(mean)) - mean * scale
 
 
-def _head(made: _Layers, flow: str) -> str:
-    """Convolutions over bands and time, which leave an eighth of the bands."""
+def _head(net: _Layers, flow: str) -> str:
+    """Convolutions over bands and time that leave an eighth of the bands."""
     import numpy
 
-    around = [1, 1, 1, 1]
-    flow = made.relu(made.normal(flow, "head.conv1", "head.bn1", pads=around))
+    padding = [1, 1, 1, 1]
+    flow = net.relu(net.normal(flow, "head.conv1", "head.bn1", pads=padding))
     for layer in ("head.layer1", "head.layer2"):
         for number, strides in enumerate(([2, 1], [1, 1])):
             name = f"{layer}.{number}"
-            inner = made.relu(made.normal(flow, f"{name}.conv1", f"{name}.bn1", strides=strides, pads=around))
-            inner = made.normal(inner, f"{name}.conv2", f"{name}.bn2", pads=around)
+            inner = net.relu(net.normal(flow, f"{name}.conv1", f"{name}.bn1", strides=strides, pads=padding))
+            inner = net.normal(inner, f"{name}.conv2", f"{name}.bn2", pads=padding)
             if number == 0:
-                flow = made.normal(flow, f"{name}.shortcut.0", f"{name}.shortcut.1", strides=strides)
-            flow = made.relu(made.file.add("Add", inner, flow))
-    flow = made.relu(made.normal(flow, "head.conv2", "head.bn2", strides=[2, 1], pads=around))
+                flow = net.normal(flow, f"{name}.shortcut.0", f"{name}.shortcut.1", strides=strides)
+            flow = net.relu(net.file.add("Add", inner, flow))
+    flow = net.relu(net.normal(flow, "head.conv2", "head.bn2", strides=[2, 1], pads=padding))
     channels = 32 * BANDS // 8
-    return made.file.add("Reshape", flow, made.file.constant(numpy.array([0, channels, -1], numpy.int64)))
+    return net.file.add("Reshape", flow, net.file.constant(numpy.array([0, channels, -1], numpy.int64)))
 
 
-def _dense_layer(made: _Layers, flow: str, name: str, dilation: int) -> str:
-    """What is new in this layer, weighed by the context, beside everything before it."""
+def _dense_layer(net: _Layers, flow: str, name: str, dilation: int) -> str:
+    """Append this layer's output, weighted by the context, to everything before it."""
     import numpy
 
-    inner = made.rectified(flow, f"{name}.nonlinear1")
-    inner = made.relu(made.normal(inner, f"{name}.linear1", f"{name}.nonlinear2"))
-    local = made.convolution(inner, f"{name}.cam_layer.linear_local", pads=[dilation] * 2, dilations=[dilation])
-    # The mean of the window and the mean of each hundred frames of it, which are the same in a short window.
-    context = made.file.add("Mul", made.mean(inner), made.file.constant(numpy.array([2], numpy.float32)))
-    context = made.relu(made.convolution(context, f"{name}.cam_layer.linear1"))
-    weights = made.file.add("Sigmoid", made.convolution(context, f"{name}.cam_layer.linear2"))
-    return made.file.add("Concat", flow, made.file.add("Mul", local, weights), axis=1)
+    inner = net.rectified(flow, f"{name}.nonlinear1")
+    inner = net.relu(net.normal(inner, f"{name}.linear1", f"{name}.nonlinear2"))
+    local = net.convolution(inner, f"{name}.cam_layer.linear_local", pads=[dilation] * 2, dilations=[dilation])
+    # The sum of the mean of the window and of each hundred frames, which are the same in a short window.
+    context = net.file.add("Mul", net.mean(inner), net.file.constant(numpy.array([2], numpy.float32)))
+    context = net.relu(net.convolution(context, f"{name}.cam_layer.linear1"))
+    weights = net.file.add("Sigmoid", net.convolution(context, f"{name}.cam_layer.linear2"))
+    return net.file.add("Concat", flow, net.file.add("Mul", local, weights), axis=1)
 
 
-def _statistics(made: _Layers, flow: str) -> str:
+def _statistics(net: _Layers, flow: str) -> str:
     """Mean and standard deviation over time."""
-    mean = made.mean(flow)
-    apart = made.file.add("Sub", flow, mean)
-    variance = made.file.add("Mul", made.mean(made.file.add("Mul", apart, apart)), SPREAD)
-    return made.file.add("Concat", mean, made.file.add("Sqrt", variance), axis=1)
+    mean = net.mean(flow)
+    deviation = net.file.add("Sub", flow, mean)
+    variance = net.file.add("Mul", net.mean(net.file.add("Mul", deviation, deviation)), SPREAD)
+    return net.file.add("Concat", mean, net.file.add("Sqrt", variance), axis=1)

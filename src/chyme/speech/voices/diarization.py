@@ -1,4 +1,4 @@
-"""Telling the speakers of one file apart by how its windows sound. Nobody says how many there are."""
+"""Separate the speakers of one file by the sound of its windows. The number of speakers is unknown."""
 
 from __future__ import annotations
 
@@ -18,183 +18,185 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
     Numbers = NDArray[numpy.int64]
 
-LONG = 1.0  # shorter windows sound like nobody in particular: they are given to somebody, and found no speaker
-TOUCHING = 0.05  # windows further apart than this belong to different stretches of speech
+MIN_CLEAR_SECONDS = 1.0  # seconds; shorter windows are too unclear to find speakers by: they are only assigned to one
+MAX_GAP = 0.05  # seconds; windows further apart belong to different stretches of speech
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When voices are two. The likenesses are cosines and belong to the model: other vectors need other rules."""
+    """When two voices count as different. Similarities are cosines; vectors of another model need other rules."""
 
-    alike: float = 0.40  # groups of windows less alike than this, on average over all pairs, are not joined
-    same: float = 0.65  # two groups whose means are this alike are one person after all
-    least_seconds: float = 2.0  # whoever speaks less than this in all is noise, laughter or two people at once …
-    least_part: float = 0.002  # … and in a long file whoever speaks less than this part of it
-    sure_at_once: float = 3.3  # seconds: this much in one go …
-    sure_seconds: float = 8.0  # … or this much in all …
-    sure_part: float = 0.05  # … if it is this part of the file, makes a speaker
-    unsure: float = 0.35  # whoever speaks less must be less like the others than this: a change sounds like both sides
-    change: float = 0.10  # how much better another speaker must fit, for speakers change seldom
+    alike: float = 0.40  # groups with a lower average similarity over all pairs are not joined
+    same: float = 0.65  # two groups whose means are this similar are one person after all
+    least_seconds: float = 2.0  # less speech in total is noise, laughter or two people at once …
+    least_part: float = 0.002  # … and in a long file, less than this share of it
+    sure_at_once: float = 3.3  # seconds: so much without interruption …
+    sure_seconds: float = 8.0  # … or so much in total …
+    sure_part: float = 0.05  # … if it is this share of the file, makes a speaker
+    unsure: float = 0.35  # others must be less similar to all speakers than this: a change sounds like both sides
+    change: float = 0.10  # how much better another speaker must fit, because speakers change rarely
 
 
 def separate_speakers(windows: Sequence[Window], rules: Rules | None = None) -> list[Turn]:
-    """Who speaks when, in order: speaker-1, speaker-2 … as they appear. No turns overlap."""
+    """Return who speaks when, in order: speaker-1, speaker-2 … as they appear. Turns do not overlap."""
     rules = rules or Rules()
-    heard = sorted(filter(_sound, windows), key=lambda one: one.start)
-    if not heard:
+    usable = sorted(filter(_is_usable, windows), key=lambda window: window.start)
+    if not usable:
         return []
-    vectors = _unit(_matrix(heard))
-    speaker = _smoothed(heard, vectors @ _speakers(heard, vectors, rules).T, rules.change)
-    return list(_turns(heard, speaker.tolist()))
+    vectors = _normalise(_matrix(usable))
+    speaker = _smooth(usable, vectors @ _find_speakers(usable, vectors, rules).T, rules.change)
+    return list(_make_turns(usable, speaker.tolist()))
 
 
 def voices_of(windows: Sequence[Window], turns: Sequence[Turn], model: str) -> tuple[Voice, ...]:
-    """How each speaker sounds: the mean of the windows that lie within their turns; and how long they spoke."""
+    """Each speaker's voice, the mean of the windows within their turns, and how long they spoke."""
     seconds: dict[str, float] = {}
     for turn in turns:
         seconds[turn.speaker] = seconds.get(turn.speaker, 0.0) + turn.end - turn.start
-    heard: dict[str, list[tuple[float, Window]]] = {}
-    for part, speaker, window in _shares([one for one in windows if _sound(one)], turns):
-        heard.setdefault(speaker, []).append((part, window))
+    by_speaker: dict[str, list[tuple[float, Window]]] = {}
+    for share, speaker, window in _assign_to_turns([window for window in windows if _is_usable(window)], turns):
+        by_speaker.setdefault(speaker, []).append((share, window))
     return tuple(
-        Voice(speaker, spoken, model, _mean(heard[speaker])) for speaker, spoken in seconds.items() if speaker in heard
+        Voice(speaker, spoken, model, _mean_vector(by_speaker[speaker]))
+        for speaker, spoken in seconds.items()
+        if speaker in by_speaker
     )
 
 
-def _speakers(heard: Sequence[Window], vectors: Floats, rules: Rules) -> Floats:
-    """One vector of length 1 for each speaker there is."""
+def _find_speakers(windows: Sequence[Window], vectors: Floats, rules: Rules) -> Floats:
+    """Return one vector of length 1 per speaker."""
     import numpy
 
-    long = numpy.array([one.end - one.start >= LONG for one in heard])
-    chosen = numpy.flatnonzero(long if long.any() else ~long)
-    group = cluster_vectors(vectors[chosen], rules.alike)
-    means, spoken, at_once = _groups([heard[at] for at in chosen.tolist()], vectors[chosen], group)
-    total = float(spoken.sum())
-    least = max(rules.least_seconds, rules.least_part * total)
-    enough = max(rules.sure_seconds, rules.sure_part * total)
-    found: list[int] = []
-    for one in numpy.argsort(-spoken, kind="stable").tolist():
-        sure = at_once[one] >= rules.sure_at_once or spoken[one] >= enough
-        alike = float((means[found] @ means[one]).max(initial=-1.0))
-        if not found or (spoken[one] >= least and alike < (rules.same if sure else rules.unsure)):
-            found.append(one)
-    return means[found]
+    is_long = numpy.array([window.end - window.start >= MIN_CLEAR_SECONDS for window in windows])
+    chosen = numpy.flatnonzero(is_long if is_long.any() else ~is_long)
+    group_of = cluster_vectors(vectors[chosen], rules.alike)
+    means, seconds, longest = _describe_groups([windows[index] for index in chosen.tolist()], vectors[chosen], group_of)
+    total = float(seconds.sum())
+    min_seconds = max(rules.least_seconds, rules.least_part * total)
+    sure_seconds = max(rules.sure_seconds, rules.sure_part * total)
+    accepted: list[int] = []
+    for group in numpy.argsort(-seconds, kind="stable").tolist():
+        sure = longest[group] >= rules.sure_at_once or seconds[group] >= sure_seconds
+        similarity = float((means[accepted] @ means[group]).max(initial=-1.0))
+        if not accepted or (seconds[group] >= min_seconds and similarity < (rules.same if sure else rules.unsure)):
+            accepted.append(group)
+    return means[accepted]
 
 
-def _groups(heard: Sequence[Window], vectors: Floats, group: Numbers) -> tuple[Floats, Floats, Floats]:
-    """Of each group its mean, the seconds spoken, and the most spoken at once."""
+def _describe_groups(windows: Sequence[Window], vectors: Floats, group: Numbers) -> tuple[Floats, Floats, Floats]:
+    """For each group: its mean, the seconds spoken, and the longest uninterrupted speech."""
     import numpy
 
     count = int(group.max()) + 1
-    spoken, at_once = numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32)
-    before, since = -1, 0.0
-    for at, (own, one) in enumerate(zip(_own_seconds(heard), group.tolist(), strict=True)):
-        spoken[one] += own
-        if one != before or _apart(heard, at):
-            since = heard[at].start
-        before = one
-        at_once[one] = max(at_once[one], heard[at].end - since)
+    seconds, longest = numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32)
+    previous, run_start = -1, 0.0
+    for index, (own_seconds, number) in enumerate(zip(_own_seconds(windows), group.tolist(), strict=True)):
+        seconds[number] += own_seconds
+        if number != previous or _has_gap(windows, index):
+            run_start = windows[index].start
+        previous = number
+        longest[number] = max(longest[number], windows[index].end - run_start)
     means = numpy.zeros((count, vectors.shape[1]), numpy.float32)
     numpy.add.at(means, group, vectors)
-    return _unit(means), spoken, at_once
+    return _normalise(means), seconds, longest
 
 
-def _own_seconds(heard: Sequence[Window]) -> Iterator[float]:
-    """How much of each window is not in the one before."""
-    before = float("-inf")
-    for one in heard:
-        yield max(0.0, one.end - max(one.start, before))
-        before = max(before, one.end)
+def _own_seconds(windows: Sequence[Window]) -> Iterator[float]:
+    """How much of each window is not covered by the one before."""
+    covered_until = float("-inf")
+    for window in windows:
+        yield max(0.0, window.end - max(window.start, covered_until))
+        covered_until = max(covered_until, window.end)
 
 
-def _smoothed(heard: Sequence[Window], fits: Floats, change: float) -> Numbers:
-    """The speaker of each window on the best path through all of them, where every change costs something."""
+def _smooth(windows: Sequence[Window], fits: Floats, change: float) -> Numbers:
+    """The speaker of each window on the best path through all windows, where each change has a cost."""
     import numpy
 
-    count = len(heard)
+    count = len(windows)
     came_from = numpy.zeros(fits.shape, numpy.int64)
     total = fits[0].astype(numpy.float64)
-    stay = numpy.arange(fits.shape[1])
-    for at in range(1, count):
+    same = numpy.arange(fits.shape[1])
+    for index in range(1, count):
         best = int(total.argmax())
-        cost = change / 2 if _apart(heard, at) else change
+        cost = change / 2 if _has_gap(windows, index) else change
         changes = total[best] - cost > total
-        came_from[at] = numpy.where(changes, best, stay)
-        total = numpy.where(changes, total[best] - cost, total) + fits[at]
+        came_from[index] = numpy.where(changes, best, same)
+        total = numpy.where(changes, total[best] - cost, total) + fits[index]
     speaker = numpy.zeros(count, numpy.int64)
     speaker[-1] = total.argmax()
-    for at in range(count - 1, 0, -1):
-        speaker[at - 1] = came_from[at, speaker[at]]
+    for index in range(count - 1, 0, -1):
+        speaker[index - 1] = came_from[index, speaker[index]]
     return speaker
 
 
-def _turns(heard: Sequence[Window], speakers: Sequence[int]) -> Iterator[Turn]:
-    """A window speaks for the time around its middle; neighbours of one speaker are one turn."""
+def _make_turns(windows: Sequence[Window], speakers: Sequence[int]) -> Iterator[Turn]:
+    """A window counts for the time around its middle; neighbouring windows of one speaker form one turn."""
     names: dict[int, str] = {}
-    start, name = heard[0].start, ""
-    end = start
-    for at, (one, speaker) in enumerate(zip(heard, speakers, strict=True)):
+    turn_start, name = windows[0].start, ""
+    turn_end = turn_start
+    for index, (window, speaker) in enumerate(zip(windows, speakers, strict=True)):
         label = names.setdefault(speaker, f"speaker-{len(names) + 1}")
-        apart = at > 0 and _apart(heard, at)
-        if name and (label != name or apart):
-            if end > start:
-                yield Turn(start, end, name)
-            start = max(end, one.start) if apart else end
+        has_gap = index > 0 and _has_gap(windows, index)
+        if name and (label != name or has_gap):
+            if turn_end > turn_start:
+                yield Turn(turn_start, turn_end, name)
+            turn_start = max(turn_end, window.start) if has_gap else turn_end
         name = label
-        last = at == len(heard) - 1 or _apart(heard, at + 1)
-        end = max(end, one.end if last else _middle(one, heard[at + 1]))
-    if end > start:
-        yield Turn(start, end, name)
+        is_last = index == len(windows) - 1 or _has_gap(windows, index + 1)
+        turn_end = max(turn_end, window.end if is_last else _midpoint(window, windows[index + 1]))
+    if turn_end > turn_start:
+        yield Turn(turn_start, turn_end, name)
 
 
-def _sound(window: Window) -> bool:
-    """Whether it says anything: it has a length, and a vector that points somewhere."""
+def _is_usable(window: Window) -> bool:
+    """Whether the window is usable: it has a length and a finite, non-zero vector."""
     return window.end > window.start and any(window.vector) and math.isfinite(sum(window.vector))
 
 
-def _apart(heard: Sequence[Window], at: int) -> bool:
-    return heard[at].start - heard[at - 1].end > TOUCHING
+def _has_gap(windows: Sequence[Window], index: int) -> bool:
+    return windows[index].start - windows[index - 1].end > MAX_GAP
 
 
-def _middle(one: Window, other: Window) -> float:
-    return (one.start + one.end + other.start + other.end) / 4
+def _midpoint(first: Window, second: Window) -> float:
+    return (first.start + first.end + second.start + second.end) / 4
 
 
-def _shares(windows: Sequence[Window], turns: Sequence[Turn]) -> Iterator[tuple[float, str, Window]]:
-    """Each window with the speaker of most of it, and how much of it is theirs."""
+def _assign_to_turns(windows: Sequence[Window], turns: Sequence[Turn]) -> Iterator[tuple[float, str, Window]]:
+    """Yield each window with the speaker of most of it, and the share that is theirs."""
     ordered = sorted(turns, key=lambda turn: turn.start)
     first = 0
-    for window in sorted(windows, key=lambda one: one.start):
+    for window in sorted(windows, key=lambda item: item.start):
         while first < len(ordered) and ordered[first].end <= window.start:
             first += 1
-        own: dict[str, float] = {}
+        seconds: dict[str, float] = {}
         for turn in ordered[first:]:
             if turn.start >= window.end:
                 break
-            shared = min(turn.end, window.end) - max(turn.start, window.start)
-            own[turn.speaker] = own.get(turn.speaker, 0.0) + shared
-        if own:
-            speaker = max(own, key=own.__getitem__)
-            yield own[speaker] / (window.end - window.start), speaker, window
+            overlap = min(turn.end, window.end) - max(turn.start, window.start)
+            seconds[turn.speaker] = seconds.get(turn.speaker, 0.0) + overlap
+        if seconds:
+            speaker = max(seconds, key=seconds.__getitem__)
+            yield seconds[speaker] / (window.end - window.start), speaker, window
 
 
-def _mean(heard: Sequence[tuple[float, Window]]) -> tuple[float, ...]:
-    """Over clean windows: long ones that hold nobody else; over whatever there is, if none is."""
-    clean = [one for part, one in heard if part > 0.99 and one.end - one.start >= LONG]
-    vectors = _unit(_matrix(clean or [one for _, one in heard]))
-    return tuple(_unit(vectors.mean(axis=0, keepdims=True))[0].tolist())
+def _mean_vector(shares: Sequence[tuple[float, Window]]) -> tuple[float, ...]:
+    """The mean over clean windows, long ones without other speakers; over all windows if none is clean."""
+    clean = [window for share, window in shares if share > 0.99 and window.end - window.start >= MIN_CLEAR_SECONDS]
+    vectors = _normalise(_matrix(clean or [window for _, window in shares]))
+    return tuple(_normalise(vectors.mean(axis=0, keepdims=True))[0].tolist())
 
 
 def _matrix(windows: Sequence[Window]) -> Floats:
     import numpy
 
     matrix = numpy.empty((len(windows), len(windows[0].vector)), numpy.float32)
-    for at, one in enumerate(windows):
-        matrix[at] = one.vector
+    for index, window in enumerate(windows):
+        matrix[index] = window.vector
     return matrix
 
 
-def _unit(vectors: Floats) -> Floats:
+def _normalise(vectors: Floats) -> Floats:
     import numpy
 
     length = numpy.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""How voices sound: a vector for every second and a half of speech, alike for one person, unlike for two."""
+"""Compute a voice vector for every second and a half of speech: similar for one person, different for two."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     Samples = NDArray[numpy.float32]
 
 MODEL = "campplus-zh-en-16k"
-LENGTH = 1.5  # seconds of a window: longer ones hold two people too often, shorter ones are heard too badly
-HOP = 0.75  # seconds from one window to the next, at most
-SHORTEST = 0.4  # seconds: in less speech than this no voice is heard
-GRAIN = 0.1  # seconds: windows over short speech are cut to multiples of this, so that they can be heard together
-TOGETHER = 2  # windows heard in one go: more are no faster and need more memory
-LOUDEST = 10.0  # louder samples are broken ones; sound ends at 1
-SILENT = 1e-4  # loudness, as root of the mean square, below which there is nothing to hear
-LOUDNESS = 0.05  # that of every window when it is heard, so that quiet speech does not sound like somebody else
+LENGTH = 1.5  # seconds of a window: longer ones contain two people too often, shorter ones are too unclear
+HOP = 0.75  # maximum seconds from one window to the next
+SHORTEST = 0.4  # seconds: less speech than this has no recognisable voice
+GRAIN = 0.1  # seconds: windows of short speech are cut to multiples of this, so that they can share a batch
+BATCH_SIZE = 2  # windows per batch: more are no faster and need more memory
+MAX_AMPLITUDE = 10.0  # louder samples are corrupt; sound ends at 1
+MIN_LOUDNESS = 1e-4  # loudness (root mean square) below which there is nothing to hear
+TARGET_LOUDNESS = 0.05  # to which every window is scaled, so that quiet speech does not sound like someone else
 
 
 class _Piece(NamedTuple):
-    """What is heard of one window; times are seconds into the samples."""
+    """The part of a window that is encoded; times are seconds into the samples."""
 
     start: float
     end: float
@@ -45,63 +45,65 @@ class _Piece(NamedTuple):
 
 
 class Encoder:
-    """Hears voices. One call uses one thread; any number of threads may call."""
+    """Encodes voices. One call uses one thread; any number of threads may call."""
 
     model = MODEL
 
     def __init__(self, data: bytes) -> None:
-        """Takes the file of weights; ValueError when it is another one."""
+        """Takes the bytes of the weights file; raises ValueError for another file."""
         try:
-            made, self._voice = build_network(read_tensors(data))
+            network, self._output_name = build_network(read_tensors(data))
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
-        self._session = open_session(made)
+        self._session = open_session(network)
 
     def windows(self, samples: Samples, start: float, spans: Sequence[tuple[float, float]]) -> list[Window]:
-        """How the speech in these spans of the file sounds, in order; `samples` are 16 kHz and begin at `start`.
+        """Encode the speech in these spans of the file, in order; `samples` are 16 kHz and start at `start`.
 
-        The windows of a span cover it from end to end. Spans in which there is nothing to hear have none.
+        The windows of a span cover it completely. Silent spans have none.
         """
         import numpy
 
         sound = numpy.nan_to_num(numpy.asarray(samples, numpy.float32).reshape(-1), posinf=0.0, neginf=0.0)
-        numpy.clip(sound, -LOUDEST, LOUDEST, out=sound)
-        ends = len(sound) / RATE
+        numpy.clip(sound, -MAX_AMPLITUDE, MAX_AMPLITUDE, out=sound)
+        sound_end = len(sound) / RATE
         by_size: dict[int, list[_Piece]] = {}
         for begin, end in spans:
-            for place in _places(max(0.0, begin - start), min(ends, end - start)):
-                piece = _piece(sound, *place)
-                if piece.loudness >= SILENT:
+            for times in _window_times(max(0.0, begin - start), min(sound_end, end - start)):
+                piece = _cut_piece(sound, *times)
+                if piece.loudness >= MIN_LOUDNESS:
                     by_size.setdefault(piece.size, []).append(piece)
-        found: list[Window] = []
+        encoded: list[Window] = []
         for pieces in by_size.values():
-            for at in range(0, len(pieces), TOGETHER):
-                batch = pieces[at : at + TOGETHER]
-                found += [
+            for offset in range(0, len(pieces), BATCH_SIZE):
+                batch = pieces[offset : offset + BATCH_SIZE]
+                encoded += [
                     Window(start + piece.start, start + piece.end, array("f", vector.tobytes()))
-                    for piece, vector in zip(batch, self._heard(sound, batch), strict=True)
+                    for piece, vector in zip(batch, self._encode_pieces(sound, batch), strict=True)
                     if numpy.isfinite(vector).all() and vector.any()
                 ]
-        return sorted(found, key=lambda one: one.start)
+        return sorted(encoded, key=lambda window: window.start)
 
-    def _heard(self, sound: Samples, pieces: Sequence[_Piece]) -> Samples:
-        """A vector for each piece; all are of one length."""
-        return self._vectors([sound[one.first : one.first + one.size] * (LOUDNESS / one.loudness) for one in pieces])
+    def _encode_pieces(self, sound: Samples, pieces: Sequence[_Piece]) -> Samples:
+        """Return one vector per piece; all pieces have the same length."""
+        return self._run_network(
+            [sound[piece.first : piece.first + piece.size] * (TARGET_LOUDNESS / piece.loudness) for piece in pieces]
+        )
 
-    def _vectors(self, heard: Sequence[Samples]) -> Samples:
-        """How pieces of sound of one length sound, as vectors of length 1."""
+    def _run_network(self, pieces: Sequence[Samples]) -> Samples:
+        """Return vectors of length 1 for pieces of sound of the same length."""
         import numpy
 
-        bands = numpy.stack([spectrum(piece, BANDS).T[None] for piece in heard])
-        given = {SOUND: bands, SPREAD: numpy.array([spread(bands.shape[-1])], numpy.float32)}
-        (vectors,) = self._session.run([self._voice], given)
+        bands = numpy.stack([spectrum(piece, BANDS).T[None] for piece in pieces])
+        inputs = {SOUND: bands, SPREAD: numpy.array([spread(bands.shape[-1])], numpy.float32)}
+        (vectors,) = self._session.run([self._output_name], inputs)
         scaled: Samples = vectors / numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return scaled
 
 
 @functools.cache
 def load(weights_dir: str = "") -> Encoder:
-    """The encoder, loaded once in a process, or EngineUnavailable with the way to get its weights."""
+    """Load the encoder, once per process, or raise EngineUnavailable that says how to get its weights."""
     data = read_files(VOICES, weights_dir)[VOICES.members[0].filename]
     try:
         return Encoder(data)
@@ -114,8 +116,8 @@ def load(weights_dir: str = "") -> Encoder:
         ) from error
 
 
-def _places(start: float, end: float) -> Iterator[tuple[float, float]]:
-    """Where the windows of one stretch of speech lie: as far apart as they may, and evenly."""
+def _window_times(start: float, end: float) -> Iterator[tuple[float, float]]:
+    """Yield the windows of one stretch of speech: as far apart as allowed, and evenly spaced."""
     spare = end - start - LENGTH
     if spare <= 0:
         if end - start >= SHORTEST:
@@ -123,12 +125,12 @@ def _places(start: float, end: float) -> Iterator[tuple[float, float]]:
         return
     steps = math.ceil(spare / HOP - 1e-6)
     for number in range(steps + 1):
-        begin = start + spare * number / max(1, steps)
-        yield begin, begin + LENGTH
+        window_start = start + spare * number / max(1, steps)
+        yield window_start, window_start + LENGTH
 
 
-def _piece(sound: Samples, start: float, end: float) -> _Piece:
-    """The middle of a window, of a length that others have too."""
+def _cut_piece(sound: Samples, start: float, end: float) -> _Piece:
+    """Cut the middle of a window to a length shared with others."""
     import numpy
 
     length = min(LENGTH, math.floor((end - start) / GRAIN + 1e-6) * GRAIN)

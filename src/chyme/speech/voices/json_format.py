@@ -1,4 +1,4 @@
-"""Voices, and who spoke when, as JSON: on their way from one digester, or one part of a digester, to the next."""
+"""Voices, and who speaks when, as JSON that is passed between digesters or parts of a digester."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_json(voices: Sequence[Voice]) -> bytes:
 
 
 def from_json(data: bytes) -> tuple[Voice, ...]:
-    """What `as_json` wrote."""
+    """Parse what `as_json` wrote."""
     return tuple(
         Voice(row["speaker"], row["seconds"], row["model"], tuple(map(float, row["vector"])))
         for row in json.loads(data)
@@ -33,18 +33,18 @@ def from_json(data: bytes) -> tuple[Voice, ...]:
 
 
 def speakers_as_json(turns: Sequence[Turn], voices: Sequence[Voice], note: str | None) -> bytes:
-    """Who spoke when, how they sound, and what could not be told."""
-    told = {
+    """Who speaks when, their voices, and a note on what could not be determined."""
+    fields = {
         "turns": [[turn.start, turn.end, turn.speaker] for turn in turns],
         "voices": json.loads(as_json(voices)),
         "note": note,
     }
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def speakers_from_json(data: bytes) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
-    """What `speakers_as_json` wrote; KeyError, TypeError or ValueError for anything else."""
-    told = json.loads(data)
-    turns = tuple(Turn(float(start), float(end), str(speaker)) for start, end, speaker in told["turns"])
-    note = told["note"]
-    return turns, from_json(json.dumps(told["voices"]).encode()), None if note is None else str(note)
+    """Parse what `speakers_as_json` wrote; raise KeyError, TypeError or ValueError for anything else."""
+    fields = json.loads(data)
+    turns = tuple(Turn(float(start), float(end), str(speaker)) for start, end, speaker in fields["turns"])
+    note = fields["note"]
+    return turns, from_json(json.dumps(fields["voices"]).encode()), None if note is None else str(note)

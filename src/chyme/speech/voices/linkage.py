@@ -1,4 +1,4 @@
-"""Joining what sounds alike: agglomerative clustering by the average similarity of all pairs (average linkage)."""
+"""Agglomerative clustering by the average similarity of all pairs (average linkage)."""
 
 from __future__ import annotations
 
@@ -11,70 +11,72 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
     Numbers = NDArray[numpy.int64]
 
-MOST = 1500  # items compared each with each: 9 MB of similarities
+MAX_COMPARED = 1500  # items compared pairwise: 9 MB of similarities
 
 
-def cluster_vectors(vectors: Floats, alike: float) -> Numbers:
-    """The group of each vector, numbered from 0.
+def cluster_vectors(vectors: Floats, threshold: float) -> Numbers:
+    """Return the group of each vector, numbered from 0.
 
-    Whatever their number, only MOST are compared each with each: more of them are first joined within stretches of
-    neighbours, to as few items as all stretches together may have.
+    Only MAX_COMPARED items are compared pairwise: larger inputs are first merged within blocks of neighbours, to few
+    enough items for all blocks together.
     """
     import numpy
 
     groups = numpy.arange(len(vectors), dtype=numpy.int64)
     sums, counts = vectors.astype(numpy.float32), numpy.ones(len(vectors), numpy.float32)
-    while len(sums) > MOST:
-        stretches = -(-len(sums) // MOST)
+    while len(sums) > MAX_COMPARED:
+        blocks = -(-len(sums) // MAX_COMPARED)
         step = numpy.empty(len(sums), numpy.int64)
-        found = 0
-        for at in range(0, len(sums), MOST):
-            part = slice(at, at + MOST)
-            step[part] = found + _merged(sums[part], counts[part], alike, MOST // stretches)
-            found = int(step[part].max()) + 1
-        groups, sums, counts = step[groups], _totals(sums, step, found), _totals(counts, step, found)
-    return _merged(sums, counts, alike, None)[groups]
+        count = 0
+        for start in range(0, len(sums), MAX_COMPARED):
+            part = slice(start, start + MAX_COMPARED)
+            step[part] = count + _merge_similar(sums[part], counts[part], threshold, MAX_COMPARED // blocks)
+            count = int(step[part].max()) + 1
+        groups, sums, counts = step[groups], _sum_by_group(sums, step, count), _sum_by_group(counts, step, count)
+    return _merge_similar(sums, counts, threshold, None)[groups]
 
 
-def _merged(sums: Floats, counts: Floats, alike: float, target: int | None) -> Numbers:
-    """Joins the most alike until none are alike; or, given a target, until there are no more than that."""
+def _merge_similar(sums: Floats, counts: Floats, threshold: float, target: int | None) -> Numbers:
+    """Merge the most similar groups until none are similar enough or, given a target, until so many remain."""
     import numpy
 
-    alone = -numpy.inf
+    removed = -numpy.inf
     size = len(sums)
     group = numpy.arange(size, dtype=numpy.int64)
     weight = counts.copy()
-    alikeness = sums @ sums.T
-    alikeness /= weight  # in place, by column and by row: a second matrix is memory we do not have
-    alikeness /= weight[:, None]
-    numpy.fill_diagonal(alikeness, alone)
-    nearest = alikeness.argmax(axis=1)
-    nearness = alikeness[group, nearest]
-    left = size
-    while left > 1:
-        one = int(nearness.argmax())
-        if left <= target if target is not None else nearness[one] < alike:
+    similarity = sums @ sums.T
+    similarity /= weight  # in place, by column and by row: there is no memory for a second matrix
+    similarity /= weight[:, None]
+    numpy.fill_diagonal(similarity, removed)
+    nearest = similarity.argmax(axis=1)
+    nearest_similarity = similarity[group, nearest]
+    remaining = size
+    while remaining > 1:
+        first = int(nearest_similarity.argmax())
+        if remaining <= target if target is not None else nearest_similarity[first] < threshold:
             break
-        other = int(nearest[one])
-        total = weight[one] + weight[other]
-        row = (weight[one] * alikeness[one] + weight[other] * alikeness[other]) / total
-        weight[one] = total
-        alikeness[one], alikeness[:, one] = row, row
-        alikeness[other], alikeness[:, other] = alone, alone
-        group[group == other] = one
-        nearness[other] = alone
-        nearer = row > nearness
-        nearest[nearer], nearness[nearer] = one, row[nearer]
-        lost = numpy.flatnonzero(((nearest == one) | (nearest == other)) & ~nearer & (nearness > alone))
-        for index in (one, *lost.tolist()):
-            nearest[index] = alikeness[index].argmax()
-            nearness[index] = alikeness[index, nearest[index]]
-        left -= 1
+        second = int(nearest[first])
+        total = weight[first] + weight[second]
+        row = (weight[first] * similarity[first] + weight[second] * similarity[second]) / total
+        weight[first] = total
+        similarity[first], similarity[:, first] = row, row
+        similarity[second], similarity[:, second] = removed, removed
+        group[group == second] = first
+        nearest_similarity[second] = removed
+        nearer = row > nearest_similarity
+        nearest[nearer], nearest_similarity[nearer] = first, row[nearer]
+        outdated = numpy.flatnonzero(
+            ((nearest == first) | (nearest == second)) & ~nearer & (nearest_similarity > removed)
+        )
+        for index in (first, *outdated.tolist()):
+            nearest[index] = similarity[index].argmax()
+            nearest_similarity[index] = similarity[index, nearest[index]]
+        remaining -= 1
     numbered: Numbers = numpy.unique(group, return_inverse=True)[1]
     return numbered
 
 
-def _totals(values: Floats, group: Numbers, groups: int) -> Floats:
+def _sum_by_group(values: Floats, group: Numbers, groups: int) -> Floats:
     import numpy
 
     totals = numpy.zeros((groups, *values.shape[1:]), numpy.float32)

@@ -1,4 +1,4 @@
-"""Sound as the network hears it: the energy in 80 bands, a hundred times a second, as Kaldi computes it."""
+"""The input of the voice network: the energy in 80 bands, a hundred times a second, as Kaldi computes it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 RATE = 16_000
-FRAME, STEP, POINTS = 400, 160, 512  # samples of a frame, from one to the next, and of its Fourier transform
+FRAME, STEP, POINTS = 400, 160, 512  # samples per frame, per step, and per Fourier transform
 LOWEST, HIGHEST = 20.0, RATE / 2  # Hz
 _EMPHASIS = 0.97
-_FLOOR = 1.1920929e-07  # the logarithm of nothing
+_FLOOR = 1.1920929e-07  # avoids the logarithm of zero
 
 
 def spectrum(samples: Floats, bands: int) -> Floats:
-    """Logarithms of energy, (frames, bands), around the mean of each band, so that loudness and microphone matter less.
+    """Log energies, (frames, bands), minus the mean of each band, so that loudness and microphone matter less.
 
-    There must be as many samples as a frame has, at least.
+    There must be at least as many samples as in one frame.
     """
     import numpy
 
@@ -38,7 +38,7 @@ def spectrum(samples: Floats, bands: int) -> Floats:
 
 @functools.cache
 def _taper() -> Floats:
-    """Povey's window: Hann's, a little wider."""
+    """Povey's window: slightly wider than Hann's."""
     import numpy
 
     hann = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / (FRAME - 1))
@@ -48,7 +48,7 @@ def _taper() -> Floats:
 
 @functools.cache
 def _filters(bands: int) -> Floats:
-    """Triangles that are equally wide on the mel scale, (frequencies, bands)."""
+    """Triangles of equal width on the mel scale, (frequencies, bands)."""
     import numpy
 
     def mel(hertz: NDArray[numpy.float64]) -> NDArray[numpy.float64]:

@@ -1,4 +1,4 @@
-"""One short stretch of speech and how the voice in it sounds."""
+"""One short stretch of speech and its voice vector."""
 
 from __future__ import annotations
 
@@ -12,4 +12,6 @@ class Window:
 
     start: float
     end: float
-    vector: Sequence[float]  # of length 1; an array of float32 where there are many: a tuple takes eight times the room
+    vector: Sequence[
+        float
+    ]  # of length 1; an array of float32 where there are many: a tuple takes eight times the memory

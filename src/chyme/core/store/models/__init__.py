@@ -1,1 +1,1 @@
-"""Tables of model calls and providers."""
+"""Tables of model calls and model providers."""

@@ -1,4 +1,4 @@
-"""Every call of a model, what it cost, and the responses that were paid for and not used yet."""
+"""Every call of a model, its cost, and paid responses that have not been used yet."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from sqlite3 import Connection
 
 from chyme.model import CallEnd, Question, Reply
 
-NEVER_SENT = "unreachable"  # nobody heard it, so it spends nothing
-SEARCH = "search"  # stands for the digester where a person asked, and no file
+NEVER_SENT = "unreachable"  # the provider did not receive it, so it costs nothing
+SEARCH = "search"  # the digester's name for a person's question, which has no file
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What calls came to."""
+    """The sum of some calls."""
 
     calls: int = 0
     tokens: int = 0
@@ -22,14 +22,14 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
-    """The calls that have something in common."""
+    """The totals of calls that have something in common."""
 
     name: str  # of the provider, model, digester, file or day
     calls: int
     failed: int
     tokens_in: int
     tokens_out: int
-    cost: float | None  # None: no price is known
+    cost: float | None  # None: the price is unknown
     seconds: float
 
 
@@ -44,20 +44,20 @@ GROUP_COLUMNS = {
 
 
 def begin(db: Connection, question: Question, digester: str, file_id: int | None, run_id: str, now: str) -> int:
-    """A call is about to be made. Returns its id. Where it is for no file, nothing of what was asked is kept."""
-    asked = "" if file_id is None else question.hash
+    """Record a call that is about to be made; return its id. Without a file, nothing of the question is stored."""
+    question_hash = "" if file_id is None else question.hash
     row = db.execute(
         """
         INSERT INTO ai_calls (at, provider, host, model, digester, file_id, run_id, question, outcome)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'in-flight') RETURNING id
         """,
-        (now, question.provider, question.host, question.model, digester, file_id, run_id, asked),
+        (now, question.provider, question.host, question.model, digester, file_id, run_id, question_hash),
     ).fetchone()
     return int(row[0])
 
 
 def end(db: Connection, call_id: int, end: CallEnd) -> None:
-    """What became of it; a response is kept, unless its file was forgotten meanwhile."""
+    """Record the result; the response is kept, unless its file was purged in the meantime."""
     reply = end.reply
     db.execute(
         """
@@ -82,7 +82,7 @@ def end(db: Connection, call_id: int, end: CallEnd) -> None:
 
 
 def find_unused_reply(db: Connection, file_id: int, digester: str, question: str) -> Reply | None:
-    """The response to this very question, if it has not been used yet."""
+    """The response to exactly this question, if it has not been used yet."""
     row = db.execute(
         """
         SELECT status, media_type, response FROM ai_calls
@@ -94,7 +94,7 @@ def find_unused_reply(db: Connection, file_id: int, digester: str, question: str
 
 
 def has_unused_reply(db: Connection, file_id: int, digester: str) -> bool:
-    """Whether a response waits to be used."""
+    """Whether there is a response that has not been used."""
     row = db.execute(
         "SELECT 1 FROM ai_calls WHERE file_id = ? AND digester = ? AND response IS NOT NULL LIMIT 1",
         (file_id, digester),
@@ -103,7 +103,7 @@ def has_unused_reply(db: Connection, file_id: int, digester: str) -> bool:
 
 
 def forget_responses(db: Connection, file_id: int, digester: str) -> None:
-    """The digest is recorded: what it was made from is not needed any more."""
+    """Delete the responses, because the digest made from them is stored."""
     db.execute(
         """
         UPDATE ai_calls SET response = NULL, media_type = NULL
@@ -114,7 +114,7 @@ def forget_responses(db: Connection, file_id: int, digester: str) -> None:
 
 
 def mark_lost(db: Connection) -> int:
-    """Calls whose process died: they may have been answered, and nobody will know."""
+    """Mark calls whose process died: whether they were answered is unknown."""
     return db.execute(
         """
         UPDATE ai_calls SET outcome = 'lost'
@@ -124,7 +124,7 @@ def mark_lost(db: Connection) -> int:
 
 
 def sum_spending(db: Connection, provider: str, since: str) -> Spending:
-    """What a provider has cost since this moment, calls under way and lost ones included."""
+    """What a provider has cost since this moment, including calls in flight and lost ones."""
     row = db.execute(
         """
         SELECT count(*), coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0), coalesce(sum(cost), 0.0)
@@ -136,7 +136,7 @@ def sum_spending(db: Connection, provider: str, since: str) -> Spending:
 
 
 def totals_by(db: Connection, by: str, since: str) -> list[CallTotals]:
-    """The calls since this moment, by one of BY; the dearest and then the most first, days in their order."""
+    """The calls since this moment, by one of GROUP_COLUMNS; most expensive first, then most calls; days in order."""
     order = "name" if by == "day" else "coalesce(sum(cost), 0) DESC, count(*) DESC, name"
     rows = db.execute(
         f"""

@@ -1,4 +1,4 @@
-"""Digests made without their model: why, which provider they wait for, and how they are made again."""
+"""Digests made without their model: why, which provider they wait for, and how they are requeued."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import KEPT_SUFFIX
 
-WITHOUT_MODEL_PREFIX = (
-    "without its model: "  # before a category: how it was made meanwhile; nobody's donor, and made again
-)
-PRIVATE = "private"  # the recipe of what no model may see: made here, on purpose
+WITHOUT_MODEL_PREFIX = "without its model: "  # an interim result: not reused for other files, and made again
+PRIVATE = "private"  # the recipe of what no model may see: made locally, on purpose
 
-# Failures of a provider: what they kept from being made is made when it is back, and costs no attempt.
-_ITS_FAULT = [
-    f"{WITHOUT_MODEL_PREFIX}{category}{kept}"
+# Failures of a provider: affected digests are made again when it is back, without using up an attempt.
+_PROVIDER_FAULTS = [
+    f"{WITHOUT_MODEL_PREFIX}{category}{suffix}"
     for category in ("network", "rate_limit", "ai_quota", "timeout", "unavailable")
-    for kept in ("", KEPT_SUFFIX)
+    for suffix in ("", KEPT_SUFFIX)
 ]
-_MONEY = [f"{WITHOUT_MODEL_PREFIX}budget{kept}" for kept in ("", KEPT_SUFFIX)]
-_WHEN_LET = [*_MONEY, *(one for one in _ITS_FAULT if "unavailable" in one)]  # made again when a person lets it go on
-_AMONG = "(:among IS NULL OR file_id IN (SELECT value FROM json_each(:among)))"
+_BUDGET_REACHED = [f"{WITHOUT_MODEL_PREFIX}budget{suffix}" for suffix in ("", KEPT_SUFFIX)]
+# Made again when a person resumes the provider.
+_WHEN_RESUMED = [*_BUDGET_REACHED, *(recipe for recipe in _PROVIDER_FAULTS if "unavailable" in recipe)]
+_AMONG_FILES = "(:among IS NULL OR file_id IN (SELECT value FROM json_each(:among)))"
 
 
 def keep_model_content(
     db: Connection, file_id: int, digester: str, input_hash: str, duration_ms: int | None, now: str
 ) -> None:
-    """What a model made before stays, because it cannot be asked now: completed as it was. `record_reason` says why."""
+    """Keep what a model made before, because it cannot be asked now: completed as before. `record_reason` says why."""
     db.execute(
         """
         UPDATE digests
@@ -51,7 +50,7 @@ def record_reason(
     attempts: int,
     retry_at: str | None,
 ) -> None:
-    """A digest just completed was made without its model: why, whose, and when that may be tried again."""
+    """Record that a completed digest was made without its model: why, which provider, and when to try again."""
     db.execute(
         """
         UPDATE digests
@@ -63,10 +62,10 @@ def record_reason(
     )  # fmt: skip
 
 
-def requeue_failed(db: Connection, provider: str, since: str, most: int, now: str) -> int:
-    """A provider is back: what it failed at since then gets its attempts back and its turn. Returns how many.
+def requeue_failed(db: Connection, provider: str, since: str, max_attempts: int, now: str) -> int:
+    """A provider is back: reset the attempts of what it failed at since then and requeue it. Return how many.
 
-    A question that used up its attempts by itself is left alone; digests that cannot do without are not.
+    A question that used up its attempts by itself is left alone; digests that need the provider are not.
     """
     return db.execute(
         """
@@ -76,12 +75,18 @@ def requeue_failed(db: Connection, provider: str, since: str, most: int, now: st
                 OR (status = 'failed' AND error_category IN ('network', 'rate_limit', 'ai_quota', 'unavailable')))
            AND (updated_at >= :since OR retry_at IS NOT NULL)
         """,
-        {"provider": provider, "since": since, "most": most, "now": now, "faults": json.dumps(_ITS_FAULT)},
+        {
+            "provider": provider,
+            "since": since,
+            "most": max_attempts,
+            "now": now,
+            "faults": json.dumps(_PROVIDER_FAULTS),
+        },
     ).rowcount
 
 
 def requeue_waiting(db: Connection, provider: str, now: str) -> int:
-    """What waits for its time, for a budget or for a pause to end is due now. Returns how many."""
+    """Make everything due now that waits for its time, a budget or the end of a pause. Return how many."""
     return db.execute(
         """
         UPDATE digests SET retry_at = :now
@@ -92,25 +97,25 @@ def requeue_waiting(db: Connection, provider: str, now: str) -> int:
         {
             "provider": provider,
             "now": now,
-            "recipes": json.dumps(_WHEN_LET),
+            "recipes": json.dumps(_WHEN_RESUMED),
         },
     ).rowcount
 
 
 def renew_budget(db: Connection, provider: str, now: str) -> int:
-    """The budget is another one: what waits for it is due now. Returns how many."""
+    """The budget changed: make everything due now that waits for it. Return how many."""
     return db.execute(
         """
         UPDATE digests SET retry_at = :now
          WHERE provider = :provider
            AND (recipe IN (SELECT value FROM json_each(:recipes)) OR error_category = 'budget')
         """,
-        {"provider": provider, "now": now, "recipes": json.dumps(_MONEY)},
+        {"provider": provider, "now": now, "recipes": json.dumps(_BUDGET_REACHED)},
     ).rowcount
 
 
 def requeue_all(db: Connection, provider: str, now: str) -> int:
-    """The provider is another one, or none: whatever was made without the old one is due now. Returns how many."""
+    """The provider was replaced or removed: make everything due now that was made without it. Return how many."""
     return db.execute(
         """
         UPDATE digests SET attempts = 0, settled = iif(status = 'failed', 0, settled), retry_at = :now
@@ -137,33 +142,33 @@ def count_waiting(db: Connection, provider: str) -> tuple[int, int]:
                                             AND coalesce(error_category, '') NOT IN ('budget', 'unavailable'))
           FROM digests WHERE provider = :provider AND held = 0
         """,
-        {"provider": provider, "recipes": json.dumps(_WHEN_LET)},
+        {"provider": provider, "recipes": json.dumps(_WHEN_RESUMED)},
     ).fetchone()
     return row[0], row[1]
 
 
-def _listed(among: Collection[int] | None) -> str | None:
+def _as_json(among: Collection[int] | None) -> str | None:
     return None if among is None else json.dumps(list(among))
 
 
 def list_due_providers(db: Connection, now: str, among: Collection[int] | None = None) -> list[str]:
-    """The providers that some settled digest, of these files or of any, could ask now."""
+    """The providers that some settled digest, of these files or of any, could use now."""
     rows = db.execute(
         f"""
         SELECT DISTINCT provider FROM digests INDEXED BY digests_without_model
-         WHERE provider IS NOT NULL AND retry_at <= :now AND settled = 1 AND held = 0 AND {_AMONG}
+         WHERE provider IS NOT NULL AND retry_at <= :now AND settled = 1 AND held = 0 AND {_AMONG_FILES}
         """,
-        {"now": now, "among": _listed(among)},
+        {"now": now, "among": _as_json(among)},
     )
     return [row[0] for row in rows]
 
 
 def requeue_due(
-    db: Connection, provider: str, now: str, most: int, among: Collection[int] | None = None
+    db: Connection, provider: str, now: str, limit: int, among: Collection[int] | None = None
 ) -> dict[int, int]:
-    """Make again at most so many digests whose model may be asked now, those tried least first.
+    """Requeue at most `limit` digests whose model may be asked now, those with fewest attempts first.
 
-    Returns their files, and how many of each.
+    Return their files, and the number of digests of each.
     """
     rows = db.execute(
         f"""
@@ -171,17 +176,17 @@ def requeue_due(
            SET status = 'todo', settled = 0, error = NULL, error_category = NULL, provider = NULL, retry_at = NULL,
                priority = 2, updated_at = :now
          WHERE id IN (SELECT id FROM digests INDEXED BY digests_without_model
-                       WHERE provider = :provider AND retry_at <= :now AND settled = 1 AND held = 0 AND {_AMONG}
+                       WHERE provider = :provider AND retry_at <= :now AND settled = 1 AND held = 0 AND {_AMONG_FILES}
                        ORDER BY attempts, retry_at LIMIT :most)
         RETURNING file_id
         """,
-        {"provider": provider, "now": now, "most": most, "among": _listed(among)},
+        {"provider": provider, "now": now, "most": limit, "among": _as_json(among)},
     ).fetchall()
     return dict(Counter(row[0] for row in rows))
 
 
 def requeue_siblings(db: Connection, file_id: int, outputs: Collection[str], now: str) -> int:
-    """Make again also those of these outputs that wait for the same model: one attempt makes all of them."""
+    """Also requeue those of these outputs that wait for the same model: one attempt makes all of them."""
     return db.execute(
         """
         UPDATE digests INDEXED BY digests_of_file
@@ -195,13 +200,13 @@ def requeue_siblings(db: Connection, file_id: int, outputs: Collection[str], now
 
 
 def waiting_until(db: Connection, moment: str, among: Collection[int] | None = None) -> list[tuple[str, int, str]]:
-    """(provider, digests, when the first) of what was made without a model and is made again before this moment."""
+    """(provider, digests, earliest time) of what was made without a model and is due before this moment."""
     rows = db.execute(
         f"""
         SELECT provider, count(*), min(retry_at) FROM digests INDEXED BY digests_without_model
-         WHERE provider IS NOT NULL AND settled = 1 AND held = 0 AND retry_at <= :moment AND {_AMONG}
+         WHERE provider IS NOT NULL AND settled = 1 AND held = 0 AND retry_at <= :moment AND {_AMONG_FILES}
          GROUP BY provider
         """,
-        {"moment": moment, "among": _listed(among)},
+        {"moment": moment, "among": _as_json(among)},
     )
     return [(row[0], row[1], row[2]) for row in rows]

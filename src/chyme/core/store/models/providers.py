@@ -1,4 +1,4 @@
-"""How each provider of models stands: paused by a person, left alone after failures, or ready."""
+"""The state of each model provider: paused by a person, left alone after failures, or ready."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Provider:
 
 
 def get(db: Connection, name: str) -> Provider:
-    """A provider nobody has heard of is ready."""
+    """A provider without a row is ready."""
     row = db.execute(
         """
         SELECT name, paused_at, failures, trips, open, until, since, file_id, category, reason, next_at
@@ -34,8 +34,8 @@ def get(db: Connection, name: str) -> Provider:
     ).fetchone()
     if row is None:
         return Provider(name)
-    name, paused_at, failures, trips, left_alone, *rest = row
-    return Provider(name, paused_at, failures, trips, bool(left_alone), *rest)
+    name, paused_at, failures, trips, is_open, *rest = row
+    return Provider(name, paused_at, failures, trips, bool(is_open), *rest)
 
 
 def put(db: Connection, provider: Provider) -> None:

@@ -1,1 +1,1 @@
-"""Reading what a damaged database still holds."""
+"""Read what is left in a damaged database."""

@@ -1,4 +1,4 @@
-"""What a damaged database still holds of what cannot be made again from the files."""
+"""Read from a damaged database what cannot be recreated from the files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chyme.core.store.artifacts import path_hash
 from chyme.core.store.rescue.page_reader import PageReader, Pages, Row, Value
 from chyme.model import Kind, Place, Status
 
-LARGEST_ARTIFACT = 256 << 20  # bytes: a few hundred of these pack any number of zeros
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+LARGEST_ARTIFACT = 256 << 20  # bytes; a few hundred compressed bytes can unpack to any number of zeros
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _ARTIFACT = re.compile(r"[0-9a-f]{16}/[^/]+/.+", re.DOTALL)
 _KINDS = frozenset(map(str, Kind))
 _STATUSES = frozenset(map(str, Status))
@@ -25,7 +25,7 @@ _FIELDS = frozenset({"title", "date", "tags"})
 
 @dataclass(frozen=True, slots=True)
 class OldFile:
-    """A file as the damaged database knew it. The hash is empty where only a digest remembers it."""
+    """A file as the damaged database knew it. The hash is empty if only a digest mentions the file."""
 
     path: str
     hash: str = ""
@@ -33,7 +33,7 @@ class OldFile:
 
 @dataclass(frozen=True, slots=True)
 class OldDigest:
-    """An output that was captured and may not be had again."""
+    """An output that was captured and might not be obtainable again."""
 
     digester: str
     content: str | None
@@ -58,33 +58,33 @@ class SalvagedData:
     ai_calls: dict[int, Row] = field(default_factory=dict)
     captures: dict[tuple[int, str], OldDigest] = field(default_factory=dict)  # (file, output)
     places: dict[tuple[int, str], dict[int, Place]] = field(default_factory=dict)
-    # the first two parts of an artifact's name → the last → row, size, bytes as stored
+    # first two parts of an artifact's name → last part → row, size, stored bytes
     artifacts: dict[str, dict[str, tuple[int, int, bytes]]] = field(default_factory=dict)
 
     def artifacts_of(self, path: str, output: str) -> dict[str, bytes]:
         """filename → bytes of one output's artifacts. zlib.error where one is damaged."""
-        found = self.artifacts.get(f"{path_hash(path)}/{output}", {})
-        in_order = sorted(found.items(), key=lambda one: one[1][0])
-        return {name: _unpacked(size, data) for name, (_, size, data) in in_order}
+        stored = self.artifacts.get(f"{path_hash(path)}/{output}", {})
+        in_order = sorted(stored.items(), key=lambda item: item[1][0])
+        return {name: _unpack(size, data) for name, (_, size, data) in in_order}
 
 
 def salvage(path: Path, captures: frozenset[str]) -> SalvagedData:
-    """Read the damaged database page by page; nothing is changed. `captures`: outputs that are worth keeping."""
+    """Read the damaged database page by page, without changing it. `captures`: outputs worth keeping."""
     with closing(PageReader(path)) as reader:
-        found = SalvagedData(reader.pages)
-        sort = _Sort(found, captures)
+        salvaged = SalvagedData(reader.pages)
+        sorter = _RowSorter(salvaged, captures)
         for rowid, row in reader.rows():
-            sort.take(rowid, row)
-    return found
+            sorter.add_row(rowid, row)
+    return salvaged
 
 
-class _Sort:
-    """Tells by the form of a row which table it stood in: where a table begins may be what is damaged."""
+class _RowSorter:
+    """Recognises a row's table by the shape of the row, because the start of a table may be damaged."""
 
-    def __init__(self, found: SalvagedData, captures: frozenset[str]) -> None:
-        self._found = found
+    def __init__(self, salvaged: SalvagedData, captures: frozenset[str]) -> None:
+        self._salvaged = salvaged
         self._captures = captures
-        self._known: Mapping[tuple[bool, int], tuple[Callable[[int, Row], Any], ...]] = {
+        self._handlers: Mapping[tuple[bool, int], tuple[Callable[[int, Row], Any], ...]] = {
             (True, 16): (self._file,),
             (True, 17): (self._ai_call,),
             (True, 8): (self._voice,),
@@ -96,71 +96,80 @@ class _Sort:
             (False, 11): (self._place,),
         }
 
-    def take(self, rowid: int | None, row: Row) -> None:
+    def add_row(self, rowid: int | None, row: Row) -> None:
         if rowid is not None and len(row) >= 24:
             self._digest(row)
             return
-        for sort in self._known.get((rowid is not None, len(row)), ()):
-            sort(rowid or 0, row)
+        for handle in self._handlers.get((rowid is not None, len(row)), ()):
+            handle(rowid or 0, row)
 
     def _file(self, rowid: int, row: Row) -> None:
-        if row[0] is None and row[5] in _KINDS and _texts(row, 1, 2, 3, 6, 9, 10, 11) and _moments(row, 14, 15):
-            self._found.files[rowid] = OldFile(str(row[1]), str(row[11]))
+        if (
+            row[0] is None
+            and row[5] in _KINDS
+            and _are_texts(row, 1, 2, 3, 6, 9, 10, 11)
+            and _are_timestamps(row, 14, 15)
+        ):
+            self._salvaged.files[rowid] = OldFile(str(row[1]), str(row[11]))
 
     def _digest(self, row: Row) -> None:
         file_id, path, name = row[1], row[2], row[3]
-        if row[4] not in _STATUSES or not isinstance(file_id, int) or not (_texts(row, 0, 2, 3) and _moments(row, 22)):
+        if (
+            row[4] not in _STATUSES
+            or not isinstance(file_id, int)
+            or not (_are_texts(row, 0, 2, 3) and _are_timestamps(row, 22))
+        ):
             return
-        self._found.files.setdefault(file_id, OldFile(str(path)))
+        self._salvaged.files.setdefault(file_id, OldFile(str(path)))
         captured = row[18] is not None or row[4] == Status.COMPLETED
-        if name in self._captures and captured and _texts(row, 16, 17) and _text_or_none(row, 5, 18):
-            self._found.captures[file_id, str(name)] = OldDigest(
-                str(name), _text(row[5]), _text(row[18]), str(row[16]), str(row[17])
+        if name in self._captures and captured and _are_texts(row, 16, 17) and _are_texts_or_none(row, 5, 18):
+            self._salvaged.captures[file_id, str(name)] = OldDigest(
+                str(name), _as_text(row[5]), _as_text(row[18]), str(row[16]), str(row[17])
             )
 
     def _artifact(self, rowid: int, row: Row) -> None:
         name, size, data = row[0], row[3], row[4]
         if not isinstance(name, str) or not _ARTIFACT.fullmatch(name) or not isinstance(size, int):
             return
-        of_file, output, filename = name.split("/", 2)
+        file_hash, output, filename = name.split("/", 2)
         if isinstance(data, bytes) and output in self._captures:
-            self._found.artifacts.setdefault(f"{of_file}/{output}", {})[filename] = (rowid, size, data)
+            self._salvaged.artifacts.setdefault(f"{file_hash}/{output}", {})[filename] = (rowid, size, data)
 
     def _person(self, rowid: int, row: Row) -> None:
-        if row[0] is None and _text_or_none(row, 1, 2) and _moments(row, 3, 4):
-            self._found.people[rowid] = row
+        if row[0] is None and _are_texts_or_none(row, 1, 2) and _are_timestamps(row, 3, 4):
+            self._salvaged.people[rowid] = row
 
     def _rename(self, rowid: int, row: Row) -> None:
-        fits = row[0] is None and _moments(row, 1) and isinstance(row[2], int) and _texts(row, 3, 4)
-        if fits and not _is_json(row[4]):  # else it is how an edit is taken back
-            self._found.renames[rowid] = row
+        fits = row[0] is None and _are_timestamps(row, 1) and isinstance(row[2], int) and _are_texts(row, 3, 4)
+        if fits and not _is_json(row[4]):  # otherwise it is the undo data of an edit
+            self._salvaged.renames[rowid] = row
 
     def _voice_group(self, rowid: int, row: Row) -> None:
-        if row[0] is None and isinstance(row[1], int) and _texts(row, 2) and _vector(row[3]):
-            self._found.voice_groups[rowid] = row
+        if row[0] is None and isinstance(row[1], int) and _are_texts(row, 2) and _is_vector(row[3]):
+            self._salvaged.voice_groups[rowid] = row
 
     def _voice(self, rowid: int, row: Row) -> None:
-        whole = isinstance(row[1], int) and isinstance(row[3], int) and isinstance(row[4], int | float)
-        if row[0] is None and whole and _texts(row, 2, 5) and _vector(row[6]) and row[7] in (0, 1):
-            self._found.voices[rowid] = row
+        has_numbers = isinstance(row[1], int) and isinstance(row[3], int) and isinstance(row[4], int | float)
+        if row[0] is None and has_numbers and _are_texts(row, 2, 5) and _is_vector(row[6]) and row[7] in (0, 1):
+            self._salvaged.voices[rowid] = row
 
     def _ai_call(self, rowid: int, row: Row) -> None:
-        if row[0] is None and _moments(row, 1) and _texts(row, 2, 3, 4, 5, 7, 8, 9):
-            self._found.ai_calls[rowid] = row
+        if row[0] is None and _are_timestamps(row, 1) and _are_texts(row, 2, 3, 4, 5, 7, 8, 9):
+            self._salvaged.ai_calls[rowid] = row
 
     def _edit(self, _rowid: int, row: Row) -> None:
         file_id, name, value = row[0], row[1], row[2]
-        fits = name in _FIELDS and isinstance(value, str) and _moments(row, 3) and _is_json(value)
+        fits = name in _FIELDS and isinstance(value, str) and _are_timestamps(row, 3) and _is_json(value)
         if fits and isinstance(file_id, int):
-            self._found.edits[file_id, str(name)] = (str(value), str(row[3]))
+            self._salvaged.edits[file_id, str(name)] = (str(value), str(row[3]))
 
     def _tag_rule(self, _rowid: int, row: Row) -> None:
-        if _texts(row, 0) and row[0] and _text_or_none(row, 1) and _moments(row, 2):
-            self._found.tag_rules[str(row[0])] = (_text(row[1]), str(row[2]))
+        if _are_texts(row, 0) and row[0] and _are_texts_or_none(row, 1) and _are_timestamps(row, 2):
+            self._salvaged.tag_rules[str(row[0])] = (_as_text(row[1]), str(row[2]))
 
     def _identity(self, _rowid: int, row: Row) -> None:
-        if row[0] == "identity" and _texts(row, 1) and re.fullmatch(r"[0-9a-f]{32}", str(row[1])):
-            self._found.identity = str(row[1])
+        if row[0] == "identity" and _are_texts(row, 1) and re.fullmatch(r"[0-9a-f]{32}", str(row[1])):
+            self._salvaged.identity = str(row[1])
 
     def _place(self, _rowid: int, row: Row) -> None:
         file_id, name, ordinal, start, end, page, heading, seconds, until, speaker, box = row
@@ -169,40 +178,40 @@ class _Sort:
         try:
             edges = tuple(json.loads(str(box))) if box is not None else None
             place: Any = (start, end, page, heading, seconds, until, speaker, edges)
-            self._found.places.setdefault((file_id, str(name)), {})[ordinal] = Place(*place)
+            self._salvaged.places.setdefault((file_id, str(name)), {})[ordinal] = Place(*place)
         except (ValueError, TypeError, RecursionError):
             return
 
 
-def _unpacked(size: int, data: bytes) -> bytes:
-    """An artifact as it was. zlib.error where it is not as long as it was, or much longer than any is."""
+def _unpack(size: int, data: bytes) -> bytes:
+    """An artifact as it was. zlib.error where its length differs, or is much larger than any artifact."""
     if len(data) == size:
         return data
     if not 0 <= size <= LARGEST_ARTIFACT:
         raise zlib.error
-    bare = zlib.decompressobj().decompress(data, size + 1)
-    if len(bare) != size:
+    unpacked = zlib.decompressobj().decompress(data, size + 1)
+    if len(unpacked) != size:
         raise zlib.error
-    return bare
+    return unpacked
 
 
-def _texts(row: Row, *columns: int) -> bool:
-    return all(isinstance(row[one], str) for one in columns)
+def _are_texts(row: Row, *columns: int) -> bool:
+    return all(isinstance(row[column], str) for column in columns)
 
 
-def _text_or_none(row: Row, *columns: int) -> bool:
-    return all(row[one] is None or isinstance(row[one], str) for one in columns)
+def _are_texts_or_none(row: Row, *columns: int) -> bool:
+    return all(row[column] is None or isinstance(row[column], str) for column in columns)
 
 
-def _text(value: Value) -> str | None:
+def _as_text(value: Value) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _moments(row: Row, *columns: int) -> bool:
-    return all(isinstance(row[one], str) and _MOMENT.match(str(row[one])) for one in columns)
+def _are_timestamps(row: Row, *columns: int) -> bool:
+    return all(isinstance(row[column], str) and _TIMESTAMP.match(str(row[column])) for column in columns)
 
 
-def _vector(value: Value) -> bool:
+def _is_vector(value: Value) -> bool:
     return isinstance(value, bytes) and len(value) > 0 and len(value) % 4 == 0
 
 

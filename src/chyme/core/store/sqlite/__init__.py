@@ -1,1 +1,1 @@
-"""SQLite itself: connections, the writer, copies, damage."""
+"""SQLite access: connections, the writer, copies, damage."""

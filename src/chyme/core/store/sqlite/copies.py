@@ -1,4 +1,4 @@
-"""Copies of databases: made while they are in use, looked at, and put in the place of another."""
+"""Copies of databases: made while in use, inspected, and prepared to replace another database."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from chyme.core.store.sqlite import damage
 from chyme.core.store.sqlite.database import connect
 from chyme.errors import DiskFull, VaultError
 
-SHARED_FIRST, SHARED_SIZE = 0x40000002, 510  # the bytes that whoever reads a database has locked
-ALONE_SECONDS = 2.0  # for somebody who is just closing
+SHARED_FIRST, SHARED_SIZE = 0x40000002, 510  # the bytes that every reader of a database locks
+ALONE_SECONDS = 2.0  # to wait for a process that is just closing
 
 
 def copy_into(source: Path, target: Path) -> None:
-    """A copy of one moment, whoever writes meanwhile; compact, and in one file. `target` must not be there."""
-    with _explained(target), damage.explain_errors(source), contextlib.closing(connect(source)) as db:
+    """Make a consistent, compact copy in one file, even while others write. `target` must not exist."""
+    with _explain_errors(target), damage.explain_errors(source), contextlib.closing(connect(source)) as db:
         db.execute("VACUUM INTO ?", (os.fspath(target),))
 
 
 def schema_of(copy: Path) -> int:
-    """The number of the last migration that a copy has seen; VaultError when it is no database."""
-    with _explained(copy), _unchanged(copy) as db:
+    """The number of the last migration applied to a copy; VaultError when it is not a database."""
+    with _explain_errors(copy), _open_immutable(copy) as db:
         return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def find_faults(copy: Path) -> list[str]:
-    """What is wrong with a copy; empty when all is well."""
+    """What is wrong with a copy; empty when nothing is."""
     try:
-        with _explained(copy), _unchanged(copy) as db:
-            found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-            return found + [f"{row[0]} refers to a missing row" for row in db.execute("PRAGMA foreign_key_check")]
+        with _explain_errors(copy), _open_immutable(copy) as db:
+            faults = [str(row[0]) for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+            return faults + [f"{row[0]} refers to a missing row" for row in db.execute("PRAGMA foreign_key_check")]
     except VaultError as error:
         return [str(error)]
 
 
 def counts(copy: Path) -> dict[str, int]:
-    """How much a copy of a vault holds of what people made or want back."""
+    """How many rows a copy of a vault has in the tables that people care about."""
     tables = ("files", "digests", "sqlar", "edits", "people", "tags")
-    with _unchanged(copy) as db:
+    with _open_immutable(copy) as db:
         return {table: int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables}
 
 
 def remove_sessions(copy: Path) -> None:
-    """Who is signed in is nobody's business elsewhere, nor later."""
-    with _explained(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
+    """Delete all sessions: sign-ins must not be valid elsewhere or later."""
+    with _explain_errors(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM sessions")
 
 
 def remove_owner(copy: Path) -> None:
-    """Forget which process worked on what and where the vault lay: neither is true where the copy is used."""
-    with _explained(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
+    """Forget which process worked on what and where the vault was: neither is true where the copy is used."""
+    with _explain_errors(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("BEGIN")
         db.execute("DELETE FROM processing_locks")
         db.execute("DELETE FROM marks WHERE name = 'root'")
@@ -64,18 +64,18 @@ def remove_owner(copy: Path) -> None:
 
 def has_accounts(path: Path) -> bool:
     """Whether there are users or tokens in a server's database."""
-    with _explained(path), contextlib.closing(connect(path)) as db:
-        known = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        if not {"users", "tokens"} <= known:
+    with _explain_errors(path), contextlib.closing(connect(path)) as db:
+        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if not {"users", "tokens"} <= tables:
             return False
         row = db.execute("SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM tokens)").fetchone()
         return bool(row[0])
 
 
 def merge_journal(path: Path) -> None:
-    """Leave a database as one file without journal, as nobody else has it open; VaultError when somebody has.
+    """Turn a database into one file without a journal; VaultError when another process has it open.
 
-    A journal that stayed behind would be read into whatever is put in the database's place.
+    A leftover journal would be applied to the database that replaces this one.
     """
     db = sqlite3.connect(path, timeout=ALONE_SECONDS, isolation_level=None)
     try:
@@ -86,13 +86,13 @@ def merge_journal(path: Path) -> None:
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise _in_use(path) from error
-        # It is broken, which may be why somebody restores.
+        # It is broken, which may be the reason for the restore.
     finally:
         db.close()
 
 
 def refuse_in_use(path: Path) -> None:
-    """VaultError while another process has a database open, damaged as it may be: SQLite's own lock says so."""
+    """Raise VaultError while another process has a database open, even a damaged one: SQLite's own lock shows it."""
     if not path.exists():
         return
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -109,14 +109,14 @@ def _in_use(path: Path) -> VaultError:
 
 
 @contextlib.contextmanager
-def _unchanged(copy: Path) -> Iterator[sqlite3.Connection]:
-    """A copy that nobody else uses, opened without leaving a journal beside it."""
+def _open_immutable(copy: Path) -> Iterator[sqlite3.Connection]:
+    """Open a copy that no other process uses, without leaving a journal beside it."""
     with contextlib.closing(sqlite3.connect(f"{copy.absolute().as_uri()}?immutable=1", uri=True)) as db:
         yield db
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

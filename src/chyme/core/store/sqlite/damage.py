@@ -1,4 +1,4 @@
-"""Recognise a database that is damaged or not chyme's, and say so with the ways out."""
+"""Recognise a database that is damaged or not chyme's, and raise errors that say what to do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from chyme.errors import DatabaseDamaged
 
-log = logging.getLogger(__name__)  # commands tell damage otherwise, and hush it
+log = logging.getLogger(__name__)  # commands report damage in another way, and silence this logger
 
 SERVER_FILE = "server.db"
 DAMAGE_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 HEADER = b"SQLite format 3\0"
-STEPS = 10_000  # instructions of SQLite between two looks at the clock
-# Tables of the first migration, without which a database is not one of ours; by the folder of its migrations.
+STEPS = 10_000  # SQLite instructions between two checks of the clock
+# Tables of the first migration, which every database of ours has; by the folder of its migrations.
 REQUIRED_TABLES = {
     "migrations": frozenset({"files", "digests", "documents", "sqlar", "marks"}),
     "server_migrations": frozenset({"users", "tokens", "sessions"}),
@@ -33,23 +33,23 @@ SERVER_REMEDIES = (
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether SQLite says that what it reads is not a database, or not a whole one."""
+    """Whether SQLite reports that the file is not a database, or is incomplete or corrupt."""
     if not isinstance(error, sqlite3.DatabaseError):
         return False
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # raised by Python's module, not by SQLite: a text that is not UTF-8 was overwritten
+    if code is None:  # raised by Python's module, not by SQLite: text that is not UTF-8 has been overwritten
         return isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" in str(error)
     return code & 0xFF in DAMAGE_CODES
 
 
 def damage_error(path: Path, cause: str) -> DatabaseDamaged:
-    """The sentence for people: the file, the cause, the ways out."""
-    ways_out = SERVER_REMEDIES if path.name == SERVER_FILE else REMEDIES
-    return DatabaseDamaged(f"the database {path} {cause}; {ways_out}", cause)
+    """The error for people: the file, the cause, the remedies."""
+    remedies = SERVER_REMEDIES if path.name == SERVER_FILE else REMEDIES
+    return DatabaseDamaged(f"the database {path} {cause}; {remedies}", cause)
 
 
 def describe(path: Path, error: BaseException) -> str:
-    """What is wrong with a database that SQLite refused, as far as its first bytes tell."""
+    """What is wrong with a database that SQLite refused, as far as its first bytes show."""
     try:
         with path.open("rb") as stream:
             head = stream.read(100)
@@ -61,16 +61,16 @@ def describe(path: Path, error: BaseException) -> str:
     if head[:16] != HEADER:
         return "does not begin like a database: its beginning was overwritten, or it is another kind of file"
     page = int.from_bytes(head[16:18], "big")
-    whole = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
-    if size < whole:
-        return f"is cut short: {size:,} of {whole:,} bytes are left"
-    told = "a text in it is not readable" if "UTF-8" in str(error) else str(error)
-    return f"is damaged ({told})"
+    expected = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
+    if size < expected:
+        return f"is cut short: {size:,} of {expected:,} bytes are left"
+    message = "a text in it is not readable" if "UTF-8" in str(error) else str(error)
+    return f"is damaged ({message})"
 
 
 @contextlib.contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite says about a damaged database into a sentence."""
+    """Turn SQLite errors about a damaged database into readable errors."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -80,7 +80,7 @@ def explain_errors(path: Path) -> Iterator[None]:
 
 
 def refuse_lost(path: Path) -> None:
-    """An empty file is not a new vault where there was one: its caches, copies or journal are still beside it."""
+    """Raise an error if the file is empty or missing but caches, copies or a journal show that there was a vault."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
@@ -88,20 +88,20 @@ def refuse_lost(path: Path) -> None:
     if size > 0:
         return
     journal = path.with_name(f"{path.name}-wal")
-    left = [journal.name] if journal.exists() and journal.stat().st_size else []
+    leftovers = [journal.name] if journal.exists() and journal.stat().st_size else []
     if size == 0:
-        left += [
+        leftovers += [
             entry.name
             for entry in sorted(path.parent.iterdir())
             if entry.is_dir() or (entry.suffix == path.suffix and entry != path)
         ]
-    if left:
-        what = "is empty (0 bytes)" if size == 0 else "is gone"
-        raise damage_error(path, f"{what}, though there was one here: {left[0]} is still beside it")
+    if leftovers:
+        state = "is empty (0 bytes)" if size == 0 else "is gone"
+        raise damage_error(path, f"{state}, though there was one here: {leftovers[0]} is still beside it")
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
-    """Another application's database is left as it is, down to its journal mode; ours has its tables."""
+    """Raise an error for another application's database, without changing even its journal mode."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     own = {name for name in tables if not name.startswith("sqlite_")}
@@ -109,32 +109,32 @@ def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
     if (version == 0 and not own) or (version > 0 and not missing):
         return
     if missing == REQUIRED_TABLES[schema]:
-        named = ", ".join(sorted(own)[:3]) or "none"
-        raise damage_error(path, f"belongs to another application (its tables: {named[:100]})")
+        sample = ", ".join(sorted(own)[:3]) or "none"
+        raise damage_error(path, f"belongs to another application (its tables: {sample[:100]})")
     raise damage_error(path, f"is damaged (tables are missing: {', '.join(sorted(missing))})")
 
 
 def diagnose(path: Path, schema: str) -> str | None:
-    """What is wrong with a database that nobody has open, looked at as a whole; None when nothing is."""
+    """Check a database completely that no process has open; return what is wrong, None when nothing is."""
     try:
         refuse_lost(path)
         if not path.stat().st_size:
             return "is empty (0 bytes)"
         with explain_errors(path), contextlib.closing(sqlite3.connect(path)) as db:
             refuse_foreign(db, path, schema)
-            found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            result = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except DatabaseDamaged as error:
         return error.cause
-    return None if found == "ok" else f"is damaged ({found.splitlines()[-1]})"
+    return None if result == "ok" else f"is damaged ({result.splitlines()[-1]})"
 
 
 def quick_check(db: sqlite3.Connection, seconds: float) -> str | None:
-    """What is wrong with a database, as far as that can be seen in so many seconds; None when nothing is."""
+    """What is wrong with a database, as far as it can be seen within `seconds`; None when nothing is."""
     deadline = time.monotonic() + seconds
     db.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     try:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()
-        return None if found is None or found[0] == "ok" else str(found[0]).splitlines()[-1]
+        result = db.execute("PRAGMA quick_check(1)").fetchone()
+        return None if result is None or result[0] == "ok" else str(result[0]).splitlines()[-1]
     except sqlite3.DatabaseError as error:
         return str(error) if is_damage(error) else None
     finally:

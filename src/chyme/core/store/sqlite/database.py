@@ -1,4 +1,4 @@
-"""Open a vault's database: connections, migrations, and what is refused."""
+"""Open a vault's database: connections, migrations, and the cases that are refused."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 FILE_NAME = "vault.db"
-SCHEMA = "migrations"  # the folder of its migrations
+SCHEMA = "migrations"  # the folder with its migrations
 BUSY_SECONDS = 30.0
-READER_CACHE_KB = 1_000  # one for every thread that ever read; the system caches the file anyway
+READER_CACHE_KB = 1_000  # one per reading thread; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
-CHECKPOINT_PAGES = 8_000  # many commits touch the same index pages; moved to the database together they cost once
-FULL_NEWS_SECONDS = 60.0  # between two lines about a full disk
-LARGE = 100 << 20  # bytes from which whoever waits for a new schema is told why
+CHECKPOINT_PAGES = 8_000  # many commits change the same index pages; checkpointed together, each is written once
+FULL_LOG_SECONDS = 60.0  # between two log lines about a full disk
+LARGE_DATABASE = 100 << 20  # bytes from which a slow migration is announced in the log
 UNSAFE_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs", "beegfs"}
 )
@@ -54,18 +54,18 @@ class Database:
         schema: str = SCHEMA,
         root: Path | None = None,
     ) -> None:
-        """`root`: the vault's folder; nothing is written while it is not there."""
+        """`root`: the vault's folder; nothing is written while it is missing."""
         self.path = folder / file_name
         _make_folder(folder, self.path)
         refuse_network_file_system(folder)
         damage.refuse_lost(self.path)
-        self.read_only = not read_only.is_writable(self.path)  # what is there can be read, and nothing changed
+        self.read_only = not read_only.is_writable(self.path)  # existing content can be read, but nothing changed
         if self.read_only:
-            _check_unchanged(self.path, schema)
+            _check_schema(self.path, schema)
         else:
             _migrate(self.path, schema)
-        self._full_logged = -FULL_NEWS_SECONDS
-        self.damaged: DatabaseDamaged | None = None  # once it was found to be
+        self._full_logged = -FULL_LOG_SECONDS
+        self.damaged: DatabaseDamaged | None = None  # set once damage was found
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
@@ -73,25 +73,25 @@ class Database:
         self._writer = (
             None
             if self.read_only
-            else Writer(lambda: _writing(self.path), on_commit, self.presence.require, self.explain)
+            else Writer(lambda: _connect_writer(self.path), on_commit, self.presence.require, self.explain)
         )
 
     def read(self) -> sqlite3.Connection:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            db = self._reader()
+            db = self._connect_reader()
             self._local.db = db
             with self._guard:
                 for ended in [thread for thread in self._readers if not thread.is_alive()]:
-                    self._readers.pop(ended).close()  # servers have threads come and go
+                    self._readers.pop(ended).close()  # threads of servers come and go
                 self._readers[threading.current_thread()] = db
         return db
 
-    def _reader(self) -> sqlite3.Connection:
+    def _connect_reader(self) -> sqlite3.Connection:
         if self.read_only:
             return read_only.connect_read_only(self.path)
-        self.presence.require()  # else we would make an empty database where this one was
+        self.presence.require()  # otherwise an empty database would be created in its place
         db = connect(self.path, create=False)
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA wal_autocheckpoint = 0")
@@ -99,7 +99,7 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Several reads of one and the same state."""
+        """Several reads of the same state."""
         db = self.read()
         db.execute("BEGIN")
         try:
@@ -108,11 +108,11 @@ class Database:
             db.execute("COMMIT")
 
     def write(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> T:
-        """Run `work` on the writer thread; returns once it is durable. See Writer.write."""
+        """Run `work` on the writer thread; return once it is durable. See Writer.write."""
         return self.submit(work, size).result()
 
     def submit(self, work: Callable[[sqlite3.Connection], T], size: int = 0) -> Future[T]:
-        """The same without waiting for it. Nothing more is written to a database that is known to be damaged."""
+        """Like `write`, without waiting. Refuses to write to a database that is known to be damaged."""
         if self.damaged is not None:
             raise self.damaged
         if self._writer is None:
@@ -126,49 +126,51 @@ class Database:
         self._writer.run_outside_transaction(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def explain(self, error: BaseException) -> BaseException:
-        """An error as people should read it. Damage is remembered, and logged the first time it is met."""
+        """Return an error that people can read. Damage is remembered, and logged the first time."""
         if not damage.is_damage(error):
             return explain_disk(error)
-        found = damage.damage_error(self.path, damage.describe(self.path, error))
-        found.__cause__ = error
-        return self._note_damage(found)
+        damaged = damage.damage_error(self.path, damage.describe(self.path, error))
+        damaged.__cause__ = error
+        return self._remember_damage(damaged)
 
     def log_failure(self, where: logging.Logger, what: str, error: Exception) -> None:
-        """Log what could not be done, with the stack where the error is not one of ours. Damage is logged only once."""
-        told = self.explain(error)
-        if isinstance(told, DatabaseDamaged | VaultGone) or (isinstance(told, DiskFull) and not self._full_is_news()):
+        """Log what failed, with the stack trace if the error is not one of ours. Damage is logged only once."""
+        explained = self.explain(error)
+        if isinstance(explained, DatabaseDamaged | VaultGone) or (
+            isinstance(explained, DiskFull) and not self._should_log_full_disk()
+        ):
             return
-        if isinstance(told, ChymeError):
-            where.warning("%s: %s", what, told)
-        elif not self.presence.find_problem():  # else its scratch folder went with the vault
+        if isinstance(explained, ChymeError):
+            where.warning("%s: %s", what, explained)
+        elif not self.presence.find_problem():  # otherwise its scratch folder went with the vault
             where.error(what, exc_info=error)
 
-    def _full_is_news(self) -> bool:
-        """Whether a full disk was not logged for a minute."""
-        before, moment = self._full_logged, time.monotonic()
-        if moment - before < FULL_NEWS_SECONDS:
+    def _should_log_full_disk(self) -> bool:
+        """Whether a full disk was not logged within the last minute."""
+        last_logged, now = self._full_logged, time.monotonic()
+        if now - last_logged < FULL_LOG_SECONDS:
             return False
-        self._full_logged = moment
+        self._full_logged = now
         return True
 
     def quick_check(self, seconds: float) -> DatabaseDamaged | None:
-        """Look for damage for at most so many seconds. What is found is remembered."""
+        """Look for damage for at most `seconds`. Damage found is remembered."""
         if self.damaged is None:
-            found = damage.quick_check(self.read(), seconds)
-            if found is not None:
-                self.note_damage(found)
+            problem = damage.quick_check(self.read(), seconds)
+            if problem is not None:
+                self.note_damage(problem)
         return self.damaged
 
-    def note_damage(self, found: str) -> DatabaseDamaged:
+    def note_damage(self, problem: str) -> DatabaseDamaged:
         """Remember that the database is damaged in this way."""
-        return self._note_damage(damage.damage_error(self.path, f"is damaged ({found})"))
+        return self._remember_damage(damage.damage_error(self.path, f"is damaged ({problem})"))
 
-    def _note_damage(self, found: DatabaseDamaged) -> DatabaseDamaged:
+    def _remember_damage(self, damaged: DatabaseDamaged) -> DatabaseDamaged:
         with self._guard:
-            first, self.damaged = self.damaged is None, self.damaged or found
-        if first:
-            damage.log.error("%s", found)
-        return found
+            is_first, self.damaged = self.damaged is None, self.damaged or damaged
+        if is_first:
+            damage.log.error("%s", damaged)
+        return damaged
 
     @property
     def commits(self) -> int:
@@ -184,32 +186,32 @@ class Database:
 
 
 def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True) -> sqlite3.Connection:
-    """A connection as every part of chyme expects it."""
+    """A connection with the settings that every part of chyme expects."""
     address = f"file:{quote(os.fsencode(path))}?mode={'rwc' if create else 'rw'}"
     db = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)
     try:
-        tighten_file(path)  # before its journal is made, which gets the same mode
+        tighten_file(path)  # before its journal is created, which gets the same mode
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute(f"PRAGMA cache_size = -{cache_kb:d}")
         db.execute("PRAGMA temp_store = MEMORY")
-        db.execute("PRAGMA secure_delete = ON")  # what is purged must not linger in free pages
+        db.execute("PRAGMA secure_delete = ON")  # purged content must not remain in free pages
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _writing(path: Path) -> sqlite3.Connection:
+def _connect_writer(path: Path) -> sqlite3.Connection:
     db = connect(path, WRITER_CACHE_KB)
     db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES:d}")
     return db
 
 
 def refuse_network_file_system(folder: Path) -> None:
-    """WAL needs shared memory, which network file systems do not give."""
-    kind = file_system_of(folder, _mounts())
+    """Raise an error on network file systems: WAL needs shared memory, which they do not provide."""
+    kind = file_system_of(folder, _read_mounts())
     if kind in UNSAFE_FILE_SYSTEMS or kind.startswith(UNSAFE_FUSE):
         raise VaultError(
             f"{folder} is on a network file system ({kind}), where SQLite can lose data; "
@@ -218,27 +220,27 @@ def refuse_network_file_system(folder: Path) -> None:
 
 
 def file_system_of(folder: Path, mounts: list[tuple[str, str]]) -> str:
-    """The type of the file system that holds `folder`, or ''."""
-    best, kind = "", ""
+    """The type of the file system that contains `folder`, or ''."""
+    longest, kind = "", ""
     target = str(folder.resolve())
-    for point, type_ in mounts:
-        inside = target == point or target.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, type_
+    for mount_point, mount_type in mounts:
+        inside = target == mount_point or target.startswith(mount_point.rstrip("/") + "/")
+        if inside and len(mount_point) >= len(longest):
+            longest, kind = mount_point, mount_type
     return kind
 
 
-def _mounts() -> list[tuple[str, str]]:
+def _read_mounts() -> list[tuple[str, str]]:
     try:
         lines = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
     except OSError:
         return []
     fields = [line.split(" ") for line in lines]
-    return [(_unescaped(f[1]), f[2]) for f in fields if len(f) > 2]
+    return [(_unescape(field[1]), field[2]) for field in fields if len(field) > 2]
 
 
-def _unescaped(point: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), point)
+def _unescape(mount_point: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), mount_point)
 
 
 def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
@@ -250,15 +252,15 @@ def migrations(schema: str = SCHEMA) -> list[tuple[int, str, str]]:
 
 def _make_folder(folder: Path, path: Path) -> None:
     try:
-        make_private_state(folder)  # it holds the text of every file
+        make_private_state(folder)  # it contains the text of every file
     except OSError as error:
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise read_only.read_only_error(path) from error
         raise VaultError(f"{folder}: cannot be made ({error.strerror})") from error
 
 
-def _check_unchanged(path: Path, schema: str) -> None:
-    """A database that cannot be brought up to date must be of today's schema."""
+def _check_schema(path: Path, schema: str) -> None:
+    """Check that a database that cannot be migrated has the current schema."""
     if not path.exists():
         raise read_only.read_only_error(path)
     with damage.explain_errors(path), contextlib.closing(read_only.connect_read_only(path)) as db:
@@ -272,34 +274,34 @@ def _check_unchanged(path: Path, schema: str) -> None:
 
 
 def _migrate(path: Path, schema: str) -> None:
-    """Bring the database to today's schema, with a dated copy of an existing vault before."""
+    """Migrate the database to the current schema, after making a dated copy of an existing vault."""
     try:
         with damage.explain_errors(path):
             with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db:
                 damage.refuse_foreign(db, path, schema)
             with contextlib.closing(connect(path)) as db:
-                _bring_up_to_date(db, path, migrations(schema))
+                _run_migrations(db, path, migrations(schema))
     except sqlite3.Error as error:
         raise VaultError(f"{path} cannot be opened as a database of chyme's: {error}") from error
 
 
-def _bring_up_to_date(db: sqlite3.Connection, path: Path, steps: list[tuple[int, str, str]]) -> None:
+def _run_migrations(db: sqlite3.Connection, path: Path, all_migrations: list[tuple[int, str, str]]) -> None:
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    newest = steps[-1][0]
+    newest = all_migrations[-1][0]
     if version > newest:
         raise VaultError(
             f"{path} was written by a newer chyme (schema {version}, this one knows {newest}); upgrade chyme"
         )
-    due = [step for step in steps if step[0] > version]
-    if due and version > 0:
-        if path.stat().st_size >= LARGE:
+    pending = [migration for migration in all_migrations if migration[0] > version]
+    if pending and version > 0:
+        if path.stat().st_size >= LARGE_DATABASE:
             log.warning("%s is brought up to date, with a copy of it before; this may take a minute", path)
-        _copy_aside(db, path, version)  # once: a step that fails is undone, and a large vault is not copied for each
-    for number, name, script in due:
+        _back_up(db, path, version)  # once for all: a failed step is rolled back, and copying a large vault is slow
+    for number, name, script in pending:
         _apply(db, number, name, script)
 
 
-def _copy_aside(db: sqlite3.Connection, path: Path, version: int) -> None:
+def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.stem}.schema{version}.{stamp}.db")
     copy.touch(mode=FILE_MODE)
@@ -310,7 +312,7 @@ def _apply(db: sqlite3.Connection, number: int, name: str, script: str) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         current: int = db.execute("PRAGMA user_version").fetchone()[0]
-        if current < number:  # another process may have been quicker
+        if current < number:  # another process may have been faster
             for statement in _statements(script):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number:d}")
@@ -324,7 +326,7 @@ def _apply(db: sqlite3.Connection, number: int, name: str, script: str) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Whole statements, so that a script runs inside our transaction (executescript would commit it)."""
+    """Yield whole statements, so that a script runs inside our transaction (executescript would commit it)."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

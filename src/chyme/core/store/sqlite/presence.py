@@ -1,7 +1,7 @@
-"""Know whether the database that is open is still the file at its path.
+"""Check whether the open database is still the file at its path.
 
-A folder that is deleted, renamed or replaced takes open files along: SQLite goes on writing to them without an error,
-and what is written is nowhere to be found.
+When a folder is deleted, renamed or replaced, open files go with it: SQLite keeps writing to them without an error,
+and what it writes is lost.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ log = logging.getLogger(__name__)
 
 
 class Presence:
-    """Two questions to the file system, so it may be asked before every commit. Any thread may ask."""
+    """Makes two file system calls, so it can be used before every commit. Safe to call from any thread."""
 
     def __init__(self, database: Path, root: Path | None = None) -> None:
         self._database = database
-        self._root = root  # the vault's folder, where the database may lie elsewhere
-        self._opened = _identity_of(database)
+        self._root = root  # the vault's folder; the database may be elsewhere
+        self._opened_identity = _identity_of(database)
         self._guard = threading.Lock()
         self._reported = False
 
@@ -36,8 +36,8 @@ class Presence:
             raise VaultGone(problem)
 
     def find_problem(self) -> str | None:
-        """What is missing, for people; None when all is there. Logs when that begins, and when it ends."""
-        problem = self._find_problem()
+        """What is missing, for people; None when nothing is. Logs when a problem starts and when it ends."""
+        problem = self._check()
         if (problem is not None) != self._reported:
             with self._guard:
                 if problem is not None and not self._reported:
@@ -47,19 +47,19 @@ class Presence:
                 self._reported = problem is not None
         return problem
 
-    def _find_problem(self) -> str | None:
+    def _check(self) -> str | None:
         if self._root is not None and not _may_be_folder(self._root):
             return f"{self._root} is gone (deleted, renamed or not mounted); nothing is written until it is back"
         try:
-            found = _identity_of(self._database)
-        except PermissionError:  # as for the folder
+            identity = _identity_of(self._database)
+        except PermissionError:  # as for the folder: it says nothing
             return None
-        if found is None:
+        if identity is None:
             return (
                 f"{self._database} is gone (deleted or renamed); put its folder back, "
                 "or stop chyme and start it again to begin anew"
             )
-        if found != self._opened:
+        if identity != self._opened_identity:
             return (
                 f"{self._database} is not the database that chyme has opened; put that one back, "
                 "or stop chyme and start it again to use this one"
@@ -70,14 +70,14 @@ class Presence:
 def keep_open(db: sqlite3.Connection) -> None:
     """Leave a connection open until the process ends.
 
-    SQLite removes the write-ahead log when the last connection is closed, by its path, and there the log of another
-    database may be by now. A connection that nobody closes keeps it from doing so.
+    When the last connection is closed, SQLite removes the write-ahead log by its path, where the log of another
+    database may be by now. A connection that is never closed prevents that.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
 def _may_be_folder(path: Path) -> bool:
-    """Whether the folder is there, or we may not look, which says nothing. Any other error means that it is gone."""
+    """Whether the folder exists, or we lack permission, which says nothing. Other errors mean that it is gone."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except PermissionError:
@@ -87,7 +87,7 @@ def _may_be_folder(path: Path) -> bool:
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Device and inode of the file, None when it is gone. PermissionError if we may not look."""
+    """Device and inode of the file; None when it is gone. PermissionError if we lack permission."""
     try:
         status = os.stat(path)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""Read a database where nothing can be written: a read-only disk, or a folder of somebody else's."""
+"""Read a database where nothing can be written: a read-only disk, or another user's folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_writable(path: Path) -> bool:
 
 
 def read_only_error(path: Path) -> VaultError:
-    """What somebody is told who wants to change something."""
+    """The error for an attempt to change something."""
     if not path.exists():
         return VaultError(f"{path.parent} is read-only, so chyme cannot keep its database there; {REMEDY}")
     return VaultError(f"{path} is read-only: what is known can be searched and shown, but nothing changed; {REMEDY}")
@@ -28,13 +28,13 @@ def read_only_error(path: Path) -> VaultError:
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """A connection that leaves no trace. VaultError where that is not safe.
 
-    Without a journal nobody is writing, and the file is read as it stands. With one, its pages must be read as well,
+    Without a journal there is no writer, and the file is read as it is. With one, the journal's pages must be read too,
     for which SQLite needs the shared index beside it.
     """
     address = path.absolute().as_uri()
-    in_use = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
+    in_use = any(Path(f"{path}{suffix}").exists() for suffix in ("-wal", "-shm"))
     try:
-        return _opened(f"{address}?mode=ro" if in_use else f"{address}?immutable=1")
+        return _open_checked(f"{address}?mode=ro" if in_use else f"{address}?immutable=1")
     except sqlite3.OperationalError as error:
         raise VaultError(
             f"{path} is read-only, and the journal beside it cannot be read ({error}); "
@@ -42,7 +42,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         ) from error
 
 
-def _opened(address: str) -> sqlite3.Connection:
+def _open_checked(address: str) -> sqlite3.Connection:
     db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA query_only = ON")

@@ -1,4 +1,4 @@
-"""One thread writes, and one commit serves all who waited for it."""
+"""One thread does all writing, and one commit serves all waiting callers."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ LINGER_SECONDS = 0.001
 class _Request:
     work: Callable[[sqlite3.Connection], Any]
     size: int
-    alone: bool = False
+    outside_transaction: bool = False
     answer: Future[Any] = field(default_factory=Future)
     result: Any = None
     error: BaseException | None = None
 
 
 class Writer:
-    """Runs every change to the database. A caller is answered only after COMMIT returned.
+    """Runs every change to the database. A caller gets its result only after COMMIT returned.
 
-    `require_present` raises VaultGone when the database is not at its path any more. It is asked before each COMMIT and
-    after it: what is not where it is looked for is not acknowledged.
+    `require_present` raises VaultGone when the database is no longer at its path. It is called before and after each
+    COMMIT: a change to a file that is no longer there is not acknowledged.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Writer:
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closed = False
         self._closing = threading.Lock()
-        self._crowded = False
+        self._several_waiting = False
         self.commits = 0
         ready: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="chyme-writer", daemon=True)
@@ -73,15 +73,15 @@ class Writer:
         return self.submit(work, size).result()
 
     def submit(self, work: Work[T], size: int = 0) -> Future[T]:
-        """The same without waiting: the answer comes when it is durable."""
-        return self._ask(_Request(work, size))
+        """Like `write`, without waiting: the future is set when the change is durable."""
+        return self._enqueue(_Request(work, size))
 
     def run_outside_transaction(self, work: Work[T]) -> T:
-        """Run what cannot be part of a transaction (checkpoint, vacuum) on the writer's connection."""
-        answer: Future[T] = self._ask(_Request(work, BATCH_BYTES, alone=True))
+        """Run work that cannot be part of a transaction (checkpoint, vacuum) on the writer's connection."""
+        answer: Future[T] = self._enqueue(_Request(work, BATCH_BYTES, outside_transaction=True))
         return answer.result()
 
-    def _ask(self, request: _Request) -> Future[Any]:
+    def _enqueue(self, request: _Request) -> Future[Any]:
         with self._closing:
             if self._closed:
                 raise VaultError("the vault is closed")
@@ -89,7 +89,7 @@ class Writer:
         return request.answer
 
     def close(self) -> None:
-        """Finish what was asked, then stop."""
+        """Finish all requests, then stop."""
         with self._closing:
             if self._closed:
                 return
@@ -110,12 +110,12 @@ class Writer:
                 first = self._queue.get()
                 if first is None:
                     break
-                batch, after, stop = self._gather(first)
+                batch, outside, stop = self._gather(first)
                 if batch:
                     self._commit(db, batch)
-                if after is not None:
-                    self._run_outside(db, after)
-                del first, batch, after  # while we wait, nobody's long text is kept alive by our names
+                if outside is not None:
+                    self._run_outside(db, outside)
+                del first, batch, outside  # so that no long text is kept alive by these names while waiting
         finally:
             self._close(db)
 
@@ -128,21 +128,21 @@ class Writer:
             db.close()
 
     def _gather(self, first: _Request) -> tuple[list[_Request], _Request | None, bool]:
-        """A batch, a request that must run outside of it, and whether that was the last."""
-        if first.alone:
+        """Return a batch, a request that must run outside of it, and whether to stop afterwards."""
+        if first.outside_transaction:
             return [], first, False
         batch, size = [first], first.size
         while len(batch) < BATCH_REQUESTS and size < BATCH_BYTES:
             try:
-                # Where several wait there will be more in a moment, and one commit serves them all.
-                request = self._queue.get(timeout=LINGER_SECONDS if self._crowded else 0.0)
+                # When several are waiting, more will come in a moment, and one commit serves them all.
+                request = self._queue.get(timeout=LINGER_SECONDS if self._several_waiting else 0.0)
             except queue.Empty:
                 break
-            if request is None or request.alone:
+            if request is None or request.outside_transaction:
                 return batch, request, request is None
             batch.append(request)
             size += request.size
-        self._crowded = len(batch) > 1
+        self._several_waiting = len(batch) > 1
         return batch, None, False
 
     def _run_outside(self, db: sqlite3.Connection, request: _Request) -> None:
@@ -165,7 +165,7 @@ class Writer:
             if len(batch) == 1:
                 batch[0].answer.set_exception(self._explain(error))
                 return
-            # The whole transaction is gone, released savepoints too: each request gets its own.
+            # The whole transaction is lost, including released savepoints: each request gets its own.
             for request in batch:
                 self._commit(db, [request])
             return
@@ -181,42 +181,42 @@ class Writer:
             self._commit(db, left_out)
 
     def _attempt(self, db: sqlite3.Connection, batch: list[_Request]) -> list[_Request]:
-        """Run what fits in the time of one batch; returns what was left for the next."""
+        """Run what fits into the time of one batch; return the requests left for the next."""
         _begin(db)
         started = time.monotonic()
         for position, request in enumerate(batch):
             request.result, request.error = None, None
             if len(batch) == 1:
-                self._alone(db, request)
+                self._run_alone(db, request)
             else:
-                self._within_savepoint(db, request)
+                self._run_in_savepoint(db, request)
             if time.monotonic() - started > BATCH_SECONDS and position + 1 < len(batch):
-                self._commit_present(db)
+                self._commit_if_present(db)
                 return batch[position + 1 :]
         if db.in_transaction:
-            self._commit_present(db)
+            self._commit_if_present(db)
         return []
 
-    def _commit_present(self, db: sqlite3.Connection) -> None:
+    def _commit_if_present(self, db: sqlite3.Connection) -> None:
         self._require_present()
         db.execute("COMMIT")
         self._require_present()
 
-    def _alone(self, db: sqlite3.Connection, request: _Request) -> None:
+    def _run_alone(self, db: sqlite3.Connection, request: _Request) -> None:
         try:
             request.result = request.work(db)
         except BaseException as error:
-            if _lost(error, db):
+            if _transaction_lost(error, db):
                 raise
             request.error = error
             db.execute("ROLLBACK")
 
-    def _within_savepoint(self, db: sqlite3.Connection, request: _Request) -> None:
+    def _run_in_savepoint(self, db: sqlite3.Connection, request: _Request) -> None:
         db.execute("SAVEPOINT request")
         try:
             request.result = request.work(db)
         except BaseException as error:
-            if _lost(error, db):
+            if _transaction_lost(error, db):
                 raise
             request.error = error
             db.execute("ROLLBACK TO request")
@@ -232,8 +232,8 @@ class Writer:
 
 
 def _begin(db: sqlite3.Connection) -> None:
-    """Take the write lock, waiting for other processes as long as it takes."""
-    told = False
+    """Take the write lock, waiting for other processes for as long as needed."""
+    logged = False
     while True:
         try:
             db.execute("BEGIN IMMEDIATE")
@@ -241,19 +241,19 @@ def _begin(db: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            if not told:
+            if not logged:
                 log.warning("the vault's database is busy in another process; waiting")
-                told = True
+                logged = True
             time.sleep(BUSY_RETRY_SECONDS)
 
 
-def _lost(error: BaseException, db: sqlite3.Connection) -> bool:
-    """Whether SQLite itself gave up the transaction, so that nothing in it can be kept."""
+def _transaction_lost(error: BaseException, db: sqlite3.Connection) -> bool:
+    """Whether SQLite itself rolled back the transaction, so that nothing in it can be kept."""
     return isinstance(error, sqlite3.Error) and not db.in_transaction
 
 
 def explain_disk(error: BaseException) -> BaseException:
-    """What SQLite says about the disk, as a sentence; any other error as it is."""
+    """Turn SQLite errors about the disk into readable errors; return any other error unchanged."""
     if isinstance(error, ChymeError) or not isinstance(error, sqlite3.OperationalError):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
