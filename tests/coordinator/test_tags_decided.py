@@ -13,6 +13,7 @@ from coordinating import Bench, Told
 
 from chyme.application import consistency_checks
 from chyme.core.store import documents, events
+from chyme.core.vectors import normalise
 from chyme.digester import Source
 from chyme.errors import UsageError
 from chyme.model import Again, Mode, Output, TagVector
@@ -20,7 +21,6 @@ from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import file_terms
-from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.description import describe
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.digest import TagDigest, as_json

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chyme.speech.transcripts.batches import batches, key_of
-from chyme.speech.transcripts.correction_checks import check_correction, check_numbering, clean_line
+from chyme.speech.transcripts.correction_checks import check_correction, check_numbering
+from chyme.text.markdown_lines import clean_line
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from chyme.speech.transcripts.summary import LENGTH, strip_origin_line
 from chyme.text.markdown_blocks import blocks_of
+from chyme.text.markdown_lines import LENGTH, strip_origin_line
 from chyme.text.page_summary import LEAST, MOST, detect_language, find_problem, format_markdown, pick_sentences, text_of
 
 ARTICLE = """\

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.errors import UsageError
 from chyme.model import Voice
 from chyme.speech.people.names import (
@@ -19,16 +20,7 @@ from chyme.speech.people.names import (
     parse_person_number,
     skipped_in,
 )
-from chyme.speech.people.voice_matching import (
-    KnownVoice,
-    VoiceAssignment,
-    VoiceGroup,
-    assign_voices,
-    compute_centroid,
-    normalise,
-    pack_vector,
-    unpack_vector,
-)
+from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, VoiceGroup, assign_voices, compute_centroid
 
 PEOPLE = [Person(1, "Ada Lovelace"), Person(2, "José"), Person(3, "山田太郎"), Person(4, None), Person(5, "Ada")]
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from chyme.speech.people.voice_matching import normalise
+from chyme.core.vectors import normalise
 from chyme.understanding.tags.lexical_differences import may_be_one
 from chyme.understanding.tags.similarity import (
     CLOSE,

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Digester, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
 from chyme.speech.media.limits import MediaLimits
 from chyme.speech.media.preview import Recording
 from chyme.speech.recognition.audio_stream import RATE, read_samples
-from chyme.speech.recognition.piece_index import INDEX, open_untrusted, write_atomically
+from chyme.speech.recognition.piece_index import INDEX
 from chyme.speech.recognition.pieces import CutRules, Piece, PreparedRecording, load_prepared, prepare
 from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.window import Window

@@ -6,6 +6,7 @@ import plistlib
 from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError
 
+from chyme.digester import Source
 from chyme.files.extensions import extension_of
 from chyme.files.link_notes import NOTE_EXTENSIONS, LinkNote, is_address, read_link_note
 from chyme.text.decoding import detect_utf16
@@ -119,3 +120,9 @@ def remove_credentials(url: str) -> str:
     """The address without user and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def link_note_of(source: Source) -> LinkNote | None:
+    """The address in a link file, with the text beside it."""
+    with source.open() as stream:
+        return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from chyme.core.bounding_boxes import overlap
 from chyme.digester import Digester, Source
-from chyme.documents.conversion.results import format_ranges
 from chyme.errors import DigestError, EngineUnavailable, LimitReached
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.imaging.ocr.engine_interface import (
@@ -28,6 +27,7 @@ from chyme.imaging.ocr.page_text import PageText, page_text
 from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Kind, Output, Place
 from chyme.pictures.preview_output import preview_of
+from chyme.text.number_ranges import format_ranges
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from chyme.digester import Digester, Source
+from chyme.files.link_files import link_note_of
 from chyme.model import File, Kind, Output, Passage
 from chyme.search.query.spelling import words_of
-from chyme.search.searchable_texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, link_note_of, texts_of
+from chyme.search.searchable_texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, texts_of
 from chyme.text.digest_text import ReadableText
 from chyme.text.passages import WINDOW, cut_passages
 from chyme.text.unspaced_scripts import segment

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chyme.digester import Source
-from chyme.files.link_files import LINK_BYTES, link_note_in
-from chyme.files.link_notes import LinkNote
+from chyme.files.link_files import link_note_of
 from chyme.model import Kind
 from chyme.text.decoding import read_text
 from chyme.text.digest_text import ReadableText, extract_text, replace_unwritable
@@ -52,12 +51,6 @@ def texts_of(source: Source, names: Sequence[str], limit: int) -> Texts:
         remaining -= len(cut_off.text)
         found.append((name, cut_off))
     return Texts(tuple(found), tuple(notes))
-
-
-def link_note_of(source: Source) -> LinkNote | None:
-    """The address in a link file, with the text beside it."""
-    with source.open() as stream:
-        return link_note_in(source.file.name, stream.read(LINK_BYTES + 1))
 
 
 def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str]) -> list[tuple[str, ReadableText]]:

@@ -106,8 +106,8 @@ class SpeechRecognition(Digester):
 
     def prepare(self, source: Source) -> None:
         """Cut the sound into pieces to send, and find out who speaks in them."""
+        from chyme.core.files.untrusted_files import write_atomically
         from chyme.speech.media.preview import Recording
-        from chyme.speech.recognition.piece_index import write_atomically
         from chyme.speech.recognition.pieces import prepare
         from chyme.speech.voices.diarization import separate_speakers, voices_of
 
@@ -201,7 +201,7 @@ def _load_embedder(weights_dir: str) -> tuple[Any, str | None]:
 
 def _read_speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
     """Read who was heard during preparation. The folder is written by a child process, so nothing in it is trusted."""
-    from chyme.speech.recognition.piece_index import open_untrusted
+    from chyme.core.files.untrusted_files import open_untrusted
 
     try:
         with open_untrusted(scratch / SPEAKERS, SPEAKERS_BYTES) as stream:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from chyme.model import Place, Upstream
-from chyme.speech.transcripts.summary import strip_origin_line
+from chyme.text.markdown_lines import strip_origin_line
 from chyme.text.passages import markdown_headings
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chyme.speech.transcripts.correction_checks import clean_line
-from chyme.speech.transcripts.extractive_summary import join_texts
+from chyme.text.markdown_lines import clean_line, join_texts
 
 _MAX_BLOCK = 4000  # characters of one block; a longer paragraph is split
 _MENU_SHARE = 0.5  # a block with a larger share of link text is a menu

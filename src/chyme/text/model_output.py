@@ -10,7 +10,7 @@ import html
 import re
 import unicodedata
 
-from chyme.speech.transcripts.correction_checks import clean_line
+from chyme.text.markdown_lines import clean_line
 
 LONGEST = 4000  # characters of a line that are read
 

@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Digester, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
 from chyme.errors import UnreadableFile
+from chyme.files.link_files import link_note_of
 from chyme.model import File, Kind, Lane, Output
 from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.search.searchable_texts import link_note_of
-from chyme.speech.recognition.piece_index import open_untrusted, write_atomically
 from chyme.text import language_detection as languages
 from chyme.text.decoding import read_text
 from chyme.understanding.classification import document_rules

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chyme.core.files.untrusted_files import write_atomically
 from chyme.digester import Digester, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.preview_output import preview_of
-from chyme.speech.recognition.piece_index import write_atomically
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.model_answer_checks import (

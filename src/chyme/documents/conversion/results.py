@@ -149,17 +149,6 @@ def headings_in(markdown: str) -> list[tuple[int, str]]:
     return found
 
 
-def format_ranges(numbers: Iterable[int]) -> str:
-    """Rising numbers as people write them: 1–3, 7."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)
-
-
 def count_words(text: str) -> int:
     """How many words a text holds; the measure by which converters are compared."""
     return sum(1 for _ in _WORD.finditer(text))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from chyme.core.children.frames import BadFrame, parse
 from chyme.core.children.serialization import InlineBulk, decode_outputs, encode_output
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.model import Output
-from chyme.speech.recognition.piece_index import open_untrusted, write_atomically
 
 MOST_BYTES = 64 << 20
 

@@ -8,10 +8,11 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.digest_state import Verdict
 from chyme.core.pipeline.recorders import RefreshNames
+from chyme.core.vectors import normalise
 from chyme.model import Digest, File, Output, Status
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.tables import people, voices
-from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, assign_voices, normalise
+from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, assign_voices
 
 
 def store_voices(

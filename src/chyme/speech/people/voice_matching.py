@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from chyme.core.vectors import Vector, normalise
 from chyme.model import Voice
-
-Vector = tuple[float, ...]
 
 SAME_VOICE = 0.65  # cosine similarity from which two voices count as the same
 STEADY_SECONDS = 60.0  # a long talk is a better sample than a short one, but must not outweigh all others
@@ -133,23 +131,7 @@ def _similarity(first: Vector, second: Vector) -> float:
     return 1 - math.dist(first, second) ** 2 / 2 if len(first) == len(second) else -1.0
 
 
-def normalise(vector: Iterable[float]) -> Vector:
-    """The vector scaled to length 1; a zero vector stays as it is."""
-    values = tuple(vector)
-    length = math.hypot(*values)
-    return tuple(value / length for value in values) if length > 0 else values
-
-
 def compute_centroid(voices: Iterable[tuple[float, Vector]]) -> Vector:
     """The centre of voices, weighted by how long each spoke. There must be at least one."""
     weighted = [[min(max(seconds, 1.0), STEADY_SECONDS) * value for value in vector] for seconds, vector in voices]
     return normalise(map(sum, zip(*weighted, strict=True)))
-
-
-def pack_vector(vector: Sequence[float]) -> bytes:
-    """float32, little-endian."""
-    return struct.pack(f"<{len(vector)}f", *vector)
-
-
-def unpack_vector(data: bytes) -> Vector:
-    return struct.unpack(f"<{len(data) // 4}f", data)

@@ -6,14 +6,11 @@ import json
 import math
 import os
 import re
-import secrets
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.window import Window
 
@@ -95,33 +92,6 @@ def write_index(scratch: Path, prepared: PreparedRecording) -> None:
     ]
     payload = {"version": VERSION, "duration": prepared.duration, "pieces": pieces}
     write_atomically(scratch / INDEX, json.dumps(payload, separators=(",", ":")).encode())
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write the whole file or nothing, by renaming. The folder is untrusted: symbolic links are not followed."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(fd)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-@contextmanager
-def open_untrusted(path: Path, max_bytes: int) -> Iterator[BinaryIO]:
-    """Open a plain file of at most `max_bytes` without following links; otherwise raise an OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as stream:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_size > max_bytes:
-            raise OSError(f"{path.name} is not the file it should be")
-        yield stream
 
 
 def _parse_piece(row: dict[str, Any]) -> Piece:

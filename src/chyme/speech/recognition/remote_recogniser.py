@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Calls
 from chyme.errors import ChildCrashed, TimedOut
 from chyme.model import Segment, Transcript
 from chyme.models.providers.structured_request import check_endpoint
 from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.piece_index import Piece, load_prepared, open_untrusted, write_atomically
+from chyme.speech.recognition.piece_index import Piece, load_prepared
 from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response, place_segments
 from chyme.speech.recognition.upload import AudioUpload, upload
 

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 
 from chyme.speech.transcripts.cleanup_rules import strip_fillers
 from chyme.text.function_words import language_of, words_in
+from chyme.text.markdown_lines import clean_line
 from chyme.text.unspaced_scripts import IDEOGRAPH
 
 _MIN_SIMILARITY = 0.5  # minimum share of words, or of letter pairs, that must remain
@@ -16,7 +17,6 @@ _MAX_GROWTH, _MAX_SHRINKING = 1.4, 0.6  # length ratio in letters, against the t
 _SLACK_LETTERS = 12  # letters that a text of any length may grow or shrink by
 _MAX_ORDERED_WORDS = 300  # up to this many words their order is compared; beyond, only the set of words
 _NUMBERS = re.compile(r"\d+")
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def check_numbering(expected: Sequence[int], got: Sequence[int]) -> str | None:
@@ -55,11 +55,6 @@ def check_correction(said: str, given: str, language: str | None) -> str | None:
     if _similarity(cleaned or said, given) < _MIN_SIMILARITY:
         return "has too few words in common with what was said"
     return None
-
-
-def clean_line(text: str) -> str:
-    """Reduce external text to one line without control characters."""
-    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
 
 
 def _similarity(said: str, given: str) -> float:

@@ -10,9 +10,9 @@ from chyme.speech.transcripts.summary import Point, Summary
 from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import empty_words
 from chyme.text.key_phrases import key_phrases
+from chyme.text.markdown_lines import join_texts
 from chyme.text.sentences import Sentence, sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
-from chyme.text.unspaced_scripts import RUNS
 
 RULES = 1  # raise it when a rule changes the result
 SHORT = 40  # a transcript of fewer words is its own summary
@@ -67,16 +67,6 @@ def extract_summary(transcript: Transcript) -> Summary:
         _make_points(sentences, actions, several_speakers),
         _make_points(sentences, questions, several_speakers),
     )
-
-
-def join_texts(texts: Sequence[str]) -> str:
-    """Join the texts, with a space between them where the script uses spaces."""
-    joined = ""
-    for text in texts:
-        stripped = text.strip()
-        unspaced = RUNS.search(joined[-1:]) is not None or joined[-1:] in "。！？、，"
-        joined += ("" if not joined or (unspaced and RUNS.search(stripped[:1])) else " ") + stripped
-    return joined.strip()
 
 
 def _pick_takeaway(sentences: Sequence[Sentence], term_sets: Sequence[frozenset[str]], scores: Sequence[float]) -> str:

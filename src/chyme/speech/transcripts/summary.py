@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.model import Place
 from chyme.speech.transcripts.json_format import format_speaker_label
+from chyme.text.markdown_lines import LENGTH, escape_markdown, shorten_text
 
 POINTS = 8  # points per section
-LENGTH = 300  # maximum characters of one point
 TAKEAWAY_LENGTH = 1000
 _HEADINGS = {
     "en": ("Topics", "Actions", "Questions"),
@@ -23,9 +22,6 @@ _HEADINGS = {
     "zh": ("主题", "行动事项", "问题"),
     "ja": ("トピック", "アクション", "質問"),
 }
-_MARKUP = re.compile(r"([\\`*_\[\]<>|~&$])")
-_LEADING = re.compile(r"^(#{1,6}(?=\s|$)|[-+=](?=\s|$|[-+=])|\d{1,9}(?=[.)](?:\s|$)))")
-_ORIGIN_LINE = re.compile(r"\n\n\*(?:\\.|[^*\\\n])+\*\n?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +60,9 @@ def as_markdown(summary: Summary, language: str | None, made: str) -> tuple[str,
     return f"{text}\n\n*{escape_markdown(made)}*\n", tuple(places)
 
 
-def strip_origin_line(markdown: str) -> str:
-    """The text without its last line, which says how it was made, not what was said."""
-    return _ORIGIN_LINE.sub("\n", markdown)
-
-
 def headings(language: str | None) -> Sequence[str]:
     """Topics, actions, questions in the language spoken; in English if it is unknown."""
     return _HEADINGS.get(language or "", _HEADINGS["en"])
-
-
-def escape_markdown(text: str) -> str:
-    """Escape the text so that markdown shows it literally: one line, no markup, no heading, no list."""
-    line = _MARKUP.sub(r"\\\1", " ".join(text.split()))
-    leading = _LEADING.match(line)
-    if leading is None:
-        return line
-    end = leading.end()
-    return f"{line[:end]}\\{line[end:]}" if line[0].isdigit() else f"\\{line}"
-
-
-def shorten_text(text: str, length: int) -> str:
-    """Shorten the text at a space if it is too long."""
-    text = " ".join(text.split())
-    if len(text) <= length:
-        return text
-    cut = text[: length - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:") + "…"
 
 
 def format_clock(seconds: float) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from chyme.model import Kind
-from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.general_words import general_words
 from chyme.text.markdown_blocks import BlockType
+from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
 from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.function_words import language_of
 from chyme.text.language_codes import code_of
+from chyme.text.markdown_lines import shorten_text
 from chyme.text.model_output import plain_line, remove_invisible
 from chyme.text.sentences import sentences_of
 from chyme.text.topic_overlap import count_telling_words, is_in_another_language, is_off_topic, shares_words

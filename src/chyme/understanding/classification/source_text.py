@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from chyme.speech.transcripts.summary import strip_origin_line
 from chyme.text.markdown_blocks import Block, blocks_of
+from chyme.text.markdown_lines import strip_origin_line
 
 FILE = "file"  # the name of the file's own text
 TEXTS = (

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.action_phrases import is_question
 from chyme.text.function_words import empty_words
 from chyme.text.markdown_blocks import Block, BlockType
+from chyme.text.markdown_lines import shorten_text
 from chyme.text.page_summary import pick_sentences
 from chyme.text.sentences import sentences_of, terms_of, word_count
 from chyme.understanding.classification.data_descriptions import (

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.model import TagVector
-from chyme.speech.people.voice_matching import normalise, pack_vector, unpack_vector
 from chyme.understanding.tags.digest import TagDigest, as_json, from_json, update_digest
 from chyme.understanding.tags.names import TAGS
 from chyme.understanding.tags.similarity import KnownTag, TagBits, sign_bits

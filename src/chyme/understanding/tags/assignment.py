@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from sqlite3 import Connection
 
+from chyme.core.vectors import normalise
 from chyme.model import File, Output, TagVector
-from chyme.speech.people.voice_matching import normalise
 from chyme.understanding.classification.result import MAX_TAGS
 from chyme.understanding.tables import tags
 from chyme.understanding.tags.digest import apply_rules, as_json, from_json

@@ -9,8 +9,8 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import digests, documents, events
+from chyme.core.vectors import pack_vector, unpack_vector
 from chyme.model import TagVector
-from chyme.speech.people.voice_matching import pack_vector, unpack_vector
 from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
 from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value

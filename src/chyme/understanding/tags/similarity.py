@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from chyme.speech.people.voice_matching import Vector
+from chyme.core.vectors import Vector
 from chyme.understanding.tags.lexical_differences import may_be_one
 
 # Measured with all-MiniLM-L6-v2 on 161 pairs of equal tags and 273 pairs of different ones: .90 joins 94 and none,

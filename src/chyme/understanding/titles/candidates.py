@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.model import Segment
-from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.function_words import function_words
 from chyme.text.markdown_blocks import BlockType, blocks_of
+from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import sentences_of, word_count
 from chyme.text.unspaced_scripts import IDEOGRAPH
 from chyme.understanding.classification.data_descriptions import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chyme.speech.transcripts.summary import shorten_text
 from chyme.text.function_words import empty_words
+from chyme.text.markdown_lines import shorten_text
 from chyme.text.unspaced_scripts import RUNS
 from chyme.understanding.classification.result import TITLE_LENGTH
 

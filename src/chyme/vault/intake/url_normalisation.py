@@ -6,8 +6,7 @@ import re
 from urllib.parse import SplitResult, quote, urlsplit
 
 from chyme.errors import UsageError
-from chyme.speech.transcripts.correction_checks import clean_line
-from chyme.speech.transcripts.summary import shorten_text
+from chyme.text.markdown_lines import clean_line, shorten_text
 
 LONGEST = 8000  # bytes: with what a shortcut says around it, it must still be read as a link
 _SHOWN = 80
