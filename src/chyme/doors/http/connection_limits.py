@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST = 1000  # connections; what a server of one household or team needs, and what its memory bears
+MOST = 1000  # connections: enough for a household or a team, and not too much for its memory
 FEWEST = 16
-DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the guard
+DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the network guard
 DESCRIPTORS_OF_VAULT = 128  # database connections of threads, inotify, locks, caches
 
 

@@ -23,7 +23,7 @@ Part = Literal["now", "states", "failures", "jobs", "outdated", "vanished", "mod
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"told": app.progress.report().as_json()},
         "states": lambda: {"counts": app.documents.states(), "states": STATES},

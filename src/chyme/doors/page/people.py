@@ -15,7 +15,7 @@ MOST_VOICES = 500  # voices of one person that are listed
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/people", include_in_schema=False)
     def people(request: Request) -> HTMLResponse:

@@ -22,7 +22,7 @@ _COMMAND = re.compile(
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/settings")
     def settings(request: Request) -> HTMLResponse:

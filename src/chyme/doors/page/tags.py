@@ -21,7 +21,7 @@ Offset = Annotated[int, Query(ge=0, le=LAST)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     def shown(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
         listing = app.tags.list_all()

@@ -11,7 +11,7 @@ from chyme.doors.page.rendering import page
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/trash")
     def trash(request: Request) -> HTMLResponse:

@@ -42,7 +42,7 @@ class CardPage:
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
     counting = FacetCounter(app)
     steps = {digester.name: digester.label for digester in app.rules.registry}
 
