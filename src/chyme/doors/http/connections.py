@@ -157,9 +157,8 @@ class Connections:
         self._report(now)
 
     def _limit_of(self, address: str) -> int:
-        trusted = is_trusted_proxy(
-            address.removeprefix("from "), self._proxies
-        )  # many clients share the address of a proxy
+        # many clients share the address of a proxy
+        trusted = is_trusted_proxy(address.removeprefix("from "), self._proxies)
         return self.limits.total if trusted else self.limits.per_address
 
     def _make_room(self, waiting: OrderedDict[Connection, None] | None, stalled: deque[Connection] | None) -> bool:

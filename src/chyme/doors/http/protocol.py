@@ -156,9 +156,8 @@ class BoundedProtocol(H11Protocol):
 
     def drop(self, reason: Reason) -> None:
         """Close the connection at once; a client whose request took too long gets a 408 where one is possible."""
-        response_started = (
-            self.cycle is not None and self.cycle.response_started
-        )  # the rest of its body may still be expected
+        # a response may start before the rest of the request's body has come
+        response_started = self.cycle is not None and self.cycle.response_started
         self._disconnect_application()
         is_late = (reason is Reason.HEAD_TIMEOUT and self._head_begun) or (
             reason is Reason.BODY_TIMEOUT and not response_started

@@ -54,9 +54,8 @@ def is_proven_same_origin(method: str, origin: str | None, site: str | None) -> 
 def client_of(peer: str, forwarded: Sequence[str], trusted: Sequence[Network]) -> str:
     """Return the real client: the peer, or the address that a trusted proxy got the request from."""
     client = peer
-    for entry in reversed(
-        forwarded
-    ):  # each proxy appends to the right; entries left of an untrusted address may be forged
+    # each proxy appends to the right; entries left of an untrusted address may be forged
+    for entry in reversed(forwarded):
         address = _parse_address(client)
         if address is None or not any(address in network for network in trusted):
             break

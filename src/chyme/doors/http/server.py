@@ -124,9 +124,8 @@ def open_listener(host: str, port: int) -> socket.socket:
     """Open the listening socket; clients can connect from now on."""
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
-    listener = socket.socket(
-        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # without IPPROTO_TCP asyncio leaves Nagle's delay on
+    # without IPPROTO_TCP asyncio leaves Nagle's delay on
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((plain, port))

@@ -110,9 +110,8 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     with open_vault(vault) as app:
         inside_path = app.vault.relative(path)
         if form is not None:
-            click.echo(
-                _subtitles(app, inside_path, form).encode(), nl=False
-            )  # UTF-8, regardless of the terminal's encoding
+            # UTF-8, regardless of the terminal's encoding
+            click.echo(_subtitles(app, inside_path, form).encode(), nl=False)
             return
         details = app.documents.show(inside_path)
         if save is not None:
