@@ -47,7 +47,7 @@ def read_password(from_input: bool) -> str:
     if from_input:
         line = sys.stdin.readline()
         if not line:
-            raise UsageError("--password-stdin was said, but standard input is empty")
+            raise UsageError("--password-stdin was given, but standard input is empty")
         return line.rstrip("\r\n")
     typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return typed

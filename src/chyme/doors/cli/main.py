@@ -108,7 +108,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 @click.group(cls=Chyme, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="chyme")
-@click.option("-v", "--verbose", is_flag=True, help="Say more about what happens.")
+@click.option("-v", "--verbose", is_flag=True, help="Log more about what happens.")
 @click.pass_context
 def main(context: click.Context, verbose: bool) -> None:
     """Digest a folder of files and search everything in it."""

@@ -122,7 +122,7 @@ class AccessMiddleware:
             scope["scheme"] = headers["x-forwarded-proto"]
         if len(headers.getlist("host")) != 1 or not is_own_host(host, arrived_at, self._own_names):
             return problem_response(
-                403, "this server does not go by that name; a request must name it as the setting hosts does"
+                403, "this server does not have that name; a request must use a name from the setting hosts"
             )
         if not is_allowed_origin(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
             return problem_response(403, "another site's page sent this; open chyme itself and do it there")

@@ -38,7 +38,7 @@ def problem_response(status: int, detail: str, headers: dict[str, str] | None = 
 
 def internal_error(request_id: str) -> JSONResponse:
     """Return the response for an internal error: no internals, but where to look in the log."""
-    return problem_response(500, f"something went wrong inside; the log tells more under request {request_id}")
+    return problem_response(500, f"something went wrong inside; the log says more under request {request_id}")
 
 
 def status_of(error: ChymeError) -> int:
@@ -51,4 +51,4 @@ def describe_validation_error(error: RequestValidationError) -> str:
     first = error.errors()[0]
     location = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
     where = f"“{location[:SHOWN]}”" if location else "the body"
-    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json tells the right one"
+    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json describes the right one"

@@ -133,7 +133,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise UsageError(
-            f"port {port} on {host} cannot be had ({error.strerror}); choose another with --port"
+            f"port {port} on {host} cannot be used ({error.strerror}); choose another with --port"
         ) from error
     return listener
 

@@ -34,7 +34,7 @@ def internal_error_response(request: Request, request_id: str) -> Response:
     """Return the response for an internal error."""
     if not _wants_page(request):
         return internal_error(request_id)
-    return _error_page(request, "lost_outside.html", 500, f"{FAULT}; the log tells more under request {request_id}")
+    return _error_page(request, "lost_outside.html", 500, f"{FAULT}; the log says more under request {request_id}")
 
 
 def _error_page(

@@ -97,7 +97,7 @@ def _print_status(options: GroupOptions) -> None:
         print_json({"providers": providers, "private_patterns": private})
         return
     if not statuses:
-        click.echo("no model is configured: local rules serve. docs/models.md tells how to have one")
+        click.echo("no model is configured: local rules are used. docs/models.md explains how to configure one")
     for model, status in statuses:
         for line in _format_status(status, model):
             click.echo(printable(line))

@@ -26,7 +26,7 @@ _MAX_NAMES = 20  # at most so many names of one list
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--files", "with_files", is_flag=True, help="Put the vault's own files into it as well.")
 @click.option("--trash", "with_trash", is_flag=True, help="Put what lies in the trash into it as well.")
-@click.option("--check", "check_only", is_flag=True, help="Make none, but look whether FILE is whole.")
+@click.option("--check", "check_only", is_flag=True, help="Create no backup, but check whether FILE is intact.")
 @vault_options
 @click.pass_context
 def backup(
@@ -56,7 +56,7 @@ def backup(
 
 def _print_check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     if file is None:
-        raise click.UsageError("say which FILE to check")
+        raise click.UsageError("name the FILE to check")
     with Console(stderr=True).status("checking …"):
         problems = check(file)
     if as_json:
@@ -75,14 +75,14 @@ def _print_check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The vault's folder: a new one, or the one with the files.",
 )
-@click.option("--settings", "with_settings", is_flag=True, help="Put the settings of the backup in force as well.")
+@click.option("--settings", "with_settings", is_flag=True, help="Use the settings of the backup as well.")
 @click.option("--server", "with_server", is_flag=True, help="Bring accounts and tokens back as well.")
-@click.option("--replace", is_flag=True, help="Put these accounts in the place of those that are there.")
+@click.option("--replace", is_flag=True, help="Replace existing accounts by these.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def restore(file: Path, into: Path, with_settings: bool, with_server: bool, replace: bool, as_json: bool) -> None:
     """Bring back what a backup holds. What was there before is put aside, never deleted."""
     if replace and not with_server:
-        raise UsageError("--replace is about accounts; say --server as well")
+        raise UsageError("--replace is about accounts; add --server")
     with Console(stderr=True).status("restoring …"):
         result = restore_vault(
             *(file, into),

@@ -37,7 +37,7 @@ def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     show_default=True,
     help="Everything, what failed, what is old.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @group_options
 def start(
     options: GroupOptions,
@@ -61,7 +61,7 @@ def start(
 @bulk.command("list")
 @group_options
 def list_(options: GroupOptions) -> None:
-    """List the jobs that are under way, and those that were lately."""
+    """List current jobs, and recent finished ones."""
     _print_jobs(options)
 
 
@@ -69,7 +69,7 @@ def list_(options: GroupOptions) -> None:
 @click.argument("job", type=click.IntRange(1))
 @group_options
 def pause(options: GroupOptions, job: int) -> None:
-    """Begin with no more files of a job; those that are on their way end."""
+    """Start no more files of a job; those that are under way are finished."""
     _change_job(options, lambda app: app.bulk.pause(job))
 
 
@@ -85,7 +85,7 @@ def resume(options: GroupOptions, job: int) -> None:
 @click.argument("job", type=click.IntRange(1))
 @group_options
 def cancel(options: GroupOptions, job: int) -> None:
-    """End a job; files that it has not begun with are left as they are."""
+    """End a job; files that it has not started are left as they are."""
     _change_job(options, lambda app: app.bulk.cancel(job))
 
 
@@ -103,7 +103,7 @@ def _print_jobs(options: GroupOptions) -> None:
     for job in jobs:
         click.echo(_format_job(job))
     if not jobs:
-        click.echo("there are no jobs; 'chyme bulk start' begins one")
+        click.echo("there are no jobs; 'chyme bulk start' starts one")
 
 
 def _print_job(options: GroupOptions, job: Job) -> None:

@@ -49,7 +49,7 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         app.searching.finish_embedder_migration()
         search_problem = app.searching.catch_up()
         if search_problem:
-            console.print(f"{printable(search_problem)}; it is told the rest later", style="yellow", markup=False)
+            console.print(f"{printable(search_problem)}; it gets the rest later", style="yellow", markup=False)
         failed = [d for d in app.failures_since(started_at) if file_ids is None or d.file_id in file_ids]
         if as_json:
             print_json({"scan": vars(report), **app.documents.status(), "failed": [_failure_json(d) for d in failed]})

@@ -34,18 +34,18 @@ def edit(
     vault: Path | None,
     as_json: bool,
 ) -> None:
-    """Set title, date and tags of a document; without options, show them and who says so.
+    """Set title, date and tags of a document; without options, show them and where they come from.
 
-    What you set stays, whatever is digested again.
+    What you set stays, even when the file is digested again.
     """
     fields = {name: text or None for name, text in (("title", title), ("date", date)) if text is not None}
     tag_list = None if tags is None else [tag for tag in tags.split(",") if tag.strip()]
     request = EditRequest(fields, tag_list, add, remove, clear)
     has_changes = bool(fields or add or remove or clear) or tag_list is not None
     if undo and has_changes:
-        raise click.UsageError("--undo goes alone")
+        raise click.UsageError("--undo cannot be combined with other changes")
     if path is None and not undo:
-        raise click.UsageError("say which file")
+        raise click.UsageError("name a file")
     with open_vault(vault) as app:
         inside_path = None if path is None else app.vault.relative(path)
         if undo:

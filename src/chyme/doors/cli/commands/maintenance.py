@@ -46,7 +46,7 @@ def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None
 @click.argument("paths", nargs=-1)
 @click.option("--outdated", is_flag=True, help="What was made by older rules, models or prompts than today's.")
 @_DIGESTER
-@click.option("--dry-run", is_flag=True, help="Only tell what would be made again, and what that takes.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be made again, and what that takes.")
 @vault_options
 def redo(
     paths: tuple[str, ...],
@@ -108,7 +108,7 @@ def _format_duration(seconds: float) -> str:
 @vault_options
 @click.pass_context
 def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Tell what is installed, what is missing, and how to get it."""
+    """Show what is installed, what is missing, and how to get it."""
     engines = examine(find_vault(vault))
     if as_json:
         print_json({"engines": [vars(engine) for engine in engines]})
@@ -126,7 +126,7 @@ def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @vault_options
 @click.pass_context
 def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as_json: bool) -> None:
-    """Look after the search index."""
+    """Check or rebuild the search index."""
     if not rebuild and not check:
         raise click.UsageError("say --check or --rebuild")
     with open_vault(vault) as app:
@@ -152,7 +152,7 @@ def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask; also confirms a scan in which many files vanished at once.")
 @vault_options
 def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
-    """Leave nothing of files that vanished."""
+    """Delete everything known about files that vanished."""
     with open_vault(vault) as app:
         files = app.list_purgeable(everything)
         if files and not yes:

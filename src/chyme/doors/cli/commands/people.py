@@ -20,7 +20,7 @@ from chyme.speech.people.edits import as_json as shape
 @vault_options
 @click.pass_context
 def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Tell who is heard in the vault; give them names, and correct who is who.
+    """Show who is heard in the vault; name people, and correct who is who.
 
     PERSON is a number, a name or a word of it; VOICE is a number, or a file and its speaker: talk.mp3:speaker-2.
     """
@@ -32,7 +32,7 @@ def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @people.command("list")
 @group_options
 def list_(options: GroupOptions) -> None:
-    """List everybody, named ones first."""
+    """List all people, named ones first."""
     _print_people(options)
 
 
@@ -40,7 +40,7 @@ def list_(options: GroupOptions) -> None:
 @click.argument("person")
 @group_options
 def show(options: GroupOptions, person: str) -> None:
-    """Show where somebody is heard, and how they begin."""
+    """Show where a person is heard, and their first words there."""
     with open_vault(options.vault) as app:
         found = app.people.show(person)
     details = shape(found.person)
@@ -59,7 +59,7 @@ def show(options: GroupOptions, person: str) -> None:
 @click.argument("name")
 @group_options
 def name(options: GroupOptions, person: str, name: str) -> None:
-    """Give somebody a name. All their files are found by it."""
+    """Give a person a name. Search finds all their files by it."""
     _decide(options, lambda app: app.people.name(person, name))
 
 
@@ -67,7 +67,7 @@ def name(options: GroupOptions, person: str, name: str) -> None:
 @click.argument("person")
 @group_options
 def unname(options: GroupOptions, person: str) -> None:
-    """Take somebody's name away."""
+    """Remove a person's name."""
     _decide(options, lambda app: app.people.remove_name(person))
 
 
@@ -76,7 +76,7 @@ def unname(options: GroupOptions, person: str) -> None:
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
 @group_options
 def merge(options: GroupOptions, person: str, others: tuple[str, ...]) -> None:
-    """Say that these are all one person; the first keeps the name."""
+    """Merge people into one; the first keeps the name."""
     _decide(options, lambda app: app.people.merge(person, others))
 
 
@@ -85,7 +85,7 @@ def merge(options: GroupOptions, person: str, others: tuple[str, ...]) -> None:
 @click.argument("voices", nargs=-1, required=True, metavar="VOICE…")
 @group_options
 def split(options: GroupOptions, person: str, voices: tuple[str, ...]) -> None:
-    """Say that these voices of a person are somebody else's, all of one new person."""
+    """Move these voices of a person to one new person."""
     _decide(options, lambda app: app.people.split(person, [_resolve_voice(app, voice) for voice in voices]))
 
 
@@ -94,7 +94,7 @@ def split(options: GroupOptions, person: str, voices: tuple[str, ...]) -> None:
 @click.argument("person", metavar="PERSON|new")
 @group_options
 def move(options: GroupOptions, voice: str, person: str) -> None:
-    """Say whose voice this is: somebody's, or that of a new person."""
+    """Set whose voice this is: a known person's, or a new one's."""
     _decide(options, lambda app: app.people.move(_resolve_voice(app, voice), person))
 
 
@@ -102,14 +102,14 @@ def move(options: GroupOptions, voice: str, person: str) -> None:
 @click.argument("person")
 @group_options
 def remove(options: GroupOptions, person: str) -> None:
-    """Forget somebody with a name who is heard nowhere any more."""
+    """Forget a named person who is no longer heard anywhere."""
     _decide(options, lambda app: app.people.remove(person))
 
 
 @people.command()
 @group_options
 def undo(options: GroupOptions) -> None:
-    """Take the last of these decisions back; again: the one before it."""
+    """Undo the last of these decisions; run it again for the one before."""
     _decide(options, lambda app: app.people.undo(), prefix="undone: ")
 
 

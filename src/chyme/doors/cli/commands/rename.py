@@ -25,7 +25,7 @@ def rename(
     Nothing is ever written over, and everything known about a file stays.
     """
     if accept and undo:
-        raise click.UsageError("say --accept or --undo, not both")
+        raise click.UsageError("use --accept or --undo, not both")
     with open_vault(vault) as app:
         inside_paths = [app.vault.relative(path) for path in paths]
         renamer = FileRenamer(app)

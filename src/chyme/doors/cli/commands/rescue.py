@@ -27,8 +27,8 @@ LABELS = {
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only tell what is wrong, and what can be read.")
-@click.option("--force", is_flag=True, help="Build a database anew that is not damaged.")
+@click.option("--dry-run", is_flag=True, help="Only show what is wrong, and what can be read.")
+@click.option("--force", is_flag=True, help="Rebuild even a database that is not damaged.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @vault_options
 def rescue(dry_run: bool, force: bool, yes: bool, vault: Path | None, as_json: bool) -> None:

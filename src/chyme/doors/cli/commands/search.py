@@ -39,7 +39,7 @@ def search(
     vault: Path | None,
     as_json: bool,
 ) -> None:
-    """Search by word and by meaning. docs/search.md tells what a question may look like."""
+    """Search by word and by meaning. docs/search.md explains the query syntax."""
     with open_vault(vault) as app:
         result = app.search.search(
             " ".join(query), limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed

@@ -20,7 +20,7 @@ from chyme.understanding.tags.vault_tags import as_json as shape
 @vault_options
 @click.pass_context
 def tags(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Tell which tags there are; rename, merge or ban them. Whatever is digested later keeps to it."""
+    """List tags; rename, merge or ban them. Files digested later follow these decisions."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _print_tags(ctx.obj)
@@ -57,7 +57,7 @@ def show(options: GroupOptions, tag: str) -> None:
 @click.argument("new")
 @group_options
 def rename(options: GroupOptions, old: str, new: str) -> None:
-    """Call a tag otherwise, on all files and whenever it is proposed again."""
+    """Rename a tag, on all files and whenever it is proposed again."""
     _decide(options, lambda app: app.tags.rename(old, new))
 
 
@@ -66,7 +66,7 @@ def rename(options: GroupOptions, old: str, new: str) -> None:
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
 @group_options
 def merge(options: GroupOptions, into: str, others: tuple[str, ...]) -> None:
-    """Say that the other tags mean the first one. Files that have one of them have that one instead."""
+    """Replace the other tags by the first one, on all files."""
     _decide(options, lambda app: app.tags.merge(into, others))
 
 
@@ -107,7 +107,7 @@ def similar(options: GroupOptions) -> None:
 @tags.command()
 @group_options
 def undo(options: GroupOptions) -> None:
-    """Take the last of these decisions back; again: the one before it."""
+    """Undo the last of these decisions; run it again for the one before."""
     _decide(options, lambda app: app.tags.undo(), prefix="undone: ")
 
 

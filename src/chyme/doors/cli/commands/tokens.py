@@ -21,7 +21,7 @@ from chyme.errors import UsageError
 @vault_options
 @click.pass_context
 def tokens(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Make and revoke tokens for programs. With the first user or token, nobody comes in without one."""
+    """Make and revoke tokens for programs. Once there is a user or token, nobody gets in without one."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _print_tokens(ctx.obj)
@@ -61,7 +61,7 @@ def add(
 @click.argument("token", metavar="TOKEN")
 @group_options
 def revoke(options: GroupOptions, token: str) -> None:
-    """Make a token, named or numbered, open nothing any more."""
+    """Revoke a token, given by name or number."""
     with open_accounts_of(options) as authenticator:
         found = _find_token(authenticator.tokens.list_all(), token)
         authenticator.tokens.revoke(found.id)
@@ -82,7 +82,7 @@ def _find_token(all_tokens: list[Token], name_or_id: str) -> Token:
         numbers = ", ".join(str(token.id) for token in matches)
         raise UsageError(f"{len(matches)} tokens are called {name_or_id!r}; revoke one by its number: {numbers}")
     if not matches:
-        raise UsageError(f"there is no token {name_or_id!r}; 'chyme tokens list' tells which there are")
+        raise UsageError(f"there is no token {name_or_id!r}; 'chyme tokens list' shows them")
     return matches[0]
 
 

@@ -39,7 +39,7 @@ def list_trash(vault: Path | None, as_json: bool) -> None:
 def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json: bool) -> None:
     """Bring files back to where they were, or beside a file that is there now."""
     if bool(ids) == everything:
-        raise click.UsageError("say which by their ids ('chyme trash list' tells them), or --all")
+        raise click.UsageError("name the files by their ids ('chyme trash list' shows them), or use --all")
     with open_vault(vault) as app:
         restored = app.trash.restore(ids or [entry.id for entry in app.trash.list_all()])
     if as_json:

@@ -25,7 +25,7 @@ _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the serve
 @vault_options
 @click.pass_context
 def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Say who may sign in. With the first user or token, nobody comes in without one."""
+    """Manage who may sign in. Once there is a user or token, nobody gets in without one."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
         _print_users(ctx.obj)
@@ -34,7 +34,7 @@ def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @users.command("list")
 @group_options
 def list_(options: GroupOptions) -> None:
-    """List everybody, and what is open to them."""
+    """List all users, and which vaults they may open."""
     _print_users(options)
 
 
@@ -45,7 +45,7 @@ def list_(options: GroupOptions) -> None:
 @_PASSWORD_STDIN
 @group_options
 def add(options: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
-    """Add somebody; every vault is open to them, unless --access names some."""
+    """Add a user, who may open every vault, unless --access names some."""
     access_rights = parse_access(access)
     with open_accounts_of(options) as authenticator:
         everything = None if access_rights else Right.READ if read_only else Right.WRITE
@@ -59,7 +59,7 @@ def add(options: GroupOptions, name: str, access: tuple[str, ...], read_only: bo
 @click.argument("name")
 @group_options
 def remove(options: GroupOptions, name: str) -> None:
-    """Remove somebody with their sessions and tokens."""
+    """Remove a user with their sessions and tokens."""
     with open_accounts_of(options) as authenticator:
         account = authenticator.accounts.get(name)
         authenticator.accounts.remove(name)
@@ -77,7 +77,7 @@ def remove(options: GroupOptions, name: str) -> None:
 @_PASSWORD_STDIN
 @group_options
 def password(options: GroupOptions, name: str, password_stdin: bool) -> None:
-    """Give somebody a new password; they are signed out everywhere."""
+    """Give a user a new password; they are signed out everywhere."""
     with open_accounts_of(options) as authenticator:
         account = authenticator.accounts.get(name)
         authenticator.accounts.change_password(account.name, read_password(password_stdin))
@@ -91,7 +91,7 @@ def password(options: GroupOptions, name: str, password_stdin: bool) -> None:
 @_READ_ONLY
 @group_options
 def grant(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
-    """Open vaults to somebody."""
+    """Allow a user to open vaults."""
     _require_vaults(folders, all_vaults)
     right = Right.READ if read_only else Right.WRITE
     vaults = [vault_at(folder) for folder in folders]
@@ -108,7 +108,7 @@ def grant(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vault
 @_ALL
 @group_options
 def revoke(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool) -> None:
-    """Close vaults to somebody."""
+    """Forbid a user to open vaults."""
     _require_vaults(folders, all_vaults)
     vaults = [vault_at(folder) for folder in folders]
     with open_accounts_of(options) as authenticator:

@@ -106,7 +106,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.post("/api/jobs/{job}/{action}")
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
-        """Pause, resume or cancel a job; files that it has not begun with are left as they are."""
+        """Pause, resume or cancel a job; files that it has not started are left as they are."""
         act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
         try:
             return job_response(act(job))

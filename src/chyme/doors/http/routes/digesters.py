@@ -50,7 +50,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> Started | Planned:
         """Forget everything one digester made, and have it made again."""
         if name not in {digester.name for digester in app.rules.registry}:
-            raise NotFound(f"there is no digester called {name[:100]!r}; GET /api/digesters tells which there are")
+            raise NotFound(f"there is no digester called {name[:100]!r}; GET /api/digesters lists them")
         everything = Selection(everything=True)
         if dry_run:
             response.status_code = 200

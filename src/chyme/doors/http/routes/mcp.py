@@ -42,7 +42,7 @@ class _Mcp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is no stream to listen to, and no session to delete
             response = problem_response(
-                405, "an assistant asks here by POST; docs/assistants.md tells how", {"Allow": "POST"}
+                405, "assistants use POST here; docs/assistants.md explains how", {"Allow": "POST"}
             )
             await response(scope, receive, send)
             return

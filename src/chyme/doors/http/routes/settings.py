@@ -74,7 +74,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 def require_write_access(request: Request) -> None:
     """Settings reveal folders, programs and addresses of this machine: read access is not enough."""
     if not getattr(request.state, "may_write", True):
-        raise HTTPException(403, "settings are only told to those who may change this vault; ask its owner")
+        raise HTTPException(403, "settings are only shown to those who may change this vault; ask its owner")
 
 
 def settings_of(app: App) -> SettingsView:
