@@ -34,8 +34,8 @@ def find_vault(vault: Path | None) -> Path:
         return vault
     if os.environ.get("CHYME_VAULT"):
         return Path(os.environ["CHYME_VAULT"])
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / STATE).is_dir()), here)
+    current = Path.cwd()
+    return next((folder for folder in (current, *current.parents) if (folder / STATE).is_dir()), current)
 
 
 @contextlib.contextmanager

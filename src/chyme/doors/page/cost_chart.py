@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from chyme.core.store.models.calls import CallTotals
 
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
-LEAST = 2.0  # the bar of a day with calls is never invisible
+MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def cost_bars(accounts: Sequence[CallTotals], today: date, days: int) -> Bars:
     for number in range(days):
         day = (today - timedelta(days=days - 1 - number)).isoformat()
         amount = amounts.get(day, 0.0)
-        height = max(LEAST, HEIGHT * amount / highest) if amount else 0.0
+        height = max(MIN_HEIGHT, HEIGHT * amount / highest) if amount else 0.0
         geometry = round(number * step + GAP / 2, 1), round(HEIGHT - height, 1), round(step - GAP, 1), round(height, 1)
         bars.append(Bar(day, by_day.get(day), *geometry))
     return Bars("dollars" if priced else "calls", highest, tuple(bars))

@@ -135,12 +135,12 @@ def pause_reason(status: ProviderStatus) -> str | None:
     return f"paused {status.reason.replace(', ', ' ')}" if status.state == "paused" else status.reason
 
 
-def describe_fallback(status: ProviderStatus, called: str) -> str:
+def describe_fallback(status: ProviderStatus, model_name: str) -> str:
     """Describe what local rules made instead of this model, and when that is made again."""
     automatic = status.waiting - status.for_person
     count = automatic or status.for_person
     made = f"{format_count(count, 'digest')} {'was' if count == 1 else 'were'} made"
-    sentence = f"{made} without {called} and will be made again"
+    sentence = f"{made} without {model_name} and will be made again"
     if not status.for_person:
         return sentence
     return (

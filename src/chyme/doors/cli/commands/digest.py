@@ -35,15 +35,15 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         console = Console(stderr=True)
         for problem in app.problems:
             console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
-        wanted = [app.vault.relative(path) for path in paths]
+        inside_paths = [app.vault.relative(path) for path in paths]
         file_ids = None
-        if wanted:
-            report = _scan(app, wanted, console)
-            file_ids = frozenset(file.id for file in app.files_below(wanted))
+        if inside_paths:
+            report = _scan(app, inside_paths, console)
+            file_ids = frozenset(file.id for file in app.files_below(inside_paths))
             work = app.start(follow=False, among=file_ids)
         else:
             work = app.start(follow=False)  # the first files are digested while the scan goes on
-            report = _scan(app, wanted, console)
+            report = _scan(app, inside_paths, console)
         with _create_bar(console) as bar:
             remaining = work.drain(wait=not no_wait, watch=_create_watcher(bar))
         app.searching.finish_embedder_migration()
@@ -58,9 +58,9 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
     ctx.exit(1 if failed else 0)
 
 
-def _scan(app: App, wanted: Sequence[str], console: Console) -> ScanReport:
+def _scan(app: App, inside_paths: Sequence[str], console: Console) -> ScanReport:
     with console.status("looking through the vault …") as spinner:
-        report = app.scan_and_settle(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
+        report = app.scan_and_settle(inside_paths, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
     for folder in report.unreadable:
         console.print(
             f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False, soft_wrap=True
@@ -86,15 +86,15 @@ def _create_watcher(bar: Progress) -> Callable[[DigestionProgress], None]:
     task = bar.add_task("digesting", total=0, now="")
     highest = 0
 
-    def watch(standing: DigestionProgress) -> None:
+    def watch(progress: DigestionProgress) -> None:
         nonlocal highest
-        left = standing.todo + standing.later + standing.running + standing.again
+        left = progress.todo + progress.later + progress.running + progress.again
         highest = max(highest, left)
-        current = next(iter(standing.work), None)
+        current = next(iter(progress.work), None)
         text = f"{printable(current[0])}: {current[1]}" if current else ""
-        if not standing.running and standing.again:
-            text = f"waiting to try {standing.again} again, next at {standing.next_retry}"
-        bar.update(task, total=highest, completed=highest - left, now=standing.paused or text[-60:])
+        if not progress.running and progress.again:
+            text = f"waiting to try {progress.again} again, next at {progress.next_retry}"
+        bar.update(task, total=highest, completed=highest - left, now=progress.paused or text[-60:])
 
     return watch
 
