@@ -84,8 +84,8 @@ def test_a_path_may_be_typed_from_where_somebody_stands(vault: Path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ([], "say which file"),
-        (["in/letter.txt", "--undo", "--title", "x"], "--undo goes alone"),
+        ([], "name a file"),
+        (["in/letter.txt", "--undo", "--title", "x"], "--undo cannot be combined with other changes"),
         (["in/letter.txt", "--date", "tomorrow"], "is no date"),
         (["in/letter.txt", "--clear", "summary"], "summary"),
         (["in/letter.txt", "--undo"], "in/letter.txt: nothing to undo"),

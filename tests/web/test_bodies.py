@@ -92,7 +92,7 @@ def test_bodies_of_many_requests_together_are_bounded_and_counted_no_longer_than
         return {"type": "http.request", "body": b"12345678", "more_body": True}
 
     async def take() -> None:
-        bodies = BodyMemory(most=20)
+        bodies = BodyMemory(max_bytes=20)
         with bodies.count(receive) as first:
             await first()
             with bodies.count(receive) as second:

@@ -86,7 +86,7 @@ def test_a_body_of_the_wrong_form_is_refused_with_a_sentence(http: TestClient, b
     code, told = edit(http, body)
     assert code == 422
     assert told["detail"].startswith(f"{about} has the wrong form: ")
-    assert told["detail"].endswith("; openapi.json tells the right one")
+    assert told["detail"].endswith("; openapi.json describes the right one")
 
 
 def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:

@@ -1,1 +1,1 @@
-"""The ways in: HTTP, the web page, the command line, MCP."""
+"""The interfaces of chyme: HTTP, the web page, the command line, MCP."""

@@ -1,1 +1,1 @@
-"""The command line: parse, call one function, present."""
+"""The command line: each command parses its options, calls one function and prints the result."""

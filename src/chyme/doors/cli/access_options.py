@@ -1,4 +1,4 @@
-"""How commands about users and tokens name vaults and rights, and where passwords come from."""
+"""How commands about users and tokens name vaults and rights, and where they read passwords from."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from chyme.errors import UsageError
 
 
 @contextlib.contextmanager
-def open_accounts_of(asked: GroupOptions) -> Iterator[Authenticator]:
-    """The doors of the server that serves the vault a command means."""
-    with open_accounts(find_vault(asked.vault)) as doors:
-        yield doors
+def open_accounts_of(options: GroupOptions) -> Iterator[Authenticator]:
+    """Open the accounts of the server that serves the vault a command refers to."""
+    with open_accounts(find_vault(options.vault)) as authenticator:
+        yield authenticator
 
 
 def vault_at(folder: Path) -> tuple[str, str]:
-    """The identity of the vault in a folder, and its name."""
+    """Return the identity and the name of the vault in a folder."""
     with open_app(folder, create=False) as app:
         return identity_of(app), app.vault.root.name
 
 
-def parse_access(given: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
-    """`photos`, `photos:read` or `photos:write` as vaults and rights."""
-    found = []
-    for one in given:
-        folder, colon, right = one.rpartition(":")
+def parse_access(arguments: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
+    """Parse `photos`, `photos:read` or `photos:write` into vaults and rights."""
+    access = []
+    for argument in arguments:
+        folder, colon, right = argument.rpartition(":")
         if not colon or right not in tuple(Right):
-            folder, right = one, Right.WRITE
-        found.append((vault_at(Path(folder)), Right(right)))
-    return found
+            folder, right = argument, Right.WRITE
+        access.append((vault_at(Path(folder)), Right(right)))
+    return access
 
 
 def read_password(from_input: bool) -> str:
-    """From the keyboard, unseen and twice; or the first line of standard input."""
+    """Ask for a password twice without echo, or read the first line of standard input."""
     if from_input:
         line = sys.stdin.readline()
         if not line:
-            raise UsageError("--password-stdin was said, but standard input is empty")
+            raise UsageError("--password-stdin was given, but standard input is empty")
         return line.rstrip("\r\n")
     typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return typed

@@ -1,4 +1,4 @@
-"""What was asked of a group of commands: --vault and --json, which may stand before or behind what is to be done."""
+"""The options --vault and --json of a command group, which may stand before or after the subcommand."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from chyme.doors.cli.vault_options import vault_options
 
 @dataclass(frozen=True, slots=True)
 class GroupOptions:
-    """Which vault is meant, and whether the answer is for a program."""
+    """Which vault is meant, and whether to answer in JSON."""
 
     vault: Path | None
     as_json: bool
 
 
 def group_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--vault and --json for a command of a group whose `ctx.obj` is an Asked; it gets both places in one, first."""
+    """Add --vault and --json to a command of a group whose `ctx.obj` is a GroupOptions.
+
+    The command gets the options of both places, joined, as its first argument.
+    """
 
     @vault_options
     @click.pass_obj
     @functools.wraps(command)
-    def joined(before: GroupOptions, /, vault: Path | None, as_json: bool, **others: Any) -> None:
-        command(GroupOptions(vault or before.vault, as_json or before.as_json), **others)
+    def with_options(group: GroupOptions, /, vault: Path | None, as_json: bool, **arguments: Any) -> None:
+        command(GroupOptions(vault or group.vault, as_json or group.as_json), **arguments)
 
-    return joined
+    return with_options

@@ -20,7 +20,7 @@ from chyme.errors import ChymeError
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
-# The command → the module it is in, imported when it is asked for: nobody waits for the others.
+# The command → the module it is in. A module is imported only when its command is called, so that commands start fast.
 COMMANDS = {
     "serve": "serve",
     "users": "users",
@@ -56,7 +56,7 @@ COMMANDS = {
 
 
 class Terminated(BaseException):
-    """Somebody asked this process to end, as service managers do. Everything is closed on the way out."""
+    """This process was asked to end, as service managers do. Everything is closed on the way out."""
 
 
 class Chyme(click.Group):
@@ -73,7 +73,7 @@ class Chyme(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with _terminable():
+            with _handle_sigterm():
                 return super().invoke(ctx)
         except ChymeError as error:
             click.echo(f"chyme: {error}", err=True)
@@ -81,7 +81,7 @@ class Chyme(click.Group):
         except (KeyboardInterrupt, Terminated) as ended:
             click.echo("stopped; nothing is lost", err=True)
             if ctx.invoked_subcommand == "serve":
-                sys.exit(0)  # it is the way to end it
+                sys.exit(0)  # this is the normal way to end it
             sys.exit(INTERRUPTED if isinstance(ended, KeyboardInterrupt) else TERMINATED)
         except BrokenPipeError:
             sys.stderr.close()
@@ -89,26 +89,26 @@ class Chyme(click.Group):
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the command like Ctrl-C does: running attempts are given back, the database is closed."""
+def _handle_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does: running attempts are returned, the database is closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough; closing must not be cut short
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not interrupt the closing
     raise Terminated
 
 
 @click.group(cls=Chyme, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="chyme")
-@click.option("-v", "--verbose", is_flag=True, help="Say more about what happens.")
+@click.option("-v", "--verbose", is_flag=True, help="Log more about what happens.")
 @click.pass_context
 def main(context: click.Context, verbose: bool) -> None:
     """Digest a folder of files and search everything in it."""

@@ -1,4 +1,4 @@
-"""What is in a recording, in lines for people."""
+"""The content of a recording as lines of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from chyme.model import Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
-Names = Mapping[str, str]  # of people, by the speaker's label in this file
+Names = Mapping[str, str]  # of people, by the label of the speaker in this file
 
 TRANSCRIPTS = ("speech-recognition", "speech-recognition-cleanup")
 PREVIEW = "media-preview"
@@ -18,51 +18,52 @@ VOICES = "speaker-embedding"
 
 
 def format_time(seconds: float) -> str:
-    """1:05, or 1:02:03 where there are hours."""
+    """Format seconds as 1:05, or as 1:02:03 from one hour on."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def names_in(told: Mapping[str, Any]) -> dict[str, str]:
-    """The people of a file who have a name, from what is told about it."""
-    people: Mapping[str, Mapping[str, Any]] = told.get("people") or {}
+def names_in(details: Mapping[str, Any]) -> dict[str, str]:
+    """Map speaker labels to names, for those people in a file's details who have a name."""
+    people: Mapping[str, Mapping[str, Any]] = details.get("people") or {}
     return {label: str(person["name"]) for label, person in people.items() if person.get("name")}
 
 
 def format_digest(digester: str, content: str, names: Names) -> list[str] | None:
-    """A digest of sound or speech in lines; None when it is something else. A waveform is not for reading."""
+    """Format a digest of sound or speech as lines; None for other digests. A waveform is left out."""
     try:
         if digester in TRANSCRIPTS:
-            return _transcript(content, names)
+            return _format_transcript(content, names)
         if digester == PREVIEW:
-            told = json.loads(content)
-            return [json.dumps({key: told[key] for key in told if key != "peaks"}, ensure_ascii=False)]
+            preview = json.loads(content)
+            return [json.dumps({key: preview[key] for key in preview if key != "peaks"}, ensure_ascii=False)]
         if digester == SUMMARY:
-            return _summary(content, names)
-        return _voices(json.loads(content), names) if digester == VOICES else None
+            return _format_summary(content, names)
+        return _format_voices(json.loads(content), names) if digester == VOICES else None
     except (ValueError, KeyError, TypeError, AttributeError):
-        return None  # some plug-in's own shape
+        return None  # a plug-in may use another format
 
 
-def _transcript(content: str, names: Names) -> list[str]:
+def _format_transcript(content: str, names: Names) -> list[str]:
     transcript = from_json(content)
-    known = (transcript.language, format_time(transcript.duration), transcript.model)
-    lines = [", ".join(part for part in known if part)]
+    header = (transcript.language, format_time(transcript.duration), transcript.model)
+    lines = [", ".join(part for part in header if part)]
     if transcript.note:
         lines.append(f"note: {transcript.note}")
     labels = {segment.speaker for segment in transcript.segments}
-    told = len(labels) > 1 or any(label in names for label in labels)
+    show_speakers = len(labels) > 1 or any(label in names for label in labels)
     width = len(format_time(transcript.segments[-1].start)) if transcript.segments else 0
     lines += [
-        f"{format_time(one.start):>{width}}  {_who(one, names) if told else ''}{one.text}"
-        for one in transcript.segments
+        f"{format_time(segment.start):>{width}}  "
+        f"{_speaker_prefix(segment, names) if show_speakers else ''}{segment.text}"
+        for segment in transcript.segments
     ]
     return lines
 
 
-def _summary(content: str, names: Names) -> list[str]:
-    """Its points name speakers by their labels, for people may get their names later."""
+def _format_summary(content: str, names: Names) -> list[str]:
+    """Replace speaker labels by names. The summary has labels, because people may get names later."""
     lines = content.splitlines()
     for label, name in names.items():
         before, after = f"- {format_speaker_label(label)}: ", f"- {name}: "
@@ -70,16 +71,16 @@ def _summary(content: str, names: Names) -> list[str]:
     return lines
 
 
-def _who(segment: Segment, names: Names) -> str:
+def _speaker_prefix(segment: Segment, names: Names) -> str:
     return "" if segment.speaker is None else f"{names.get(segment.speaker) or format_speaker_label(segment.speaker)}: "
 
 
-def _voices(told: Mapping[str, Any], names: Names) -> list[str]:
-    heard = [
+def _format_voices(content: Mapping[str, Any], names: Names) -> list[str]:
+    voices = [
         f"{names.get(row['speaker']) or format_speaker_label(row['speaker'])} {format_time(row['seconds'])}"
-        for row in told["speakers"]
+        for row in content["speakers"]
     ]
-    lines = [f"voices: {', '.join(heard)}"] if heard else []
+    lines = [f"voices: {', '.join(voices)}"] if voices else []
     return lines + [
-        f"{format_speaker_label(row['speaker'])} left out: {row['reason']}" for row in told.get("skipped", ())
+        f"{format_speaker_label(row['speaker'])} left out: {row['reason']}" for row in content.get("skipped", ())
     ]

@@ -1,4 +1,4 @@
-"""Which vault a command means, and the options all commands share."""
+"""Which vault a command works on, and the options all commands share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def vault_options(command: F) -> F:
-    """--vault and --json, as every command has them."""
+    """Add --vault and --json to a command."""
     command = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")(command)
     return click.option(
         "--vault", "vault", type=click.Path(path_type=Path, file_okay=False), help="The vault's folder."
@@ -29,22 +29,22 @@ def vault_options(command: F) -> F:
 
 
 def find_vault(vault: Path | None) -> Path:
-    """The folder given, else CHYME_VAULT, else the nearest parent with a .chyme, else the current folder."""
+    """Return the given folder, else CHYME_VAULT, else the nearest parent with a .chyme, else the current folder."""
     if vault is not None:
         return vault
     if os.environ.get("CHYME_VAULT"):
         return Path(os.environ["CHYME_VAULT"])
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / STATE).is_dir()), here)
+    current = Path.cwd()
+    return next((folder for folder in (current, *current.parents) if (folder / STATE).is_dir()), current)
 
 
 @contextlib.contextmanager
 def open_vault(vault: Path | None, *, create: bool = False) -> Iterator[App]:
-    """The vault a command means."""
+    """Open the vault a command works on."""
     with open_app(find_vault(vault), create=create) as app:
         yield app
 
 
 def print_json(value: object) -> None:
-    """JSON on standard output, safe for any name."""
+    """Print JSON to standard output; works for names that are not valid text."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace"))

@@ -2,4 +2,4 @@
 
 from chyme.doors.http.path_convertor import register_any_path
 
-register_any_path()  # before any route is made
+register_any_path()  # before any route is created

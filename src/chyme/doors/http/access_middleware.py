@@ -1,4 +1,4 @@
-"""What every request passes before anything else looks at it: who asks, for whom it is meant, who may come in."""
+"""Checks of every request before anything else handles it: its host and origin, its sender, and their access."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ POLICY = (
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with no-referrer, browsers hide from us, too, which page sent a form
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers would not tell us either which page sent a form
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -55,7 +55,7 @@ FOR_PROGRAMS = ("/api", "/mcp", "/metrics", "/openapi.json")
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What the server is called, and whom it believes about others."""
+    """The names of the server, and the proxies it trusts."""
 
     bound: str = "127.0.0.1"
     names: frozenset[str] = frozenset()
@@ -63,76 +63,76 @@ class Addresses:
 
     @property
     def beyond_loopback(self) -> bool:
-        """Whether others than this machine's users are meant to come: by address, or through a proxy."""
+        """Whether other machines are meant to reach the server: by its address, or through a proxy."""
         return not is_loopback(self.bound) or bool(self.names or self.proxies)
 
 
 class AccessMiddleware:
-    """Around the whole house. A pure ASGI wrapper: streams pass as they are."""
+    """Wraps the whole server. A pure ASGI wrapper: streams pass unchanged."""
 
-    def __init__(self, inside: ASGIApp, house: ServerVaults, addresses: Addresses) -> None:
-        self._inside = inside
-        self._house = house
+    def __init__(self, app: ASGIApp, server_vaults: ServerVaults, addresses: Addresses) -> None:
+        self._app = app
+        self._server_vaults = server_vaults
         self._addresses = addresses
-        self._known = addresses.names | {addresses.bound.strip("[]").lower()}
-        self._always_closed = addresses.beyond_loopback  # also when the last account is removed
+        self._own_names = addresses.names | {addresses.bound.strip("[]").lower()}
+        self._login_always_required = addresses.beyond_loopback  # even when the last account is removed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._inside(scope, receive, send)
+            await self._app(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1008})  # there is none here
+            await send({"type": "websocket.close", "code": 1008})  # websockets are not supported
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        number = secrets.token_hex(6)
-        scope.setdefault("state", {})["request_id"] = number
-        begun = False
+        request_id = secrets.token_hex(6)
+        scope.setdefault("state", {})["request_id"] = request_id
+        response_started = False
 
-        async def sent(message: Message) -> None:
-            nonlocal begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal response_started
             if message["type"] == "http.response.start":
-                begun = True
+                response_started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers["X-Request-Id"] = number
+                headers["X-Request-Id"] = request_id
             await send(message)
 
         try:
-            with self._house.doors.explain_damage():
-                refusal = self._judge(scope)
-            await (refusal or self._inside)(scope, receive, sent)
+            with self._server_vaults.doors.explain_damage():
+                refusal = self._find_refusal(scope)
+            await (refusal or self._app)(scope, receive, send_with_headers)
         except ChymeError as error:
-            if not begun:
-                await problem_response(status_of(error), str(error))(scope, receive, sent)
+            if not response_started:
+                await problem_response(status_of(error), str(error))(scope, receive, send_with_headers)
         except Exception:
-            log.exception("request %s failed: %s", number, scope["method"])
-            if not begun:
-                await internal_error(number)(scope, receive, sent)
+            log.exception("request %s failed: %s", request_id, scope["method"])
+            if not response_started:
+                await internal_error(request_id)(scope, receive, send_with_headers)
 
-    def _judge(self, scope: Scope) -> Response | None:
-        """None for who may come in; else what they are told."""
+    def _find_refusal(self, scope: Scope) -> Response | None:
+        """Return None if the request may pass, else the response that refuses it."""
         headers, method = Headers(scope=scope), scope["method"]
         peer = (scope.get("client") or ("", 0))[0]
         arrived_at = (scope.get("server") or ("", 0))[0]
         host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get("sec-fetch-site")
         if is_trusted_proxy(peer, self._addresses.proxies) and headers.get("x-forwarded-proto") in ("http", "https"):
             scope["scheme"] = headers["x-forwarded-proto"]
-        if len(headers.getlist("host")) != 1 or not is_own_host(host, arrived_at, self._known):
+        if len(headers.getlist("host")) != 1 or not is_own_host(host, arrived_at, self._own_names):
             return problem_response(
-                403, "this server does not go by that name; a request must name it as the setting hosts does"
+                403, "this server does not have that name; a request must use a name from the setting hosts"
             )
         if not is_allowed_origin(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
             return problem_response(403, "another site's page sent this; open chyme itself and do it there")
-        forwarded = [one for line in headers.getlist("x-forwarded-for") for one in line.split(",")]
+        forwarded = [address for line in headers.getlist("x-forwarded-for") for address in line.split(",")]
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
         state.update(client=client, visitor=None, vault_name=None, may_write=True)
-        state["closed"] = closed = self._always_closed or self._house.doors.login_required
-        if closed:
-            visitor, refusal = self._visitor(headers, scope, client)
+        state["closed"] = login_required = self._login_always_required or self._server_vaults.doors.login_required
+        if login_required:
+            visitor, refusal = self._authenticate(headers, scope, client)
             if refusal is not None:
                 return refusal
             if (
@@ -142,38 +142,38 @@ class AccessMiddleware:
             ):
                 return problem_response(403, "a browser must say which page sent this; this request does not")
             state.update(visitor=visitor, may_write=False)
-            if visitor is None and not _open_to_all(scope["path"]):
-                return _asked_to_sign_in(scope)
+            if visitor is None and not _is_public(scope["path"]):
+                return _ask_to_sign_in(scope)
         elif any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers):
             return problem_response(403, "a proxy passed this on, and without accounts chyme is for this machine alone")
-        state["vaults"] = tuple(name for name in self._house.vaults if self._readable(state, name))
+        state["vaults"] = tuple(name for name in self._server_vaults.vaults if self._can_read(state, name))
         return None
 
-    def _readable(self, state: dict[str, object], name: str) -> bool:
+    def _can_read(self, state: dict[str, object], name: str) -> bool:
         visitor = state["visitor"]
         if isinstance(visitor, Visitor):
-            return visitor.may(self._house.identities[name], Right.READ)
+            return visitor.may(self._server_vaults.identities[name], Right.READ)
         return not state["closed"]
 
-    def _visitor(self, headers: Headers, scope: Scope, client: str) -> tuple[Visitor | None, Response | None]:
-        doors = self._house.doors
-        kind, _, secret = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer":
-            visitor = doors.by_token(secret.strip())
-            if visitor is not None:  # whoever else guesses there: nobody guesses this one
+    def _authenticate(self, headers: Headers, scope: Scope, client: str) -> tuple[Visitor | None, Response | None]:
+        authenticator = self._server_vaults.doors
+        scheme, _, secret = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            visitor = authenticator.by_token(secret.strip())
+            if visitor is not None:  # a valid token is accepted even while others on this network guess tokens
                 return visitor, None
-            wait = doors.wrong_tokens.start_attempt([network_key(client)])
+            wait = authenticator.wrong_tokens.start_attempt([network_key(client)])
             if wait > 0:
                 return None, problem_response(
                     429, "too many wrong tokens came from there; wait a while", retry_after(wait)
                 )
             return None, problem_response(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
         cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope["scheme"]))
-        return (doors.by_session(cookie) if cookie else None), None
+        return (authenticator.by_session(cookie) if cookie else None), None
 
 
 def cookie_name(scheme: str) -> str:
-    """With https the name itself keeps other hosts and plain http from setting it."""
+    """Return the name of the session cookie. With https the prefix keeps other hosts and plain http from setting it."""
     return f"__Host-{COOKIE}" if scheme == "https" else COOKIE
 
 
@@ -181,16 +181,16 @@ def retry_after(seconds: float) -> dict[str, str]:
     return {"Retry-After": str(math.ceil(seconds))}
 
 
-def _open_to_all(path: str) -> bool:
+def _is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith("/static/")
 
 
-def _asked_to_sign_in(scope: Scope) -> Response:
+def _ask_to_sign_in(scope: Scope) -> Response:
     path = scope["path"]
-    inside = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
+    vault_path = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
     query = scope.get("query_string", b"").decode("latin-1")
-    here = quote(path, safe="/") + (f"?{query}" if query else "")
-    sign_in = f"/login?next={quote(here, safe='')}"
-    if scope["method"] in ("GET", "HEAD") and not inside.startswith(FOR_PROGRAMS):
-        return RedirectResponse(sign_in, 303)
+    address = quote(path, safe="/") + (f"?{query}" if query else "")
+    login_address = f"/login?next={quote(address, safe='')}"
+    if scope["method"] in ("GET", "HEAD") and not vault_path.startswith(FOR_PROGRAMS):
+        return RedirectResponse(login_address, 303)
     return problem_response(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

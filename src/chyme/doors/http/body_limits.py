@@ -1,4 +1,4 @@
-"""How much somebody may send in one request: a body that is no upload is held in memory."""
+"""Limits for request bodies: every body except an upload is held in memory."""
 
 from __future__ import annotations
 
@@ -9,43 +9,46 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
 
-LARGEST = 32 * 1024 * 1024  # bytes: the longest note, even when each of its letters is escaped as \uXXXX
-LARGEST_IN_ALL = 8 * LARGEST  # of all requests that are under way
+LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of its letters is escaped as \uXXXX
+LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
 
 
 def declares_too_large(scope: Scope) -> bool:
-    """Whether the request itself says that too much is coming."""
-    told = Headers(scope=scope).get("content-length", "")
-    return told.isascii() and told.isdigit() and (len(told) > 18 or int(told) > LARGEST)
+    """Whether the request's own Content-Length is above the limit."""
+    length = Headers(scope=scope).get("content-length", "")
+    return length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > LARGEST)
 
 
 class BodyMemory:
     """Counts the bytes of all bodies that are in memory at the same time. Belongs to the event loop."""
 
-    def __init__(self, most: int = LARGEST_IN_ALL) -> None:
-        self._most = most
-        self._held = 0
+    def __init__(self, max_bytes: int = LARGEST_IN_ALL) -> None:
+        self._max_bytes = max_bytes
+        self._bytes_in_memory = 0
 
     @contextmanager
     def count(self, receive: Receive) -> Iterator[Receive]:
-        """The same body; it ends with 413 where it goes on for too long (not every request tells its length), and with
-        503 where all bodies together are too much."""
+        """Yield a `receive` that counts the body.
+
+        It raises 413 when the body is too long (not every request has a Content-Length), and 503 when all bodies
+        together are too large.
+        """
         size = 0
 
-        async def counting() -> Message:
+        async def receive_counted() -> Message:
             nonlocal size
             message = await receive()
             length = len(message.get("body", b""))
             size += length
-            self._held += length
+            self._bytes_in_memory += length
             if size > LARGEST:
                 raise HTTPException(413, TOO_LARGE)
-            if self._held > self._most:
+            if self._bytes_in_memory > self._max_bytes:
                 raise HTTPException(503, "too much is being sent at once; try again shortly", {"Retry-After": "5"})
             return message
 
         try:
-            yield counting
+            yield receive_counted
         finally:
-            self._held -= size
+            self._bytes_in_memory -= size

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST = 1000  # connections; what a server of one household or team needs, and what its memory bears
-FEWEST = 16
-DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the guard
+MAX_CONNECTIONS = 1000  # connections: enough for a household or a team, and not too much for its memory
+MIN_CONNECTIONS = 16
+DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the network guard
 DESCRIPTORS_OF_VAULT = 128  # database connections of threads, inotify, locks, caches
 
 
@@ -28,6 +28,6 @@ def limit_connections(
     A connection counts twice: it may have a file open that it sends or receives. One address gets half of all
     connections by default, so that a single client cannot keep all others out.
     """
-    room = (descriptors - DESCRIPTORS_OF_SERVER - DESCRIPTORS_OF_VAULT * vaults) // 2
-    total = max(FEWEST, min(total or MOST, room))
+    available = (descriptors - DESCRIPTORS_OF_SERVER - DESCRIPTORS_OF_VAULT * vaults) // 2
+    total = max(MIN_CONNECTIONS, min(total or MAX_CONNECTIONS, available))
     return ConnectionLimits(total, min(total, per_address or total // 2), head_seconds, stall_seconds)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 LOG_SECONDS = 60.0  # between two lines, however many connections are closed
 STALLED_SECONDS = 5.0  # without progress, after which a request under way may be closed to make room
-ACCEPTS_AT_ONCE = 16  # of one look at the listener: so many descriptors may be open before they are counted
+ACCEPTS_AT_ONCE = 16  # per wake-up of the listener: so many descriptors may be open before they are counted
 
 
 class Reason(StrEnum):
@@ -41,27 +41,27 @@ REASON_TEXTS = {
 
 
 class Connection(Protocol):
-    """What is known of one connection. `since`: when it began to wait for a request, or for the rest of its head."""
+    """One open connection. `since`: when it began to wait for a request, or for the rest of its head."""
 
     address: str
     since: float
 
     def check_progress(self, now: float) -> Reason | None:
-        """Why it must be closed now, if it must."""
+        """Return why it must be closed now; None if it need not be."""
 
     def stalled_for(self, now: float) -> float:
-        """Seconds for which the client has neither sent nor read what it has to."""
+        """Return for how many seconds the client has neither sent nor read what it should."""
 
     def drop(self, reason: Reason) -> None:
         """Close it at once."""
 
 
 class Connections:
-    """Counts connections and closes those that take too long. Belongs to the event loop: no thread but its own.
+    """Counts connections and closes those that take too long. Used by the event loop's thread only.
 
     A connection *waits* while no complete request head has come, and after its response. Waiting connections are
     closed, the oldest first, when there are too many. Next come requests whose client has not moved for
-    STALLED_SECONDS. Requests that make progress, streams of events among them, are never closed to make room.
+    STALLED_SECONDS. Requests that make progress, event streams among them, are never closed to make room.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Connections:
     def admit(self, connection: Connection) -> bool:
         """Count a new connection, after making room for it. False if there is no room; then it is not counted."""
         address = connection.address
-        if len(self._open.get(address, ())) >= self._most_of(address) and not self._make_room(
+        if len(self._open.get(address, ())) >= self._limit_of(address) and not self._make_room(
             self._waiting_of.get(address), self._stalled_of.get(address)
         ):
             return self._refuse(address)
@@ -102,7 +102,7 @@ class Connections:
         return True
 
     def mark_waiting(self, connection: Connection) -> None:
-        """The connection begins to wait, or to wait anew: it is the youngest of those that wait."""
+        """Mark that the connection begins to wait, or to wait again: it becomes the youngest waiting one."""
         connection.since = self.clock()
         own = self._waiting_of.setdefault(connection.address, OrderedDict())
         for queue in (self._waiting, own):
@@ -110,7 +110,7 @@ class Connections:
             queue.move_to_end(connection)
 
     def mark_working(self, connection: Connection) -> None:
-        """A complete head has come: the connection no longer waits."""
+        """Mark that a complete head has come: the connection no longer waits."""
         self._waiting.pop(connection, None)
         own = self._waiting_of.get(connection.address)
         if own is not None:
@@ -119,7 +119,7 @@ class Connections:
                 del self._waiting_of[connection.address]
 
     def leave(self, connection: Connection) -> None:
-        """The connection is closed. May be called again."""
+        """Forget a closed connection. May be called again."""
         self.mark_working(connection)
         own = self._open.get(connection.address)
         if own is not None and connection in own:
@@ -129,7 +129,7 @@ class Connections:
                 del self._open[connection.address]
 
     def record_close(self, reason: Reason, address: str) -> None:
-        """Count why a connection was closed; what a person should know of is logged, once a minute."""
+        """Count why a connection was closed; reasons that matter to people are logged, once a minute."""
         self.closed[reason] += 1
         if reason in REASON_TEXTS:
             self._unreported[reason] += 1
@@ -137,17 +137,17 @@ class Connections:
                 self._culprits[address] += 1
 
     def free_descriptors(self) -> None:
-        """The process has no descriptor left: close some connections that wait, whatever their address."""
+        """Close some waiting connections of any address, because the process has no descriptor left."""
         self.record_close(Reason.NOT_ACCEPTED, "")
         for _ in range(ACCEPTS_AT_ONCE):
             if not self._make_room(self._waiting, self._stalled):
                 return
 
     def check(self) -> None:
-        """Close what took too long, find what is stalled, and report. Call this every second."""
+        """Close connections that took too long, find stalled ones, and report. Call this every second."""
         now = self.clock()
         self._stalled, self._stalled_of = deque(), {}
-        for connection in [one for own in self._open.values() for one in own]:
+        for connection in [connection for of_address in self._open.values() for connection in of_address]:
             reason = connection.check_progress(now)
             if reason is not None:
                 self._drop(connection, reason)
@@ -156,10 +156,9 @@ class Connections:
                 self._stalled_of.setdefault(connection.address, deque()).append(connection)
         self._report(now)
 
-    def _most_of(self, address: str) -> int:
-        trusted = is_trusted_proxy(
-            address.removeprefix("from "), self._proxies
-        )  # many clients share the address of a proxy
+    def _limit_of(self, address: str) -> int:
+        # many clients share the address of a proxy
+        trusted = is_trusted_proxy(address.removeprefix("from "), self._proxies)
         return self.limits.total if trusted else self.limits.per_address
 
     def _make_room(self, waiting: OrderedDict[Connection, None] | None, stalled: deque[Connection] | None) -> bool:
@@ -198,5 +197,5 @@ class Connections:
 
 
 def address_key(client: tuple[str, int] | None) -> str:
-    """One key for all connections of a client; a /64 network of IPv6 counts as one."""
+    """Return one key for all connections of a client; an IPv6 /64 network counts as one."""
     return network_key(client[0] if client is not None else "")

@@ -1,4 +1,4 @@
-"""How a file of the vault is given to a browser: as what, shown or only saved, and which part of it."""
+"""How a file of the vault is served to a browser: its type, shown or only saved, and which part of it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from urllib.parse import quote
 
 from chyme.model import Kind
 
-POLICY = "default-src 'none'; sandbox"  # nothing in it runs, loads or sends, whatever it turns out to be
+POLICY = "default-src 'none'; sandbox"  # nothing in it runs, loads or sends, whatever its content is
 OPAQUE = "application/octet-stream"
 PLAIN = "text/plain; charset=utf-8"
-# Browsers show these themselves and run nothing in them. Whatever else there is, now or later, is only saved.
+# Browsers show these themselves and run nothing in them. All other types, now or later, are only saved.
 INLINE_TYPES = frozenset({
     "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
     "audio/mpeg", "audio/mp4", "audio/ogg", "audio/wav", "audio/flac", "audio/aac", "audio/webm",
     "video/mp4", "video/webm", "video/ogg", "video/quicktime", "video/x-matroska",
 })  # fmt: skip
-# Saved under its own type. Chromium runs the scripts of a PDF, and their dialogs, whatever the policy says: a sandbox
-# does not reach its viewer. The page shows pages that a child has drawn instead.
+# Saved under its own type. Chromium runs the scripts of a PDF, and their dialogs, despite the policy: a sandbox does
+# not reach its viewer. The web page shows page images instead, which a child process has drawn.
 ATTACHMENT_TYPES = frozenset({"application/pdf"})
 _MARKUP = re.compile(r"html|xml|svg", re.IGNORECASE)
 _RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,20})-([0-9]{0,20})[ \t]*")
@@ -36,7 +36,7 @@ class ContentType:
 
 
 def content_type(kind: Kind, mime: str) -> ContentType:
-    """By what chyme found the content to be, never by the name alone."""
+    """Choose the type by the detected content, never by the name alone."""
     if mime in INLINE_TYPES:
         return ContentType(mime, True)
     if mime in ATTACHMENT_TYPES:
@@ -47,34 +47,34 @@ def content_type(kind: Kind, mime: str) -> ContentType:
 
 
 def disposition(name: str, shown: bool) -> str:
-    """A Content-Disposition that carries any name there is and nothing else."""
+    """Return a Content-Disposition that can carry any name and nothing else."""
     clean = _CONTROLS.sub("_", name.replace("/", "_").replace("\\", "_")) or "file"
     plain = _PLAIN_NAME.sub("_", clean)
-    how = "inline" if shown else "attachment"
-    return f"{how}; filename=\"{plain}\"; filename*=UTF-8''{quote(clean, safe='')}"
+    mode = "inline" if shown else "attachment"
+    return f"{mode}; filename=\"{plain}\"; filename*=UTF-8''{quote(clean, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some bytes of a file: from `first`, so many."""
+    """Some bytes of a file: `length` bytes from `first` on."""
 
     first: int
     length: int
 
 
 class NoSuchPart(Exception):
-    """The file does not reach that far."""
+    """The file ends before that part."""
 
 
 def parse_range(header: str | None, size: int) -> Part | None:
-    """The part a Range header asks for; None when it asks for all, for several parts, or in a way nobody knows."""
-    found = _RANGE.fullmatch(header.strip()) if header and len(header) < 100 else None
-    if found is None or found[0].endswith("=-"):
+    """Return the part a Range header asks for; None for the whole file, for several parts, or for unknown syntax."""
+    match = _RANGE.fullmatch(header.strip()) if header and len(header) < 100 else None
+    if match is None or match[0].endswith("=-"):
         return None
-    first, last = found[1], found[2]
+    first, last = match[1], match[2]
     if not first and not last:
         return None
-    if not first:  # so many at the end
+    if not first:  # the last bytes of the file
         length = min(int(last), size)
         if not length:
             raise NoSuchPart
@@ -87,18 +87,18 @@ def parse_range(header: str | None, size: int) -> Part | None:
 
 
 def matches_etag(header: str | None, tag: str) -> bool:
-    """Whether an If-None-Match header names what we have."""
+    """Whether an If-None-Match header names the current version."""
     if not header:
         return False
-    return header.strip() == "*" or _opaque(tag) in map(_opaque, _TAGS.findall(header))
+    return header.strip() == "*" or _without_weakness(tag) in map(_without_weakness, _TAGS.findall(header))
 
 
 def matches_if_range(header: str | None, tag: str, modified: str) -> bool:
-    """Whether an If-Range header, where there is one, names exactly what we have: only then is a part of any use."""
+    """Whether an If-Range header is missing or names exactly the current version: only then is a part useful."""
     if header is None:
         return True
     return header.strip() in (tag, modified) and not tag.startswith("W/")
 
 
-def _opaque(tag: str) -> str:
+def _without_weakness(tag: str) -> str:
     return tag.removeprefix("W/")

@@ -1,4 +1,4 @@
-"""What a plain HTML form sent."""
+"""Reads plain HTML forms."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from urllib.parse import parse_qs
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
-LARGEST = 16 * 1024  # bytes; anybody may send one before they are known
+LARGEST = 16 * 1024  # bytes; a form may come from a client that has not signed in
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, the last of each name."""
+    """Return the fields of a form; of several with one name, the last."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise HTTPException(415, "send the form as a browser does: application/x-www-form-urlencoded")

@@ -1,4 +1,4 @@
-"""Files that are asked for by their path."""
+"""The 404 error for files that are requested by path."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ class NotFound(UsageError):
 
 
 def require_file(app: App, path: str) -> None:
-    """NotFound when there is no such file; one that was just put there is taken in first."""
+    """Raise NotFound when there is no such file; a file that was just put there is taken in first."""
     if not app.open_vault.has_file(path):
         raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

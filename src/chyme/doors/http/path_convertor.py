@@ -1,7 +1,7 @@
-"""Paths in addresses may hold any character that a file name may hold, and end where the address ends.
+"""A path convertor: paths in addresses may hold any character of a file name, and end where the address ends.
 
-Starlette's own take no line break, and pass over one at the end: some files could not be reached, and some addresses
-would lead to another file than they say.
+Starlette's own convertor accepts no line break, and ignores one at the end: some files could not be reached, and
+some addresses would lead to another file than they name.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ class AnyPath(Convertor[str]):
 
 
 def register_any_path() -> None:
-    """From now on `{name:path}` in a route means this."""
+    """From now on `{name:path}` in a route means this convertor."""
     register_url_convertor("path", AnyPath())

@@ -1,4 +1,4 @@
-"""Errors as problem details: one sentence for people, a status for programs, nothing of the inside."""
+"""Errors as problem details: one sentence for people, a status for programs, and no internals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.doors.http.not_found import NotFound
 from chyme.errors import ChymeError, VaultError
 
 MEDIA_TYPE = "application/problem+json"
-SHOWN = 100  # characters of what somebody sent, in a sentence
+SHOWN = 100  # at most so many characters of the request are quoted
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "title": "Problem",
@@ -30,25 +30,25 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An answer that says what went wrong."""
-    shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
-    told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
-    return JSONResponse(told, status, headers, MEDIA_TYPE)
+    """Return a response that says what went wrong."""
+    shown = detail.encode("utf-8", "replace").decode()  # a file name need not be valid text
+    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
+    return JSONResponse(problem, status, headers, MEDIA_TYPE)
 
 
 def internal_error(request_id: str) -> JSONResponse:
-    """What is told of a fault of ours: nothing of the inside, but where the log tells more."""
-    return problem_response(500, f"something went wrong inside; the log tells more under request {request_id}")
+    """Return the response for an internal error: no internals, but where to look in the log."""
+    return problem_response(500, f"something went wrong inside; the log says more under request {request_id}")
 
 
 def status_of(error: ChymeError) -> int:
-    """404 for what is not there, 503 for a vault that cannot be written now, 400 for what makes no sense."""
+    """Return 404 for what does not exist, 503 for a vault that cannot be written now, 400 for invalid requests."""
     return 404 if isinstance(error, NotFound) else 503 if isinstance(error, VaultError) else 400
 
 
 def describe_validation_error(error: RequestValidationError) -> str:
-    """The first thing that is wrong with a request, and where."""
+    """Describe the first error of a request, and where it is."""
     first = error.errors()[0]
-    inside = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
-    where = f"“{inside[:SHOWN]}”" if inside else "the body"
-    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json tells the right one"
+    location = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
+    where = f"“{location[:SHOWN]}”" if location else "the body"
+    return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json describes the right one"

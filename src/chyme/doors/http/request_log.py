@@ -1,4 +1,4 @@
-"""A line of the log for each request, and their count. Nothing that was asked for is in it, only where."""
+"""Logs and counts requests: their route, but never their content."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class RequestLog:
-    """Stands outside of the whole server. Query strings, headers and bodies may hold secrets and are left out."""
+    """Wraps the whole server. Query strings, headers and bodies may hold secrets and are left out."""
 
-    def __init__(self, inside: ASGIApp) -> None:
-        self._inside = inside
-        self._guard = threading.Lock()
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._lock = threading.Lock()
         self._counts: Counter[tuple[str, int]] = Counter()
 
     def counts(self) -> dict[tuple[str, int], int]:
-        """How many requests were answered, by method and status."""
-        with self._guard:
+        """Return how many requests were answered, by method and status."""
+        with self._lock:
             return dict(self._counts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._inside(scope, receive, send)
+            await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
+        start = time.perf_counter()
         scope.setdefault("state", {})["requests"] = self
         status = 500
 
-        async def note(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
-        path = scope["path"]  # whoever is inside may shorten it
+        path = scope["path"]  # inner applications may shorten it
         try:
-            await self._inside(scope, receive, note)
+            await self._app(scope, receive, send_and_note)
         finally:
-            self._tell(scope, path, status, (time.perf_counter() - began) * 1000)
+            self._record(scope, path, status, (time.perf_counter() - start) * 1000)
 
-    def _tell(self, scope: Scope, path: str, status: int, ms: float) -> None:
+    def _record(self, scope: Scope, path: str, status: int, ms: float) -> None:
         method = scope["method"] if scope["method"] in METHODS else "other"
-        with self._guard:
+        with self._lock:
             self._counts[method, status] += 1
         if log.isEnabledFor(logging.INFO):
             route = getattr(scope.get("route"), "path", None) or path[:LONGEST]

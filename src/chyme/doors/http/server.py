@@ -1,4 +1,4 @@
-"""Run the HTTP server beside the digestion, and end both cleanly."""
+"""Runs the HTTP server beside the digestion, and ends both cleanly."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ BACKLOG = 2048
 TICKS_PER_CHECK = 10  # uvicorn ticks ten times a second
 
 
-def run(house: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
-    """Serve until interrupted. The scan runs in the background, so the first answer does not wait for it."""
-    addresses = addresses_of(house.settings, host)
-    if addresses.beyond_loopback and not house.doors.login_required:
+def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
+    """Serve until interrupted. The scan runs in the background, so that the first response does not wait for it."""
+    addresses = addresses_of(server_vaults.settings, host)
+    if addresses.beyond_loopback and not server_vaults.doors.login_required:
         raise UsageError(
             f"without accounts or tokens chyme is on loopback, for this machine alone, and {host} with these settings "
             "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"
         )
-    answers = create_server_app(house, host)
-    connections = Connections(_limits(house.settings, len(house.vaults)), addresses.proxies)
+    server_app = create_server_app(server_vaults, host)
+    connections = Connections(_connection_limits(server_vaults.settings, len(server_vaults.vaults)), addresses.proxies)
     listener = open_listener(host, port)
     try:
-        address = f"http://{_written(host)}:{listener.getsockname()[1]}"
-        house.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
-        _tell(house, address, as_json)
+        address = f"http://{_url_host(host)}:{listener.getsockname()[1]}"
+        server_vaults.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
+        _print_address(server_vaults, address, as_json)
         config = uvicorn.Config(
-            answers,
+            server_app,
             http=bounded_protocol(connections),
             ws="none",
             loop="asyncio",
-            backlog=ACCEPTS_AT_ONCE,  # asyncio accepts as many at once; the listener's own backlog is set again later
-            log_config=None,  # its lines look like all others
+            backlog=ACCEPTS_AT_ONCE,  # how many asyncio accepts at once; startup() sets the real backlog
+            log_config=None,  # its lines get our format
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=3,
-            proxy_headers=False,  # the door decides whom to believe
+            proxy_headers=False,  # AccessMiddleware decides which proxies to trust
             server_header=False,
         )
         logging.getLogger("uvicorn.error").addFilter(_worth_logging)
-        _Server(config, house, connections).run(sockets=[listener])
+        _Server(config, server_vaults, connections).run(sockets=[listener])
     finally:
         listener.close()
 
 
 class _Server(uvicorn.Server):
-    """Checks its connections every second. Ends streams of events first: nobody else would, and it waits for them."""
+    """Checks its connections every second. Ends event streams before it shuts down, because it would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, house: ServerVaults, connections: Connections) -> None:
+    def __init__(self, config: uvicorn.Config, server_vaults: ServerVaults, connections: Connections) -> None:
         super().__init__(config)
-        self._house = house
+        self._server_vaults = server_vaults
         self._connections = connections
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -78,19 +78,19 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for app in self._house.vaults.values():
+        for app in self._server_vaults.vaults.values():
             app.broadcast.stop()
         await super().shutdown(sockets)
 
     def _note_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """asyncio logs a traceback for each connection it cannot accept, thousands in a second; this counts them."""
+        """Count connections that cannot be accepted; asyncio would log a traceback for each, thousands in a second."""
         if str(context.get("message", "")).startswith("socket.accept()"):
             self._connections.free_descriptors()
         else:
             loop.default_exception_handler(context)
 
 
-def _limits(settings: Settings, vaults: int) -> ConnectionLimits:
+def _connection_limits(settings: Settings, vaults: int) -> ConnectionLimits:
     return limit_connections(
         _raise_descriptor_limit(),
         vaults,
@@ -106,44 +106,48 @@ def _raise_descriptor_limit() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):  # macOS says "unlimited" and means less
+    except (ValueError, OSError):  # macOS reports "unlimited" but allows less
         return soft
     return hard if hard != resource.RLIM_INFINITY else 1 << 20
 
 
 def _worth_logging(record: logging.LogRecord) -> bool:
-    """Uploads that end with the server are no error, and what is not HTTP is counted and logged once a minute."""
+    """Whether a record of uvicorn is logged.
+
+    Uploads cancelled by the shutdown are no error; requests that are not HTTP are counted and logged once a minute.
+    """
     cancelled = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
     return not cancelled and record.msg != NOT_HTTP
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Where visitors knock; from now on they are heard."""
+    """Open the listening socket; clients can connect from now on."""
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle's delay on
+    # without IPPROTO_TCP asyncio leaves Nagle's delay on
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((plain, port))
-        listener.listen(BACKLOG)  # whoever reads the address may come at once
+        listener.listen(BACKLOG)  # clients may connect as soon as the address is printed
     except OSError as error:
         listener.close()
         raise UsageError(
-            f"port {port} on {host} cannot be had ({error.strerror}); choose another with --port"
+            f"port {port} on {host} cannot be used ({error.strerror}); choose another with --port"
         ) from error
     return listener
 
 
-def _written(host: str) -> str:
+def _url_host(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
-def _tell(house: ServerVaults, address: str, as_json: bool) -> None:
-    roots = [str(app.vault.root) for app in house.vaults.values()]
+def _print_address(server_vaults: ServerVaults, address: str, as_json: bool) -> None:
+    roots = [str(app.vault.root) for app in server_vaults.vaults.values()]
     if as_json:
         vaults = [
             {"name": name, "path": root, "address": f"{address}/v/{name}/"}
-            for name, root in zip(house.vaults, roots, strict=True)
+            for name, root in zip(server_vaults.vaults, roots, strict=True)
         ]
         click.echo(json.dumps({"address": address, "vault": roots[0], "vaults": vaults}))
     else:

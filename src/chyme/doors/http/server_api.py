@@ -1,4 +1,4 @@
-"""The whole server: its door, its vaults, and what belongs to no vault."""
+"""The whole server: access control, its vaults, and the routes that belong to no vault."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from chyme.errors import ChymeError, UsageError
 Lifespan = Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]
 
 
-def create_server_app(house: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
-    """What the server answers with, behind its door. `bound` is the address it listens on."""
-    return RequestLog(AccessMiddleware(create_server_api(house), house, addresses_of(house.settings, bound)))
+def create_server_app(server_vaults: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
+    """Create the ASGI application with access control. `bound` is the address the server listens on."""
+    return RequestLog(
+        AccessMiddleware(create_server_api(server_vaults), server_vaults, addresses_of(server_vaults.settings, bound))
+    )
 
 
 def addresses_of(settings: Settings, bound: str) -> Addresses:
-    """What the server is called, and whom it believes."""
+    """Return the names of the server and the proxies it trusts."""
     names = frozenset(name.strip().lower().strip("[]") for name in settings.hosts.split(",") if name.strip())
     try:
         proxies = parse_networks(settings.trusted_proxies)
@@ -45,65 +47,70 @@ def addresses_of(settings: Settings, bound: str) -> Addresses:
     return Addresses(bound, names, proxies)
 
 
-def create_server_api(house: ServerVaults, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
-    """The same without the door. `prepare` is given the face of every vault."""
-    faces = {name: create_vault_api(app) for name, app in house.vaults.items()}
-    for face in faces.values():
+def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
+    """Create the application without access control. `prepare` is called with the application of every vault."""
+    vault_apis = {name: create_vault_api(app) for name, app in server_vaults.vaults.items()}
+    for vault_api in vault_apis.values():
         if prepare is not None:
-            prepare(face)
+            prepare(vault_api)
     api = FastAPI(
-        title="chyme", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lives(faces), responses=RESPONSES
+        title="chyme",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=_create_lifespan(vault_apis),
+        responses=RESPONSES,
     )
 
     @api.exception_handler(ChymeError)
-    def sentence(request: Request, error: ChymeError) -> Response:
+    def chyme_error(request: Request, error: ChymeError) -> Response:
         return server_error_response(request, status_of(error), str(error))
 
     @api.exception_handler(sqlite3.DatabaseError)
-    def damaged(_request: Request, error: sqlite3.DatabaseError) -> Response:
-        with house.doors.explain_damage():
+    def database_error(_request: Request, error: sqlite3.DatabaseError) -> Response:
+        with server_vaults.doors.explain_damage():
             raise error
 
     @api.exception_handler(RequestValidationError)
-    def misshapen(request: Request, error: RequestValidationError) -> Response:
+    def validation_error(request: Request, error: RequestValidationError) -> Response:
         return server_error_response(request, 422, describe_validation_error(error))
 
     @api.exception_handler(HTTPException)
-    def plain(request: Request, error: HTTPException) -> Response:
+    def http_error(request: Request, error: HTTPException) -> Response:
         return server_error_response(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
     @api.exception_handler(Exception)
-    def broken(request: Request, _error: Exception) -> Response:
+    def unexpected_error(request: Request, _error: Exception) -> Response:
         return internal_error_response(request, request.state.request_id)
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:
         """The server answers; `paused` while a vault is not at its path."""
-        gone = any(app.database.presence.find_problem() for app in house.vaults.values())
-        return {"status": "paused" if gone else "ok"}
+        missing = any(app.database.presence.find_problem() for app in server_vaults.vaults.values())
+        return {"status": "paused" if missing else "ok"}
 
-    add_metrics(api, house)
-    hashing = login.PasswordHasher()
-    login.add_routes(api, house, hashing)
-    account.add_routes(api, house, hashing)
+    add_metrics(api, server_vaults)
+    password_hasher = login.PasswordHasher()
+    login.add_routes(api, server_vaults, password_hasher)
+    account.add_routes(api, server_vaults, password_hasher)
     api.mount("/static", Static())
-    bodies = BodyMemory()
-    api.mount("/v", VaultRouter(house, faces, bodies))
-    if len(faces) == 1:
-        api.mount("", VaultRouter(house, faces, bodies, only=next(iter(faces))))
+    body_memory = BodyMemory()
+    api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))
+    if len(vault_apis) == 1:
+        api.mount("", VaultRouter(server_vaults, vault_apis, body_memory, only=next(iter(vault_apis))))
     return api
 
 
-def _lives(faces: Mapping[str, FastAPI]) -> Lifespan:
-    """Mounted faces are not told that the server begins and ends; so we tell them."""
+def _create_lifespan(vault_apis: Mapping[str, FastAPI]) -> Lifespan:
+    """Start and end the applications of the vaults with the server: mounted applications get no lifespan events."""
 
     @contextlib.asynccontextmanager
-    async def lives(_api: FastAPI) -> AsyncIterator[None]:
+    async def server_lifespan(_api: FastAPI) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for face in faces.values():
-                await stack.enter_async_context(face.router.lifespan_context(face))
-                for lifespan in getattr(face.state, "lifespans", ()):
-                    await stack.enter_async_context(lifespan(face))
+            for vault_api in vault_apis.values():
+                await stack.enter_async_context(vault_api.router.lifespan_context(vault_api))
+                for lifespan in getattr(vault_api.state, "lifespans", ()):
+                    await stack.enter_async_context(lifespan(vault_api))
             yield
 
-    return lives
+    return server_lifespan

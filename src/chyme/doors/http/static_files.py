@@ -1,4 +1,4 @@
-"""Scripts, styles and pictures of the page. Nothing is loaded from elsewhere."""
+"""Serves scripts, styles and pictures of the web page. Nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from chyme.doors.page.rendering import STATIC
 
-TYPES = {  # what the system's tables say differs from one machine to the next
+TYPES = {  # the system's own tables differ between machines
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
@@ -23,7 +23,7 @@ CACHE_FOREVER = "public, max-age=31536000, immutable"
 
 
 class Static(StaticFiles):
-    """Kept for good when asked for with a version behind the question mark; otherwise asked for anew."""
+    """Files are cached forever when requested with a version in the query string; otherwise they are revalidated."""
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC)
@@ -37,9 +37,9 @@ class Static(StaticFiles):
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        answer = super().file_response(full_path, stat_result, scope, status_code)
-        answer.headers["Cache-Control"] = CACHE_FOREVER if scope.get("query_string") else "no-cache"
-        kind = TYPES.get(Path(full_path).suffix)
-        if kind is not None and answer.status_code == 200:
-            answer.headers["Content-Type"] = kind
-        return answer
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["Cache-Control"] = CACHE_FOREVER if scope.get("query_string") else "no-cache"
+        media_type = TYPES.get(Path(full_path).suffix)
+        if media_type is not None and response.status_code == 200:
+            response.headers["Content-Type"] = media_type
+        return response

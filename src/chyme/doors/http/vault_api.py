@@ -1,4 +1,4 @@
-"""The HTTP face of one opened vault. Who may come in is decided outside, at the door."""
+"""The HTTP application of one opened vault. AccessMiddleware and VaultRouter decide who may use it."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ API = (
 
 
 def create_vault_api(app: App) -> FastAPI:
-    """The HTTP face of an opened vault."""
+    """Create the HTTP application of an opened vault."""
 
-    async def for_pages(request: Request) -> None:
+    async def set_page_state(request: Request) -> None:
         request.state.upload_bytes = app.settings.upload_bytes
-        # before anything is looked at: what comes later is told by events
+        # before anything is read: later changes arrive as events
         request.state.newest = app.broadcast.newest()
 
     api = FastAPI(
@@ -76,47 +76,49 @@ def create_vault_api(app: App) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         responses=RESPONSES,
-        dependencies=[Depends(for_pages)],
+        dependencies=[Depends(set_page_state)],
     )
 
     @api.exception_handler(ChymeError)
-    def sentence(request: Request, error: ChymeError) -> Response:
+    def chyme_error(request: Request, error: ChymeError) -> Response:
         return error_response(request, status_of(error), str(error))
 
     @api.exception_handler(sqlite3.DatabaseError)
-    def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
-        told = app.database.explain(error)
-        if not isinstance(told, ChymeError):
+    def database_error(request: Request, error: sqlite3.DatabaseError) -> Response:
+        explained = app.database.explain(error)
+        if not isinstance(explained, ChymeError):
             raise error
-        return error_response(request, status_of(told), str(told))
+        return error_response(request, status_of(explained), str(explained))
 
     @api.exception_handler(RequestValidationError)
-    def misshapen(request: Request, error: RequestValidationError) -> Response:
+    def validation_error(request: Request, error: RequestValidationError) -> Response:
         return error_response(request, 422, describe_validation_error(error))
 
     @api.exception_handler(HTTPException)
-    def plain(request: Request, error: HTTPException) -> Response:
+    def http_error(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == 405:
-            headers["Allow"] = ", ".join(sorted(_allowed(api, request)))
+            headers["Allow"] = ", ".join(sorted(_allowed_methods(api, request)))
         return error_response(request, error.status_code, str(error.detail), headers)
 
     @api.exception_handler(Exception)
-    def broken(request: Request, _error: Exception) -> Response:
+    def unexpected_error(request: Request, _error: Exception) -> Response:
         return internal_error_response(request, getattr(request.state, "request_id", "-"))
 
-    for part in API:
-        part.add_routes(api, app)
-    told = len(api.routes)
-    for part in PAGES:
-        part.add_routes(api, app)
-    for route in api.routes[told:]:
+    for module in API:
+        module.add_routes(api, app)
+    api_route_count = len(api.routes)
+    for module in PAGES:
+        module.add_routes(api, app)
+    for route in api.routes[api_route_count:]:
         if isinstance(route, APIRoute):
-            route.include_in_schema = False  # for people, and free to change
+            route.include_in_schema = False  # pages are no API and may change
     return api
 
 
-def _allowed(api: FastAPI, request: Request) -> set[str]:
-    """What may be done at this address; each route knows only of itself."""
-    here = [route for route in api.routes if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE]
-    return {method for route in here for method in route.methods or ()}
+def _allowed_methods(api: FastAPI, request: Request) -> set[str]:
+    """Return the methods that are allowed at this address; each route knows only its own."""
+    matching = [
+        route for route in api.routes if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE
+    ]
+    return {method for route in matching for method in route.methods or ()}

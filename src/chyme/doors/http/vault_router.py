@@ -1,4 +1,4 @@
-"""From an address to the vault it means, for those who may enter it."""
+"""Routes a request to the vault it names, if the visitor may enter it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ from chyme.doors.http.problem_details import problem_response
 from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 
-UPLOAD = "/api/upload"  # written to the disk as it comes, and bounded there
+UPLOAD = "/api/upload"  # written to disk as it arrives, and limited there
 
 
 class VaultRouter:
-    """`/v/{name}/…`, or the whole of the server for the only vault. What may not be read is not there."""
+    """Routes `/v/{name}/…`, or the whole server for the only vault. A vault the visitor may not read gives a 404."""
 
     def __init__(
-        self, house: ServerVaults, faces: Mapping[str, FastAPI], bodies: BodyMemory, only: str | None = None
+        self,
+        server_vaults: ServerVaults,
+        vault_apis: Mapping[str, FastAPI],
+        body_memory: BodyMemory,
+        only: str | None = None,
     ) -> None:
-        self._house = house
-        self._bodies = bodies
-        self._faces = faces
+        self._server_vaults = server_vaults
+        self._body_memory = body_memory
+        self._vault_apis = vault_apis
         self._only = only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = _below(scope)
+        route = _path_below(scope)
         name = self._only
         if name is None:
             name = route.split("/", 2)[1] if route.startswith("/") else ""
@@ -42,21 +46,21 @@ class VaultRouter:
             if self._only is not None and route in ("", "/") and scope["state"]["visitor"] is not None:
                 await RedirectResponse("/account", 303)(scope, receive, send)
                 return
-            if name in self._house.closed and self._sees_closed(scope["state"]):
-                sentence = self._house.closed[name]
-                await server_error_response(Request(scope), 503, sentence)(scope, receive, send)
+            if name in self._server_vaults.closed and self._sees_closed(scope["state"]):
+                reason = self._server_vaults.closed[name]
+                await server_error_response(Request(scope), 503, reason)(scope, receive, send)
                 return
             raise HTTPException(404)
         await self._enter(name, scope, receive, send)
 
     async def _enter(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
-        state, route = scope["state"], _below(scope)
+        state, route = scope["state"], _path_below(scope)
         state["vault_name"] = name
         state["may_write"] = self._allowed(state["visitor"], name, Right.WRITE)
         if route == "":
             await RedirectResponse(f"{scope['root_path']}/", 307)(scope, receive, send)
             return
-        assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, though it is spoken to by POST
+        assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
         if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
@@ -65,56 +69,56 @@ class VaultRouter:
         elif declares_too_large(scope):
             await problem_response(413, TOO_LARGE)(scope, receive, send)
         else:
-            with self._bodies.count(receive) as counted:
+            with self._body_memory.count(receive) as counted:
                 await self._answer(name, scope, counted, send)
 
     async def _answer(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = scope["state"]["visitor"]
-        stream = _Stream(send, lambda: self._still(visitor, name))
+        stream = _Stream(send, lambda: self._may_still_read(visitor, name))
         try:
-            await self._faces[name](scope, receive, stream)
+            await self._vault_apis[name](scope, receive, stream)
         except Exception:
             if not stream.ended:
                 raise
 
     @staticmethod
     def _sees_closed(state: dict[str, Any]) -> bool:
-        """Whose vault it is cannot be read: only those who may read every vault learn of it."""
+        """Whether a visitor learns of a closed vault: its identity is unknown, so they need access to every vault."""
         visitor = state["visitor"]
         return visitor.may("", Right.READ) if visitor is not None else not state["closed"]
 
-    def _still(self, visitor: Visitor | None, name: str) -> bool:
-        """Whether whoever listens to a stream may go on: they may have signed out, or lost the right."""
+    def _may_still_read(self, visitor: Visitor | None, name: str) -> bool:
+        """Whether the listener of a stream may go on: they may have signed out, or lost the right."""
         if visitor is None:
-            return not self._house.doors.login_required
-        again = self._house.doors.refresh(visitor)
-        return again is not None and self._allowed(again, name, Right.READ)
+            return not self._server_vaults.doors.login_required
+        refreshed = self._server_vaults.doors.refresh(visitor)
+        return refreshed is not None and self._allowed(refreshed, name, Right.READ)
 
     def _allowed(self, visitor: Visitor | None, name: str, right: Right) -> bool:
-        return visitor is None or visitor.may(self._house.identities[name], right)
+        return visitor is None or visitor.may(self._server_vaults.identities[name], right)
 
 
-def _below(scope: Scope) -> str:
-    """The path without what led here."""
+def _path_below(scope: Scope) -> str:
+    """Return the path without the prefix it is mounted at."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
 
 
 class _Stream:
-    """Passes on what is sent, and ends a stream of events once its listener may not hear more."""
+    """Passes messages on, and ends an event stream once its listener may no longer read it."""
 
     def __init__(self, send: Send, allowed: Callable[[], bool]) -> None:
         self._send = send
         self._allowed = allowed
-        self._events = False
+        self._is_event_stream = False
         self.ended = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            kinds = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
-            self._events = any(kind.startswith(b"text/event-stream") for kind in kinds)
-        elif self._events and message.get("more_body") and not self._allowed():
+            content_types = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
+            self._is_event_stream = any(content_type.startswith(b"text/event-stream") for content_type in content_types)
+        elif self._is_event_stream and message.get("more_body") and not self._allowed():
             self.ended = True
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-            raise ConnectionAbortedError("whoever listened may not hear more")
+            raise ConnectionAbortedError("the listener may no longer read this vault")
         await self._send(message)

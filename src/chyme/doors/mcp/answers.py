@@ -1,4 +1,4 @@
-"""What each tool answers. Files that no model may see are not shown to an assistant, which is one."""
+"""The answer of each MCP tool. An assistant is a model: files that no model may see are never shown to it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from chyme.search.results import Hit as Found
 from chyme.search.search import Mode
 from chyme.search.snippets import to_plain
 
-SPARE, DEEP = 20, 500  # more are asked for, because private ones are left out; still more where they crowd others out
-PIECE = 4_000  # characters: a longer piece is cut, so that any limit can be kept
-_UNREAD = "nothing has been read of this file yet; it is being digested"
-_SILENT = "there is no text in this file; it is known by its name, title and tags only"
+SPARE, DEEP = 20, 500  # extra results, because private files are left out; DEEP where they crowd out others
+PIECE = 4_000  # characters: a longer piece is split, so that any limit can be respected
+_NOT_READ_YET = "nothing has been read of this file yet; it is being digested"
+_NO_TEXT = "there is no text in this file; it is known by its name, title and tags only"
 
 
 def search(
@@ -36,44 +36,44 @@ def search(
     tag: str | None,
     folder: str | None,
 ) -> Hits:
-    """The files that answer a question. Where some may be private, all that is said comes from the files shown."""
-    asked = " ".join([query, *_filters(kind, tag, folder)])
-    guarded = app.private.has_patterns
+    """Return the files that match a query. If files may be private, the answer is derived only from the files shown."""
+    full_query = " ".join([query, *_format_filters(kind, tag, folder)])
+    has_private = app.private.has_patterns
     for depth in (limit + SPARE, DEEP):
-        result = app.search.search(asked, limit=depth, mode=mode)
+        result = app.search.search(full_query, limit=depth, mode=mode)
         shown = [hit for hit in result.hits if not app.private(hit.path)][:limit]
         if len(shown) == limit or len(result.hits) < depth:
             break
     return Hits(
-        hits=[_hit(base, hit) for hit in shown],
-        total=len(shown) if guarded else result.total,
-        total_is_exact=result.total_is_exact and not guarded,
-        corrected=_standing_in(shown, result.corrected) if guarded else dict(result.corrected),
-        notes=[] if guarded and _by_name(asked) else list(result.notes),
+        hits=[_hit_answer(base, hit) for hit in shown],
+        total=len(shown) if has_private else result.total,
+        total_is_exact=result.total_is_exact and not has_private,
+        corrected=_shown_corrections(shown, result.corrected) if has_private else dict(result.corrected),
+        notes=[] if has_private and _filters_by_name(full_query) else list(result.notes),
     )
 
 
-def _by_name(asked: str) -> bool:
-    """Whether people or tags are asked for: what is noted then tells others, of whatever files."""
-    return any(filter_.field in ("person", "tag") for filter_ in parse(asked).filters)
+def _filters_by_name(query: str) -> bool:
+    """Whether the query filters by person or tag: its notes would then name other people or tags, from any file."""
+    return any(filter_.field in ("person", "tag") for filter_ in parse(query).filters)
 
 
-def _standing_in(hits: Iterable[Found], corrected: Mapping[str, str]) -> dict[str, str]:
-    """The words that stand in what is shown: others would be told from files that are not."""
-    known: set[str] = set()
+def _shown_corrections(hits: Iterable[Found], corrections: Mapping[str, str]) -> dict[str, str]:
+    """Keep the corrections to words in the shown files: other words would come from hidden files."""
+    shown_words: set[str] = set()
     for hit in hits:
         texts = [hit.title, hit.path, *hit.tags, hit.snippet.text, *(piece.snippet.text for piece in hit.passages)]
-        known |= words_of(texts)
-    return {typed: meant for typed, meant in corrected.items() if meant in known}
+        shown_words |= words_of(texts)
+    return {typed: meant for typed, meant in corrections.items() if meant in shown_words}
 
 
-def _filters(kind: str | None, tag: str | None, folder: str | None) -> list[str]:
-    """Filters as the search box takes them; a quote would end the value."""
-    given = {"kind": kind, "tag": tag, "folder": folder}
-    return [f'{name}:"{value.replace(chr(34), " ").strip()}"' for name, value in given.items() if value]
+def _format_filters(kind: str | None, tag: str | None, folder: str | None) -> list[str]:
+    """Return the filters in query syntax; quotes are removed, because one would end the value."""
+    filters = {"kind": kind, "tag": tag, "folder": folder}
+    return [f'{name}:"{value.replace(chr(34), " ").strip()}"' for name, value in filters.items() if value]
 
 
-def _hit(base: str, hit: Found) -> Hit:
+def _hit_answer(base: str, hit: Found) -> Hit:
     first = cite(base, hit.path, hit.place, hit.person)
     places = [cite(base, hit.path, piece.place, piece.person) for piece in hit.passages]
     return Hit(
@@ -90,38 +90,38 @@ def _hit(base: str, hit: Found) -> Hit:
 
 
 def read(app: App, base: str, path: str, page: int | None, offset: int, limit: int) -> Reading:
-    """A part of what a file says, never more characters than asked for."""
-    found = read_file(app.database, path)
+    """Return a part of a file's text, never more characters than `limit`."""
+    document = read_file(app.database, path)
     if app.private(path):
         raise UsageError(f"{path}: is private; .chymeprivate says that no model may read it")
-    texts = [part for text in found.texts if page is None or text.page == page for part in _parts(text)]
+    texts = [part for text in document.texts if page is None or text.page == page for part in _split(text)]
     notes: list[str] = []
-    if not found.texts:
-        notes.append(_UNREAD if found.state == "processing" else found.reason or _SILENT)
+    if not document.texts:
+        notes.append(_NOT_READ_YET if document.state == "processing" else document.reason or _NO_TEXT)
     elif not texts:
-        last = max((text.page or 0 for text in found.texts), default=0)
+        last = max((text.page or 0 for text in document.texts), default=0)
         notes.append(f"there is no text on page {page}" + (f"; the last page with text is {last}" if last else ""))
-    at, end, pieces = 0, offset + limit, list[Piece]()
+    position, end, pieces = 0, offset + limit, list[Piece]()
     for text in texts:
-        begins, at = at, at + len(text.text)
-        if at <= offset or begins >= end:
+        start, position = position, position + len(text.text)
+        if position <= offset or start >= end:
             continue
-        told = text.text[max(0, offset - begins) : end - begins]
-        pieces.append(Piece(text=told, source=text.source, citation=_cited(base, path, text)))
+        excerpt = text.text[max(0, offset - start) : end - start]
+        pieces.append(Piece(text=excerpt, source=text.source, citation=_cite_text(base, path, text)))
     return Reading(
         path=path,
-        title=found.title,
-        state=found.state,
+        title=document.title,
+        state=document.state,
         pieces=pieces,
         offset=offset,
-        next_offset=end if at > end else None,
-        characters=at,
+        next_offset=end if position > end else None,
+        characters=position,
         notes=notes,
     )
 
 
-def _parts(text: Text) -> list[Text]:
-    """Pieces of a handy length."""
+def _split(text: Text) -> list[Text]:
+    """Split a text into pieces of at most PIECE characters."""
     if len(text.text) <= PIECE:
         return [text]
     return [
@@ -133,7 +133,7 @@ def _parts(text: Text) -> list[Text]:
     ]
 
 
-def _cited(base: str, path: str, text: Text) -> Citation:
+def _cite_text(base: str, path: str, text: Text) -> Citation:
     return Citation(
         path=path,
         where=describe_place(text.page, text.seconds, text.speaker, text.box, text.heading),
@@ -159,28 +159,30 @@ def list_files(
     cursor: str | None,
     limit: int,
 ) -> Listing:
-    """A page of the vault's files."""
-    filters = Filters(_one(kind), _one(tag), folder.strip("/") if folder else None, _one(state))
-    down = sort in ("added", "date", "size")
+    """Return one page of the vault's files."""
+    filters = Filters(_as_tuple(kind), _as_tuple(tag), folder.strip("/") if folder else None, _as_tuple(state))
+    descending = sort in ("added", "date", "size")
     hidden = app.private if app.private.has_patterns else None
-    shelf = app.library.page(filters, sort=sort, descending=down, cursor=cursor, limit=limit, hidden=hidden)
-    return _listing(base, shelf.cards, shelf.total, shelf.total_is_exact, shelf.next)
+    file_page = app.library.page(filters, sort=sort, descending=descending, cursor=cursor, limit=limit, hidden=hidden)
+    return _listing_answer(base, file_page.cards, file_page.total, file_page.total_is_exact, file_page.next)
 
 
 def list_recent(app: App, base: str, days: float, limit: int) -> Listing:
-    """What came into the vault lately, newest first."""
+    """Return the files that were added lately, newest first."""
     since = iso(now() - timedelta(days=days))
     hidden = app.private if app.private.has_patterns else None
     newest = app.library.page(limit=limit + SPARE, hidden=hidden).cards
     cards = [card for card in newest if card.added_at >= since]
-    return _listing(base, cards[:limit], len(cards), len(cards) <= limit and hidden is None, None)
+    return _listing_answer(base, cards[:limit], len(cards), len(cards) <= limit and hidden is None, None)
 
 
-def _listing(base: str, cards: Sequence[Card], total: int, exact: bool, cursor: str | None) -> Listing:
-    return Listing(files=[_card(base, card) for card in cards], total=total, total_is_exact=exact, next_cursor=cursor)
+def _listing_answer(base: str, cards: Sequence[Card], total: int, exact: bool, cursor: str | None) -> Listing:
+    return Listing(
+        files=[_file_answer(base, card) for card in cards], total=total, total_is_exact=exact, next_cursor=cursor
+    )
 
 
-def _card(base: str, card: Card) -> Listed:
+def _file_answer(base: str, card: Card) -> Listed:
     return Listed(
         path=card.path,
         title=card.title,
@@ -197,5 +199,5 @@ def _card(base: str, card: Card) -> Listed:
     )
 
 
-def _one(value: str | None) -> tuple[str, ...]:
+def _as_tuple(value: str | None) -> tuple[str, ...]:
     return (value,) if value else ()

@@ -1,4 +1,4 @@
-"""Where something stands, so that an assistant can name it and a person can go there."""
+"""Citations: places in files, so that an assistant can name them and a person can open them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Citation(BaseModel):
 
 
 def cite(base: str, path: str, place: Place | None, speaker: str | None = None) -> Citation:
-    """The citation of a place; `speaker` is the name of whoever is heard there."""
+    """Return the citation of a place; `speaker` is the name of the person who speaks there."""
     if place is None:
         return Citation(path=path, where="", link=link(base, path))
-    who = speaker or (format_speaker_label(place.speaker) if place.speaker else None)
+    speaker_name = speaker or (format_speaker_label(place.speaker) if place.speaker else None)
     return Citation(
         path=path,
-        where=describe_place(place.page, place.seconds, who, place.box, place.heading),
+        where=describe_place(place.page, place.seconds, speaker_name, place.box, place.heading),
         link=link(base, path, place.page, place.seconds, place.box),
         page=place.page,
         heading=place.heading,
         seconds=place.seconds,
         until=place.until,
-        speaker=who,
+        speaker=speaker_name,
         box=place.box,
     )
 
@@ -49,7 +49,7 @@ def cite(base: str, path: str, place: Place | None, speaker: str | None = None) 
 def describe_place(
     page: int | None, seconds: float | None, speaker: str | None, box: Box | None = None, heading: str | None = None
 ) -> str:
-    """A place as one would say it."""
+    """Describe a place in words."""
     parts = [f"page {page}"] if page is not None else []
     if seconds is not None:
         parts.append(f"at {format_time(seconds)}")
@@ -63,12 +63,12 @@ def describe_place(
 
 
 def link(base: str, path: str, page: int | None = None, seconds: float | None = None, box: Box | None = None) -> str:
-    """Where a browser shows the file at that place. `base` is empty where nobody serves."""
-    at: dict[str, object] = {}
+    """Return the address at which a browser shows the file at that place. `base` is empty without an HTTP server."""
+    parameters: dict[str, object] = {}
     if page is not None:
-        at["page"] = page
+        parameters["page"] = page
     if seconds is not None:
-        at["t"] = round(seconds, 2)
+        parameters["t"] = round(seconds, 2)
     if box is not None:
-        at["box"] = ",".join(f"{edge:.4f}" for edge in box)
-    return f"{base}/file/{quote(path, errors='replace')}" + (f"?{urlencode(at)}" if at else "")
+        parameters["box"] = ",".join(f"{edge:.4f}" for edge in box)
+    return f"{base}/file/{quote(path, errors='replace')}" + (f"?{urlencode(parameters)}" if parameters else "")

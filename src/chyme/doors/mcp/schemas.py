@@ -1,4 +1,4 @@
-"""What the tools answer, as JSON."""
+"""The answers of the tools, as JSON. The docstrings are descriptions that assistants read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools an assistant finds, and how it asks them."""
+"""The MCP server: its tools and their parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FolderWanted = Annotated[str | None, Field(max_length=4096, description="Only fi
 
 
 def create_server(app: App) -> MCPServer[Any]:
-    """The protocol's face of an opened vault."""
+    """Create the MCP server of an opened vault."""
     server: MCPServer[Any] = MCPServer(
         "chyme", title="chyme", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", subscriptions=False
     )
@@ -71,8 +71,8 @@ def create_server(app: App) -> MCPServer[Any]:
 
         Each hit has a snippet and a citation: path, page, second and speaker of a recording, or part of a picture.
         """
-        return _told(
-            lambda: answers.search(app, _base(ctx), query, limit, mode, kind, tag, folder), text_answers.format_hits
+        return _run_tool(
+            lambda: answers.search(app, _base_url(ctx), query, limit, mode, kind, tag, folder), text_answers.format_hits
         )
 
     @server.tool(title="Read a file", annotations=READ_ONLY)
@@ -87,7 +87,9 @@ def create_server(app: App) -> MCPServer[Any]:
 
         It comes in pieces with page, second and speaker, to cite from. Long files go on at `next_offset`.
         """
-        return _told(lambda: answers.read(app, _base(ctx), path, page, offset, limit), text_answers.format_reading)
+        return _run_tool(
+            lambda: answers.read(app, _base_url(ctx), path, page, offset, limit), text_answers.format_reading
+        )
 
     @server.tool(name="list", title="List files", annotations=READ_ONLY)
     def list_(
@@ -103,9 +105,9 @@ def create_server(app: App) -> MCPServer[Any]:
         limit: Annotated[int, Field(ge=1, le=MOST_FILES, description="How many files.")] = 50,
     ) -> Annotated[CallToolResult, Listing]:
         """List the files of the vault, or of a folder, kind, tag or state, with title, date, summary and tags."""
-        return _told(
+        return _run_tool(
             lambda: answers.list_files(
-                *(app, _base(ctx)),
+                *(app, _base_url(ctx)),
                 folder=folder,
                 kind=kind,
                 tag=tag,
@@ -124,7 +126,7 @@ def create_server(app: App) -> MCPServer[Any]:
         limit: Annotated[int, Field(ge=1, le=MOST_FILES, description="How many files.")] = 20,
     ) -> Annotated[CallToolResult, Listing]:
         """List what came into the vault lately, newest first."""
-        return _told(lambda: answers.list_recent(app, _base(ctx), days, limit), text_answers.format_listing)
+        return _run_tool(lambda: answers.list_recent(app, _base_url(ctx), days, limit), text_answers.format_listing)
 
     @server.resource(
         "chyme://file/{+path}",
@@ -142,24 +144,25 @@ def create_server(app: App) -> MCPServer[Any]:
     return server
 
 
-def _told(answer: Callable[[], A], words: Callable[[A], str]) -> CallToolResult:
-    """The answer as JSON and in words; one sentence where there is none."""
+def _run_tool(compute: Callable[[], A], format_text: Callable[[A], str]) -> CallToolResult:
+    """Return the answer as JSON and as text; an error becomes one sentence."""
     try:
-        found = answer()
+        answer = compute()
     except ChymeError as error:
         raise ToolError(_clean(str(error))) from error
     return CallToolResult(
-        content=[TextContent(type="text", text=_clean(words(found)))], structured_content=found.model_dump(mode="json")
+        content=[TextContent(type="text", text=_clean(format_text(answer)))],
+        structured_content=answer.model_dump(mode="json"),
     )
 
 
 def _clean(text: str) -> str:
-    """Half characters, which a question may hold, cannot be sent."""
+    """Replace lone surrogates, which a query may contain but which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _base(ctx: Context[Any, Any]) -> str:
-    """What links begin with: the address at which this was asked, or nothing where that was no address."""
+def _base_url(ctx: Context[Any, Any]) -> str:
+    """Return the start of links: the address of the request, or nothing when there is none (stdio)."""
     request = ctx.request_context.request
     scope = getattr(request, "scope", None)
     if scope is None or request is None:

@@ -1,4 +1,4 @@
-"""Answer one assistant over standard input and output, until it hangs up."""
+"""Answer one assistant over standard input and output, until it closes the connection."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from chyme.doors.mcp.server import create_server
 
 
 def run(app: App) -> None:
-    """Returns when standard input ends. Nothing but the protocol is written to standard output."""
-    app.searching.preload()  # while the assistant introduces itself
+    """Return when standard input ends. Nothing but the protocol is written to standard output."""
+    app.searching.preload()  # during the handshake
     anyio.run(create_server(app).run_stdio_async)

@@ -1,1 +1,1 @@
-"""The pages people see."""
+"""The web pages."""

@@ -1,4 +1,4 @@
-"""What models cost day by day, as bars."""
+"""What models cost day by day, as a bar chart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from chyme.core.store.models.calls import CallTotals
 
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
-LEAST = 2.0  # a bar of something is never invisible
+MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Every day, oldest first; what their height stands for, and that of the highest."""
+    """All days, oldest first; what their height stands for, and the amount of the highest bar."""
 
     of: str  # dollars, or calls where no price is known
     highest: float
@@ -34,17 +34,17 @@ class Bars:
 
 
 def cost_bars(accounts: Sequence[CallTotals], today: date, days: int) -> Bars:
-    """The last days, those without a call too."""
-    by_day = {one.name: one for one in accounts}
-    priced = any(one.cost for one in accounts)
-    amounts = {name: (one.cost or 0.0) if priced else float(one.calls) for name, one in by_day.items()}
+    """Return bars for the last days, including days without a call."""
+    by_day = {totals.name: totals for totals in accounts}
+    priced = any(totals.cost for totals in accounts)
+    amounts = {name: (totals.cost or 0.0) if priced else float(totals.calls) for name, totals in by_day.items()}
     highest = max(amounts.values(), default=0.0)
     step = WIDTH / days
-    drawn = []
+    bars = []
     for number in range(days):
         day = (today - timedelta(days=days - 1 - number)).isoformat()
         amount = amounts.get(day, 0.0)
-        height = max(LEAST, HEIGHT * amount / highest) if amount else 0.0
-        place = round(number * step + GAP / 2, 1), round(HEIGHT - height, 1), round(step - GAP, 1), round(height, 1)
-        drawn.append(Bar(day, by_day.get(day), *place))
-    return Bars("dollars" if priced else "calls", highest, tuple(drawn))
+        height = max(MIN_HEIGHT, HEIGHT * amount / highest) if amount else 0.0
+        geometry = round(number * step + GAP / 2, 1), round(HEIGHT - height, 1), round(step - GAP, 1), round(height, 1)
+        bars.append(Bar(day, by_day.get(day), *geometry))
+    return Bars("dollars" if priced else "calls", highest, tuple(bars))

@@ -1,4 +1,4 @@
-"""The digests of a file as cards: what each is for, how it went, and what it holds."""
+"""The digests of a file as cards: what each is for, its status, and its content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chyme.doors.page.rendering import format_time
 from chyme.errors import Category
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
-SHOWN = 20_000  # characters of what a digest holds; all of it can be downloaded
+SHOWN = 20_000  # at most so many characters of a digest are shown; all of it can be downloaded
 MARKDOWN = ("doc-to-markdown", "url-crawl-content", "url-crawl-summary", "speech-recognition-summary")
 TRANSCRIPTS = ("speech-recognition", "speech-recognition-cleanup")
 BADGES = {
@@ -45,48 +45,48 @@ CATEGORY_TEXTS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DigestCard:
-    """One digest, in words."""
+    """One digest as the page shows it."""
 
     name: str
     label: str
     description: str
     status: str
     colour: str
-    word: str
-    took: str | None
-    at: str
+    status_text: str
+    duration: str | None
+    updated_at: str
     attempts: int
     outdated: bool
     problem: str | None  # the category in words
     error: str | None
     way_out: str | None
     retry_at: str | None
-    holds: bool
+    has_content: bool
     artifacts: tuple[tuple[str, str], ...]  # filename, name in the archive
-    version: str  # equal as long as the card is
+    version: str  # unchanged while the card is
 
 
-def cards(app: App, told: Mapping[str, Any]) -> tuple[list[DigestCard], list[str]]:
-    """The cards in order, and what this kind of file never has."""
+def cards(app: App, record: Mapping[str, Any]) -> tuple[list[DigestCard], list[str]]:
+    """Return the cards in order, and the digests that do not apply to this kind of file."""
     labels = labels_of(app)
-    about = {name: digester for digester in app.rules.registry for name in digester.outputs}
+    digester_of = {name: digester for digester in app.rules.registry for name in digester.outputs}
     recipes = dict(app.rules.recipes())
-    found, apart = [], []
-    for row in told["digests"]:
-        digester = about.get(row["digester"])
+    found, not_applicable = [], []
+    for row in record["digests"]:
+        digester = digester_of.get(row["digester"])
         label = labels.get(row["digester"], row["digester"])
         if is_not_applicable(row["status"], row["error"]):
-            apart.append(label)
+            not_applicable.append(label)
             continue
         description = digester.description if digester else "Made by a digester that is not here any more."
-        found.append(_card(row, told["file"]["path"], label, description, recipes.get(row["digester"])))
-    return found, apart
+        found.append(_create_card(row, record["file"]["path"], label, description, recipes.get(row["digester"])))
+    return found, not_applicable
 
 
-def _card(row: Mapping[str, Any], path: str, label: str, description: str, recipe: str | None) -> DigestCard:
-    colour, word = BADGES[row["status"]]
+def _create_card(row: Mapping[str, Any], path: str, label: str, description: str, recipe: str | None) -> DigestCard:
+    colour, status_text = BADGES[row["status"]]
     if row["status"] == "failed" and not row["settled"]:
-        colour, word = "amber", "is tried again"
+        colour, status_text = "amber", "is tried again"
     category = row["error_category"] or ""
     cause = cause_of(row["error"], path, category) if row["error"] else None
     failed = row["status"] == "failed"
@@ -98,7 +98,7 @@ def _card(row: Mapping[str, Any], path: str, label: str, description: str, recip
         description,
         row["status"],
         colour,
-        word,
+        status_text,
         format_duration(row["duration_ms"]) if row["status"] in ("completed", "failed") else None,
         row["updated_at"],
         row["attempts"],
@@ -114,7 +114,7 @@ def _card(row: Mapping[str, Any], path: str, label: str, description: str, recip
 
 
 def format_duration(milliseconds: int | None) -> str | None:
-    """How long something took."""
+    """Format how long a digest took."""
     if milliseconds is None:
         return None
     if milliseconds < 1000:
@@ -125,7 +125,7 @@ def format_duration(milliseconds: int | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class DigestContent:
-    """What a digest holds, in the form that suits it."""
+    """The content of a digest, in the form that suits it."""
 
     form: str  # markdown, text, json, tags, objects, facts, transcript
     html: Markup | None = None
@@ -135,45 +135,45 @@ class DigestContent:
 
 
 def digest_content(name: str, content: str, names: Mapping[str, str]) -> DigestContent:
-    """The content of one digest. What is not in its promised shape is shown as it is."""
+    """Return the content of one digest. Content that does not have the expected format is shown as plain text."""
     if name in MARKDOWN:
         return DigestContent("markdown", html=Markup(render_markdown(content[:SHOWN])), cut=len(content) > SHOWN)
     try:
-        told = json.loads(content)
+        content_json = json.loads(content)
         if name in TRANSCRIPTS:
-            return _transcript(content, names)
-        if isinstance(told, dict):
-            return _object(name, told)
+            return _transcript_content(content, names)
+        if isinstance(content_json, dict):
+            return _json_content(name, content_json)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return DigestContent("text", text=content[:SHOWN], cut=len(content) > SHOWN)
 
 
-def _transcript(content: str, names: Mapping[str, str]) -> DigestContent:
+def _transcript_content(content: str, names: Mapping[str, str]) -> DigestContent:
     lines = []
-    room = SHOWN
+    remaining = SHOWN
     for segment in from_json(content).segments:
-        who = names.get(segment.speaker) or format_speaker_label(segment.speaker) if segment.speaker else ""
-        lines.append((f"{format_time(segment.start)} {who}".strip(), segment.text))
-        room -= len(segment.text)
-        if room < 0:
+        speaker = names.get(segment.speaker) or format_speaker_label(segment.speaker) if segment.speaker else ""
+        lines.append((f"{format_time(segment.start)} {speaker}".strip(), segment.text))
+        remaining -= len(segment.text)
+        if remaining < 0:
             break
-    return DigestContent("transcript", items=tuple(lines), cut=room < 0)
+    return DigestContent("transcript", items=tuple(lines), cut=remaining < 0)
 
 
-def _object(name: str, told: dict[str, Any]) -> DigestContent:
+def _json_content(name: str, content: dict[str, Any]) -> DigestContent:
     if name == "tags":
-        return DigestContent("tags", items=tuple((str(tag), "") for tag in told["tags"]))
+        return DigestContent("tags", items=tuple((str(tag), "") for tag in content["tags"]))
     if name == "image-objects":
-        return DigestContent("objects", items=tuple(_thing(one) for one in told["objects"]))
+        return DigestContent("objects", items=tuple(_describe_thing(thing) for thing in content["objects"]))
     if name == "image-captioning":
-        return DigestContent("text", text=str(told["text"]))
+        return DigestContent("text", text=str(content["text"]))
     if name == "media-preview":
-        told = {key: value for key, value in told.items() if key != "peaks"}  # the player shows them
-    text = json.dumps(told, ensure_ascii=False, indent=2)
+        content = {key: value for key, value in content.items() if key != "peaks"}  # the player shows the peaks
+    text = json.dumps(content, ensure_ascii=False, indent=2)
     return DigestContent("json", text=text[:SHOWN], cut=len(text) > SHOWN)
 
 
-def _thing(one: Mapping[str, Any]) -> tuple[str, str]:
-    sure = one.get("confidence")
-    return str(one.get("description") or one["name"]), f"{sure:.0%}" if isinstance(sure, int | float) else ""
+def _describe_thing(thing: Mapping[str, Any]) -> tuple[str, str]:
+    score = thing.get("confidence")
+    return str(thing.get("description") or thing["name"]), f"{score:.0%}" if isinstance(score, int | float) else ""

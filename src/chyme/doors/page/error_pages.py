@@ -1,4 +1,4 @@
-"""What went wrong: a page for people, problem details for programs."""
+"""Errors: a page for people, problem details for programs."""
 
 from __future__ import annotations
 
@@ -15,40 +15,42 @@ FAULT = "What you asked for broke something inside chyme"
 
 
 def error_response(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """An answer that says what went wrong, with the way back to the vault it happened in."""
-    if not _for_people(request):
+    """Return a response that says what went wrong, with a link back to the vault it happened in."""
+    if not _wants_page(request):
         return problem_response(status, detail, headers)
-    return _page(request, "lost.html", status, detail, headers)
+    return _error_page(request, "lost.html", status, detail, headers)
 
 
 def server_error_response(
     request: Request, status: int, detail: str, headers: dict[str, str] | None = None
 ) -> Response:
-    """The same where no vault is entered."""
-    if not _for_people(request):
+    """Return the same for requests outside of any vault."""
+    if not _wants_page(request):
         return problem_response(status, detail, headers)
-    return _page(request, "lost_outside.html", status, detail, headers)
+    return _error_page(request, "lost_outside.html", status, detail, headers)
 
 
 def internal_error_response(request: Request, request_id: str) -> Response:
-    """What is told of a fault of ours."""
-    if not _for_people(request):
+    """Return the response for an internal error."""
+    if not _wants_page(request):
         return internal_error(request_id)
-    return _page(request, "lost_outside.html", 500, f"{FAULT}; the log tells more under request {request_id}")
+    return _error_page(request, "lost_outside.html", 500, f"{FAULT}; the log says more under request {request_id}")
 
 
-def _page(request: Request, template: str, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    shown = detail.encode("utf-8", "replace").decode()  # a name on the disk need not be text
-    told = UNKNOWN if shown == "Not Found" else f"{shown[:1].upper()}{shown[1:]}"
+def _error_page(
+    request: Request, template: str, status: int, detail: str, headers: dict[str, str] | None = None
+) -> Response:
+    shown = detail.encode("utf-8", "replace").decode()  # a file name need not be valid text
+    message = UNKNOWN if shown == "Not Found" else f"{shown[:1].upper()}{shown[1:]}"
     heading = HEADINGS.get(status, "That did not work")
-    answer = page(request, template, status, active="", heading=heading, told=told)
-    answer.headers.update(headers or {})
-    return answer
+    response = page(request, template, status, active="", heading=heading, message=message)
+    response.headers.update(headers or {})
+    return response
 
 
-def _for_people(request: Request) -> bool:
+def _wants_page(request: Request) -> bool:
     path = request.url.path
     if path.startswith("/v/"):
         path = "/" + path.split("/", 3)[3] if path.count("/") > 2 else "/"
-    programs = any(path == one or path.startswith(f"{one}/") for one in FOR_PROGRAMS)
-    return "text/html" in request.headers.get("accept", "") and not programs
+    for_programs = any(path == prefix or path.startswith(f"{prefix}/") for prefix in FOR_PROGRAMS)
+    return "text/html" in request.headers.get("accept", "") and not for_programs

@@ -1,4 +1,4 @@
-"""The page of one file: what it is, what it says, and what was made of it."""
+"""The page of one file: what it is, its content, and its digests."""
 
 from __future__ import annotations
 
@@ -31,114 +31,114 @@ Path = Annotated[str, Query(max_length=10_000)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/file/{path:path}", include_in_schema=False)
     def file(request: Request, path: str) -> HTMLResponse:
         """The page of a file."""
         try:
-            told = _told(app, path)
+            record = _load_record(app, path)
         except NotFound:
             name = path.rpartition("/")[2]
             return page(request, "file_gone.html", status=404, active="vault", name=name)
-        values = {
-            **_parts(app, told),
-            **viewer_context(app, told, parse_place(request)),
-            "transcript": transcript(app, told),
+        context = {
+            **_side_context(app, record),
+            **viewer_context(app, record, parse_place(request)),
+            "transcript": transcript(app, record),
         }
-        return page(request, "file.html", active="vault", **values)
+        return page(request, "file.html", active="vault", **context)
 
     @api.get("/ui/file/parts", include_in_schema=False)
     def parts(request: Request, path: Path) -> HTMLResponse:
-        """Whatever may have changed while somebody looks at it."""
-        return page(request, "file_parts.html", **_parts(app, _told(app, path)))
+        """All parts of the page that may change while it is open."""
+        return page(request, "file_parts.html", **_side_context(app, _load_record(app, path)))
 
     @api.get("/ui/file/gone", include_in_schema=False)
     def gone(request: Request, path: Path, hash: Path = "") -> HTMLResponse:
-        """For whoever looked at a file when it was moved or deleted: where the same content is now."""
-        alike = files.same_content(app.database.read(), hash, COPIES)
-        now_at = next((one.path for one in alike if one.path != path and one.vanished_at is None), None)
+        """The message when the file on the open page was moved or deleted, with the place of the same content."""
+        copies = files.same_content(app.database.read(), hash, COPIES)
+        now_at = next((copy.path for copy in copies if copy.path != path and copy.vanished_at is None), None)
         return page(request, "file_vanished.html", name=path.rpartition("/")[2], now_at=now_at)
 
     @api.get("/ui/file/stage", include_in_schema=False)
     def shown(request: Request, path: Path) -> HTMLResponse:
-        """The file itself, and what is said in it."""
-        told = _told(app, path)
-        values = {
-            **_facts(app, told),
-            **viewer_context(app, told, parse_place(request)),
-            "transcript": transcript(app, told),
+        """The file itself, and its transcript."""
+        record = _load_record(app, path)
+        context = {
+            **_facts_context(app, record),
+            **viewer_context(app, record, parse_place(request)),
+            "transcript": transcript(app, record),
         }
-        return page(request, "file_stage.html", versions=versions(told), **values)
+        return page(request, "file_stage.html", versions=versions(record), **context)
 
     @api.get("/ui/file/content", include_in_schema=False)
     def content(request: Request, path: Path, digester: Path) -> HTMLResponse:
-        """What one digest holds."""
-        told = _told(app, path)
-        row = next((one for one in told["digests"] if one["digester"] == digester), None)
+        """The content of one digest."""
+        record = _load_record(app, path)
+        row = next((digest for digest in record["digests"] if digest["digester"] == digester), None)
         if row is None:
             raise NotFound(f"{path}: has no digest {digester[:100]}")
-        names = {label: one["name"] for label, one in told["people"].items() if one["name"]}
-        return page(request, "file_content.html", held=digest_content(digester, row["content"] or "", names))
+        names = {label: person["name"] for label, person in record["people"].items() if person["name"]}
+        return page(request, "file_content.html", content=digest_content(digester, row["content"] or "", names))
 
     @api.get("/ui/file/similar", include_in_schema=False)
     def similar(request: Request, path: Path) -> HTMLResponse:
         """A few files that are like this one."""
-        _told(app, path)
+        _load_record(app, path)
         hits = app.search.similar(path, limit=ALIKE).hits
-        found = {card.path: card for card in app.library.cards([hit.path for hit in hits])}
-        return page(request, "file_similar.html", cards=[found[hit.path] for hit in hits if hit.path in found])
+        by_path = {card.path: card for card in app.library.cards([hit.path for hit in hits])}
+        return page(request, "file_similar.html", cards=[by_path[hit.path] for hit in hits if hit.path in by_path])
 
 
-def _told(app: App, path: str) -> dict[str, Any]:
-    """Everything about a file that is there."""
+def _load_record(app: App, path: str) -> dict[str, Any]:
+    """Return everything about a file that exists."""
     if "\0" in path or not path:
         raise NotFound("no file has such a name")
     require_file(app, path)
-    told = app.documents.show(path)
-    if told["file"]["vanished_at"] is not None:
+    record = app.documents.show(path)
+    if record["file"]["vanished_at"] is not None:
         raise NotFound(f"{path}: is not there any more")
-    return told
+    return record
 
 
-def _parts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shown beside the file itself."""
-    path = told["file"]["path"]
-    shown = app.edits.get(path)
-    digests, apart = cards(app, told)
+def _side_context(app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is shown beside the file itself."""
+    path = record["file"]["path"]
+    edits = app.edits.get(path)
+    digests, not_applicable = cards(app, record)
     proposal = None
     with contextlib.suppress(ChymeError):
         proposal = next(iter(FileRenamer(app.open_vault).proposals([path])), None)
     return {
-        **_facts(app, told),
-        "shown": shown,
-        "said": _said(told),
-        "edited": [field for field in FIELDS if field in shown.edits],
+        **_facts_context(app, record),
+        "edits": edits,
+        "classification": _classification(record),
+        "edited": [field for field in FIELDS if field in edits.edits],
         "digests": digests,
-        "apart": apart,
-        "steps": told["steps"],
-        "why": _why(told),
+        "not_applicable": not_applicable,
+        "steps": record["steps"],
+        "why": _explain_state(record),
         "proposal": proposal,
-        "versions": versions(told),
+        "versions": versions(record),
     }
 
 
-def _facts(app: App, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file is, whatever was made of it."""
-    path = told["file"]["path"]
+def _facts_context(app: App, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts about the file, independent of its digests."""
+    path = record["file"]["path"]
     folders = path.split("/")[:-1]
     return {
-        "file": told["file"],
+        "file": record["file"],
         "path": path,
-        "document": told["document"] or _NOTHING | {"title": told["file"]["name"]},
-        "folders": [(name, "/".join(folders[: at + 1])) for at, name in enumerate(folders)],
-        "copies": _copies(app, told),
-        "modified": datetime.fromtimestamp(told["file"]["mtime_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M"),
-        "viewer": choose_viewer(told),
+        "document": record["document"] or _EMPTY_DOCUMENT | {"title": record["file"]["name"]},
+        "folders": [(name, "/".join(folders[: depth + 1])) for depth, name in enumerate(folders)],
+        "copies": _find_copies(app, record),
+        "modified": datetime.fromtimestamp(record["file"]["mtime_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M"),
+        "viewer": choose_viewer(record),
     }
 
 
-_NOTHING: dict[str, Any] = {
+_EMPTY_DOCUMENT: dict[str, Any] = {
     "title": "",
     "summary": None,
     "date": None,
@@ -152,36 +152,36 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def _copies(app: App, told: Mapping[str, Any]) -> list[str]:
-    found = files.same_content(app.database.read(), told["file"]["hash"], COPIES)
-    return [one.path for one in found if one.path != told["file"]["path"] and one.vanished_at is None]
+def _find_copies(app: App, record: Mapping[str, Any]) -> list[str]:
+    same_content = files.same_content(app.database.read(), record["file"]["hash"], COPIES)
+    return [copy.path for copy in same_content if copy.path != record["file"]["path"] and copy.vanished_at is None]
 
 
-def _why(told: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Why a document is not as it should be, and what can be done, in words."""
-    document, path = told["document"], told["file"]["path"]
+def _explain_state(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return why a document is incomplete or failed, and what can be done, in words."""
+    document, path = record["document"], record["file"]["path"]
     if document is None or not document["reason"] or document["state"] in ("processing", "stale"):
         return None
-    row = next((row for row in told["digests"] if row["error"] == document["reason"]), None)
+    row = next((row for row in record["digests"] if row["error"] == document["reason"]), None)
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
     return cause.told, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
 
 
-def _said(told: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """How sure the machine was of each field, and the words it read it from."""
-    for row in told["digests"]:
+def _classification(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return how sure the machine was of each field, and the words it took it from."""
+    for row in record["digests"]:
         if row["digester"] in CLASSIFIERS and row["content"]:
             with contextlib.suppress(ValueError, RecursionError):
-                found = json.loads(row["content"])
-                if isinstance(found, dict):
+                content = json.loads(row["content"])
+                if isinstance(content, dict):
                     return {
-                        "confidence": _object(found.get("confidence")),
-                        "evidence": _object(found.get("evidence")),
-                        "by": {"engine": str(found.get("engine") or "")},
+                        "confidence": _as_dict(content.get("confidence")),
+                        "evidence": _as_dict(content.get("evidence")),
+                        "by": {"engine": str(content.get("engine") or "")},
                     }
     return {"confidence": {}, "evidence": {}, "by": {"engine": ""}}
 
 
-def _object(value: object) -> dict[str, Any]:
+def _as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""What is shown of a file itself: its pages, picture, sound, film or text."""
+"""The viewer of a file: its pages, picture, sound, film or text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from chyme.text.digest_text import replace_unwritable
 from chyme.vault.intake.text_links import links_of
 
 MOST_BOXES = 600
-_PLAYED = ("speech-recognition", "speech-recognition-cleanup", "speaker-embedding")
-_SHOWN_BY = {
+_TRANSCRIPT_DIGESTS = ("speech-recognition", "speech-recognition-cleanup", "speaker-embedding")
+_STAGE_DIGESTS = {
     "pages": ("doc-to-screenshot",),
     "document": ("doc-to-screenshot", "doc-to-markdown"),
     "image": ("image-preview", "image-ocr", "image-objects"),
@@ -33,77 +33,81 @@ _SHOWN_BY = {
 FileRecord = Mapping[str, Any]
 
 
-def choose_viewer(told: FileRecord) -> str:
-    """Which of the ways to show a file is right for this one."""
-    kind = told["file"]["kind"]
+def choose_viewer(record: FileRecord) -> str:
+    """Return the name of the viewer for a file."""
+    kind = record["file"]["kind"]
     if kind in (Kind.AUDIO, Kind.VIDEO):
         return "media"
     if kind == Kind.DOCUMENT:
-        return "pages" if told["file"]["mime"] == "application/pdf" else "document"
+        return "pages" if record["file"]["mime"] == "application/pdf" else "document"
     return str(kind) if kind in (Kind.IMAGE, Kind.URL, Kind.TEXT) else "other"
 
 
-def versions(told: FileRecord) -> dict[str, str]:
-    """What the stage and the transcript were made of: equal as long as they need not be shown anew."""
-    rows = {row["digester"]: row for row in told["digests"]}
+def versions(record: FileRecord) -> dict[str, str]:
+    """Return versions of the stage and the transcript: unchanged while these need not be rendered again."""
+    rows = {row["digester"]: row for row in record["digests"]}
 
     def version(names: Sequence[str]) -> str:
         return ";".join(f"{rows[name]['status']}:{rows[name]['content_hash']}" for name in names if name in rows)
 
-    heard = version(_PLAYED) + str(sorted((who["name"] or "") for who in told["people"].values()))
+    transcript_version = version(_TRANSCRIPT_DIGESTS) + str(
+        sorted((person["name"] or "") for person in record["people"].values())
+    )
     return {
-        "stage": f"{told['file']['hash'][:16]};{version(_SHOWN_BY.get(choose_viewer(told), ()))}",
-        "transcript": heard,
+        "stage": f"{record['file']['hash'][:16]};{version(_STAGE_DIGESTS.get(choose_viewer(record), ()))}",
+        "transcript": transcript_version,
     }
 
 
-def viewer_context(app: App, told: FileRecord, place: PlaceParameters) -> dict[str, Any]:
-    """What the template of this viewer needs."""
-    how = choose_viewer(told)
-    rows = {row["digester"]: row for row in told["digests"] if _is_served(row)}
-    return {"viewer": how, "place": place, **_MADE[how](app, told, rows, place)}
+def viewer_context(app: App, record: FileRecord, place: PlaceParameters) -> dict[str, Any]:
+    """Return the template variables of the file's viewer."""
+    viewer = choose_viewer(record)
+    rows = {row["digester"]: row for row in record["digests"] if _has_content(row)}
+    return {"viewer": viewer, "place": place, **_CONTEXTS[viewer](app, record, rows, place)}
 
 
-def _is_served(row: FileRecord) -> bool:
-    """Whether a digest has something to show: its content, or the content before while another is being made."""
+def _has_content(row: FileRecord) -> bool:
+    """Whether a digest has content to show: its own, or the previous one while another is being made."""
     return row["status"] == "completed" or (not row["settled"] and row["content"] is not None)
 
 
-def transcript(app: App, told: FileRecord) -> list[dict[str, Any]]:
-    """What is said, by whom and when, word by word."""
-    found = app.documents.transcript(told["file"]["path"])
-    if found is None:
+def transcript(app: App, record: FileRecord) -> list[dict[str, Any]]:
+    """Return the lines of the transcript, with speaker, times and words."""
+    stored = app.documents.transcript(record["file"]["path"])
+    if stored is None:
         return []
-    heard, _ = found
-    people = told["people"]
-    several = len({segment.speaker for segment in heard.segments}) > 1 or any(one["name"] for one in people.values())
-    lines, before = [], None
-    for segment in heard.segments:
-        who = people.get(segment.speaker) if segment.speaker else None
-        name = _called(segment.speaker, who) if segment.speaker and several else None
-        words = [[one.first, one.last, round(one.start, 2), round(one.end, 2)] for one in timed_words(segment)]
+    speech, _ = stored
+    people = record["people"]
+    show_speakers = len({segment.speaker for segment in speech.segments}) > 1 or any(
+        person["name"] for person in people.values()
+    )
+    lines, previous_speaker = [], None
+    for segment in speech.segments:
+        person = people.get(segment.speaker) if segment.speaker else None
+        name = _speaker_name(segment.speaker, person) if segment.speaker and show_speakers else None
+        words = [[word.first, word.last, round(word.start, 2), round(word.end, 2)] for word in timed_words(segment)]
         lines.append(
             {
                 "start": round(segment.start, 2),
                 "end": round(segment.end, 2),
                 "text": segment.text,
-                "who": name if segment.speaker != before else None,
-                "person": who["person_id"] if who else None,
+                "who": name if segment.speaker != previous_speaker else None,
+                "person": person["person_id"] if person else None,
                 "words": json.dumps(words, separators=(",", ":")),
             }
         )
-        before = segment.speaker
+        previous_speaker = segment.speaker
     return lines
 
 
-def _called(label: str, who: Mapping[str, Any] | None) -> str:
-    if who and who["name"]:
-        return str(who["name"])
-    return f"Person {who['person_id']}" if who else format_speaker_label(label)
+def _speaker_name(label: str, person: Mapping[str, Any] | None) -> str:
+    if person and person["name"]:
+        return str(person["name"])
+    return f"Person {person['person_id']}" if person else format_speaker_label(label)
 
 
 def _file_text(app: App, path: str) -> str:
-    """The text of the file itself, as search has read it; empty when it cannot be read now."""
+    """Return the text of the file itself, as search has read it; empty when it cannot be read now."""
     file = files.by_path(app.database.read(), path)
     if file is None:
         return ""
@@ -118,75 +122,81 @@ def _read(app: App, file: File, limit: int) -> bytes:
         return b""
 
 
-def _json(rows: Mapping[str, FileRecord], name: str) -> dict[str, Any]:
-    """What a digest holds, when it is an object."""
+def _load_json(rows: Mapping[str, FileRecord], name: str) -> dict[str, Any]:
+    """Return the content of a digest that is a JSON object, else an empty dict."""
     try:
-        told = json.loads(rows[name]["content"] or "{}") if name in rows else {}
+        content = json.loads(rows[name]["content"] or "{}") if name in rows else {}
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def _artifact(rows: Mapping[str, FileRecord], name: str, filename: str) -> str | None:
+def _artifact_name(rows: Mapping[str, FileRecord], name: str, filename: str) -> str | None:
     row = rows.get(name)
     if row is None or filename not in row["artifacts"] or not row["sqlar_name"]:
         return None
     return f"{row['sqlar_name'].rpartition('/')[0]}/{filename}"
 
 
-def _size(told: Mapping[str, Any], width: int = 1000, height: int = 1414) -> tuple[int, int]:
-    found = told.get("width"), told.get("height")
-    wide, high = found
-    return (wide, high) if type(wide) is int and type(high) is int and wide > 0 and high > 0 else (width, height)
+def _picture_size(details: Mapping[str, Any], width: int = 1000, height: int = 1414) -> tuple[int, int]:
+    found = details.get("width"), details.get("height")
+    w, h = found
+    return (w, h) if type(w) is int and type(h) is int and w > 0 and h > 0 else (width, height)
 
 
-def _pages(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
-    drawn = _json(rows, "doc-to-screenshot")
-    pages = told["document"]["pages"] if told["document"] else None
+def _pages_context(
+    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+) -> dict[str, Any]:
+    screenshot = _load_json(rows, "doc-to-screenshot")
+    pages = record["document"]["pages"] if record["document"] else None
     return {
         "pages": pages,
         "page": min(place.page, pages) if pages else place.page,
-        "size": _size(drawn),
-        "first": _artifact(rows, "doc-to-screenshot", "page.jpg"),
+        "size": _picture_size(screenshot),
+        "first": _artifact_name(rows, "doc-to-screenshot", "page.jpg"),
     }
 
 
-def _document(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
+def _document_context(
+    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+) -> dict[str, Any]:
     row = rows.get("doc-to-markdown")
     content = row["content"] if row else None
     return {
-        "first": _artifact(rows, "doc-to-screenshot", "page.jpg"),
-        "size": _size(_json(rows, "doc-to-screenshot")),
+        "first": _artifact_name(rows, "doc-to-screenshot", "page.jpg"),
+        "size": _picture_size(_load_json(rows, "doc-to-screenshot")),
         "text": text_part(content, "markdown", place, place.source == "doc-to-markdown") if content else None,
-        "waits": row is None and told["document"] and told["document"]["state"] == "processing",
+        "is_processing": row is None and record["document"] and record["document"]["state"] == "processing",
     }
 
 
-def _image(_app: App, _told: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
-    seen = _json(rows, "image-objects").get("objects")
-    objects = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
-    read = rows.get("image-ocr")
-    content = (read["content"] or "") if read else ""
+def _image_context(
+    _app: App, _record: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters
+) -> dict[str, Any]:
+    found = _load_json(rows, "image-objects").get("objects")
+    objects = [thing for thing in found if isinstance(thing, dict)] if isinstance(found, list) else []
+    ocr = rows.get("image-ocr")
+    content = (ocr["content"] or "") if ocr else ""
     lines = [
-        {"label": content[one["start"] : one["end"]], "box": one["box"]}
-        for one in (read["places"] if read else ())
-        if one.get("box") and one.get("page") in (None, 1)
+        {"label": content[line["start"] : line["end"]], "box": line["box"]}
+        for line in (ocr["places"] if ocr else ())
+        if line.get("box") and line.get("page") in (None, 1)
     ]
-    things = [
+    object_boxes = [
         {
-            "label": str(one.get("description") or one.get("name") or ""),
-            "name": str(one.get("name") or ""),
-            "confidence": one["confidence"] if isinstance(one.get("confidence"), float) else None,
-            "box": one["box"],
+            "label": str(thing.get("description") or thing.get("name") or ""),
+            "name": str(thing.get("name") or ""),
+            "confidence": thing["confidence"] if isinstance(thing.get("confidence"), float) else None,
+            "box": thing["box"],
         }
-        for one in objects
-        if _is_box(one.get("box"))
+        for thing in objects
+        if _is_box(thing.get("box"))
     ]
     return {
-        "picture": _artifact(rows, "image-preview", "preview.jpg"),
-        "size": _size(_json(rows, "image-preview"), 1600, 1200),
+        "picture": _artifact_name(rows, "image-preview", "preview.jpg"),
+        "size": _picture_size(_load_json(rows, "image-preview"), 1600, 1200),
         "lines": lines[:MOST_BOXES],
-        "objects": things[:MOST_BOXES],
+        "objects": object_boxes[:MOST_BOXES],
     }
 
 
@@ -194,54 +204,58 @@ def _is_box(box: object) -> bool:
     return isinstance(box, list) and len(box) == 4 and all(isinstance(edge, int | float) for edge in box)
 
 
-def _media(_app: App, told: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
-    preview = _json(rows, "media-preview")
+def _media_context(
+    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters
+) -> dict[str, Any]:
+    preview = _load_json(rows, "media-preview")
     peaks = preview.get("peaks")
     video = preview.get("video")
     return {
-        "film": told["file"]["kind"] == Kind.VIDEO,
-        "poster": _artifact(rows, "media-preview", "poster.jpg"),
-        "cover": _artifact(rows, "media-preview", "cover.jpg"),
+        "is_video": record["file"]["kind"] == Kind.VIDEO,
+        "poster": _artifact_name(rows, "media-preview", "poster.jpg"),
+        "cover": _artifact_name(rows, "media-preview", "cover.jpg"),
         "duration": preview.get("duration"),
-        "wave": _wave(peaks) if isinstance(peaks, list) else None,
-        "size": _size(video if isinstance(video, dict) else {}, 1280, 720),
-        "subtitles": any(name in rows and rows[name]["content"] for name in _PLAYED[:2]),
+        "wave": _waveform(peaks) if isinstance(peaks, list) else None,
+        "size": _picture_size(video if isinstance(video, dict) else {}, 1280, 720),
+        "subtitles": any(name in rows and rows[name]["content"] for name in _TRANSCRIPT_DIGESTS[:2]),
     }
 
 
-def _wave(peaks: Sequence[object]) -> dict[str, object] | None:
-    """The waveform as one path: a bar for every value, mirrored, 100 high."""
+def _waveform(peaks: Sequence[object]) -> dict[str, object] | None:
+    """Return the waveform as one SVG path: a mirrored bar for every value, 100 high."""
     heights = [min(max(float(peak), 1.5), 100.0) for peak in peaks if isinstance(peak, int | float)]
     if not heights:
         return None
-    bars = (f"M{at * 3 + 1} {50 - height / 2:.1f}v{height:.1f}" for at, height in enumerate(heights))
+    bars = (f"M{number * 3 + 1} {50 - height / 2:.1f}v{height:.1f}" for number, height in enumerate(heights))
     return {"path": "".join(bars), "width": len(heights) * 3}
 
 
-def _url(app: App, told: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
+def _url_context(
+    app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+) -> dict[str, Any]:
     row = rows.get("url-crawl-content")
     content = row["content"] if row else None
-    facts = _json(rows, "url-metadata")
-    told_url = facts.get("url")
-    note = _link_note(app, told["file"]["path"])
-    url = told_url if isinstance(told_url, str) else note and note.url
-    copy = _json(rows, "url-crawl-html").get("artifact")
+    facts = _load_json(rows, "url-metadata")
+    page_url = facts.get("url")
+    note = _link_note(app, record["file"]["path"])
+    url = page_url if isinstance(page_url, str) else note and note.url
+    copy = _load_json(rows, "url-crawl-html").get("artifact")
     return {
-        "picture": _artifact(rows, "url-crawl-screenshot", "screenshot.jpg"),
-        "size": _size(_json(rows, "url-crawl-screenshot"), 1280, 800),
+        "picture": _artifact_name(rows, "url-crawl-screenshot", "screenshot.jpg"),
+        "size": _picture_size(_load_json(rows, "url-crawl-screenshot"), 1280, 800),
         "text": text_part(content, "markdown", place, place.source == "url-crawl-content") if content else None,
         "url": url if url and url.lower().startswith(("http://", "https://")) else None,
         "note": note,
         "facts": [
             (label, str(facts[name]))
-            for name, label in _ABOUT_PAGES
+            for name, label in _PAGE_FACTS
             if isinstance(facts.get(name), str | int) and facts[name]
         ],
-        "copy": _artifact(rows, "url-crawl-html", copy) if isinstance(copy, str) else None,
+        "copy": _artifact_name(rows, "url-crawl-html", copy) if isinstance(copy, str) else None,
     }
 
 
-_ABOUT_PAGES = (
+_PAGE_FACTS = (
     ("site_name", "Site"),
     ("author", "Author"),
     ("published_date", "Published"),
@@ -251,31 +265,35 @@ _ABOUT_PAGES = (
 
 
 def _link_note(app: App, path: str) -> LinkNote | None:
-    """The address in a link file, with what somebody wrote beside it."""
+    """Return the address in a link file, with what a person wrote beside it."""
     file = files.by_path(app.database.read(), path)
     note = link_note_in(file.name, _read(app, file, LINK_BYTES)) if file else None
     return replace(note, url=remove_credentials(note.url)) if note else None
 
 
-def _text(app: App, told: FileRecord, _rows: Mapping[str, FileRecord], place: PlaceParameters) -> dict[str, Any]:
-    name = told["file"]["name"].lower()
+def _text_context(
+    app: App, record: FileRecord, _rows: Mapping[str, FileRecord], place: PlaceParameters
+) -> dict[str, Any]:
+    name = record["file"]["name"].lower()
     suffix = name[name.rfind(".") :] if "." in name else ""
     form = "markdown" if suffix in MARKDOWN else TABLES.get(suffix, "plain")
-    text = _file_text(app, told["file"]["path"])
-    new = sum(link.path is None for link in links_of(app.open_vault, told["file"]["path"])) if "://" in text else 0
+    text = _file_text(app, record["file"]["path"])
+    new = sum(link.path is None for link in links_of(app.open_vault, record["file"]["path"])) if "://" in text else 0
     return {"text": text_part(text, form, place, place.source == "file") if text else None, "new_links": new}
 
 
-def _other(_app: App, _told: FileRecord, _rows: Mapping[str, FileRecord], _place: PlaceParameters) -> dict[str, Any]:
+def _other_context(
+    _app: App, _record: FileRecord, _rows: Mapping[str, FileRecord], _place: PlaceParameters
+) -> dict[str, Any]:
     return {}
 
 
-_MADE = {
-    "pages": _pages,
-    "document": _document,
-    "image": _image,
-    "media": _media,
-    "url": _url,
-    "text": _text,
-    "other": _other,
+_CONTEXTS = {
+    "pages": _pages_context,
+    "document": _document_context,
+    "image": _image_context,
+    "media": _media_context,
+    "url": _url_context,
+    "text": _text_context,
+    "other": _other_context,
 }

@@ -1,4 +1,4 @@
-"""By what one can narrow the view of the vault, and what it is narrowed by already."""
+"""The filters that the vault view offers, and those that are already chosen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KIND_SINGULARS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value somebody may choose, or take back when it is chosen."""
+    """A value that can be chosen, or removed when it is already chosen."""
 
     name: str
     label: str
@@ -34,66 +34,78 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """Values of one sort."""
+    """The values of one filter."""
 
     title: str
     choices: tuple[Choice, ...]
 
 
-def kinds(want: ViewParameters, everything: Facets | None, shown: Facets | None) -> tuple[Choice, ...]:
-    """Every kind there is, in its usual order, and how many of what is shown are of it where that is known."""
-    there = dict(everything.kind) if everything else KIND_NAMES
+def kinds(params: ViewParameters, everything: Facets | None, shown: Facets | None) -> tuple[Choice, ...]:
+    """Return every kind that exists, in the usual order, with the count of shown files where it is known."""
+    existing = dict(everything.kind) if everything else KIND_NAMES
     counts = dict(shown.kind) if shown else {}
     return tuple(
-        Choice(kind, KIND_NAMES[kind], _one(want, "kind", kind), counts.get(kind), kind == want.kind)
+        Choice(kind, KIND_NAMES[kind], _toggle_address(params, "kind", kind), counts.get(kind), kind == params.kind)
         for kind in KINDS
-        if kind in there or kind == want.kind
+        if kind in existing or kind == params.kind
     )
 
 
-def facets(want: ViewParameters, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
-    """What else one can choose; sorts without values are left out."""
-    # Of what words find, only the uppermost folders are counted.
-    below = [(one.path, None if want.is_search else one.files) for one in folders]
-    found = [
-        Facet("Folders", tuple(Choice("", _last(path), want.address(folder=path), count) for path, count in below))
+def facets(params: ViewParameters, folders: Sequence[Folder], shown: Facets | None) -> tuple[Facet, ...]:
+    """Return the other filters; those without values are left out."""
+    # In search results, only the top folders are counted.
+    subfolders = [(folder.path, None if params.is_search else folder.files) for folder in folders]
+    all_facets = [
+        Facet(
+            "Folders",
+            tuple(Choice("", _folder_name(path), params.address(folder=path), count) for path, count in subfolders),
+        )
     ]
     if shown is not None:
-        if want.is_search and not want.folder:
-            found = [Facet("Folders", _values(want, "folder", shown.folder))]
-        tags = tuple(Choice("", tag, want.with_tag(tag), count, tag in want.tags) for tag, count in shown.tag)
-        found += [
+        if params.is_search and not params.folder:
+            all_facets = [Facet("Folders", _value_choices(params, "folder", shown.folder))]
+        tags = tuple(Choice("", tag, params.with_tag(tag), count, tag in params.tags) for tag, count in shown.tag)
+        all_facets += [
             Facet("Tags", tags),
-            Facet("People", _values(want, "person", shown.person)),
-            Facet("Year", _values(want, "year", sorted(shown.year, reverse=True))),
-            Facet("State", _values(want, "state", shown.status)),
+            Facet("People", _value_choices(params, "person", shown.person)),
+            Facet("Year", _value_choices(params, "year", sorted(shown.year, reverse=True))),
+            Facet("State", _value_choices(params, "state", shown.status)),
         ]
-    return tuple(facet for facet in found if facet.choices)
+    return tuple(facet for facet in all_facets if facet.choices)
 
 
-def chosen_filters(want: ViewParameters) -> tuple[Choice, ...]:
-    """What the view is narrowed by, each with the address without it."""
-    tags = [Choice("tag", tag, want.with_tag(tag)) for tag in want.tags]
-    folder = [("folder", want.folder)] if want.is_search else []  # else the crumbs tell it
-    others = [*folder, ("year", want.year), ("state", want.state), ("person", want.person)]
-    return (*tags, *(Choice(name, _label(name, value), want.address(**{name: ""})) for name, value in others if value))
+def chosen_filters(params: ViewParameters) -> tuple[Choice, ...]:
+    """Return the filters of the view, each with the address without it."""
+    tags = [Choice("tag", tag, params.with_tag(tag)) for tag in params.tags]
+    folder = [("folder", params.folder)] if params.is_search else []  # otherwise the breadcrumbs show it
+    others = [*folder, ("year", params.year), ("state", params.state), ("person", params.person)]
+    return (
+        *tags,
+        *(Choice(name, _value_label(name, value), params.address(**{name: ""})) for name, value in others if value),
+    )
 
 
-def _last(path: str) -> str:
+def _folder_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _values(want: ViewParameters, field: str, counts: Sequence[tuple[str, int]]) -> tuple[Choice, ...]:
+def _value_choices(params: ViewParameters, field: str, counts: Sequence[tuple[str, int]]) -> tuple[Choice, ...]:
     return tuple(
-        Choice("", _label(field, value), _one(want, field, value), count, value == getattr(want, field))
+        Choice(
+            "",
+            _value_label(field, value),
+            _toggle_address(params, field, value),
+            count,
+            value == getattr(params, field),
+        )
         for value, count in counts
     )
 
 
-def _one(want: ViewParameters, field: str, value: str) -> str:
-    """The address with this value, or without it when it is the chosen one."""
-    return want.address(**{field: "" if value == getattr(want, field) else value})
+def _toggle_address(params: ViewParameters, field: str, value: str) -> str:
+    """Return the address with this value, or without it when it is the chosen one."""
+    return params.address(**{field: "" if value == getattr(params, field) else value})
 
 
-def _label(field: str, value: str) -> str:
+def _value_label(field: str, value: str) -> str:
     return STATES[value][0] if field == "state" else value

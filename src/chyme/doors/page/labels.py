@@ -1,4 +1,4 @@
-"""Words of the pages: who digests, how many, how long, what it cost."""
+"""Labels and formats of the pages: digesters, counts, durations, prices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES = {
 
 
 def labels_of(app: App) -> dict[str, str]:
-    """Each digester and each output → its name for people; no two outputs have the same."""
+    """Map each digester and each output to its name for people; no two outputs have the same."""
     digesters = {digester.name: digester.label for digester in app.rules.registry}
     outputs = {output: _label(digester, output) for digester in app.rules.registry for output in digester.outputs}
     return {**digesters, **outputs}
@@ -27,13 +27,13 @@ def _label(digester: Digester, output: str) -> str:
     return f"{digester.label}: {output.removeprefix(digester.name).strip('-') or output}"
 
 
-def format_count(count: int, what: str, more: str | None = None) -> str:
-    """1 file, 2,000 files."""
-    return f"{count:,} {what if count == 1 else more or what + 's'}"
+def format_count(count: int, what: str, plural: str | None = None) -> str:
+    """Format a count with its noun: 1 file, 2,000 files."""
+    return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
 def format_duration(seconds: float) -> str:
-    """How long something takes, roughly."""
+    """Format a rough duration."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     if seconds < 5400:
@@ -42,7 +42,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_time_left(seconds: float) -> str:
-    """The same as somebody would say it who waits; the script of the page says it alike."""
+    """Format the remaining time for people who wait; the script of the page formats it alike."""
     if seconds < 50:
         return "under a minute"
     if seconds < 5400:
@@ -51,7 +51,7 @@ def format_time_left(seconds: float) -> str:
 
 
 def format_dollars(cost: float | None) -> str:
-    """A price; small ones with more digits, so that nothing looks free that is not."""
+    """Format a price; small ones with more digits, so that nothing looks free that is not."""
     if cost is None:
         return "price unknown"
     return f"${cost:,.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.4f}"

@@ -23,7 +23,7 @@ from chyme.doors.http.request_origin import safe_redirect_path
 from chyme.doors.page.rendering import page
 
 AT_ONCE = 2  # passwords hashed at the same time: each takes a core and 64 MB
-QUEUE = 20  # more are sent away: whoever floods us must not fill our memory
+QUEUE = 20  # waiting sign-ins; more are refused: a flood must not fill the memory
 
 
 class ListedVault(BaseModel):
@@ -36,20 +36,20 @@ class ListedVault(BaseModel):
 
 
 class ListedVaults(BaseModel):
-    """All of them."""
+    """All vaults the visitor may read."""
 
     vaults: list[ListedVault]
 
 
 class PasswordHasher:
-    """Where passwords are compared: few at once, beside the server's other work."""
+    """Compares passwords in threads: few at once, beside the server's other work."""
 
     def __init__(self) -> None:
         self._limiter: CapacityLimiter | None = None
 
     async def run(self, work: partial[NewSession | None] | partial[bool] | partial[None]) -> NewSession | bool | None:
         if self._limiter is None:
-            self._limiter = CapacityLimiter(AT_ONCE)  # belongs to the running loop
+            self._limiter = CapacityLimiter(AT_ONCE)  # belongs to the running event loop
         return await to_thread.run_sync(work, limiter=self._limiter)
 
     @property
@@ -57,12 +57,12 @@ class PasswordHasher:
         return self._limiter is not None and self._limiter.statistics().tasks_waiting >= QUEUE
 
 
-def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> None:
+def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these pages to the server."""
-    doors = house.doors
+    authenticator = server_vaults.doors
 
     @api.get("/login", include_in_schema=False)
-    def asked(request: Request, next: str | None = None) -> Response:
+    def login_page(request: Request, next: str | None = None) -> Response:
         if request.state.visitor is not None or not request.state.closed:
             return RedirectResponse(safe_redirect_path(next), 303)
         return page(request, "login.html", next=safe_redirect_path(next), name="", problem=None)
@@ -70,75 +70,79 @@ def add_routes(api: FastAPI, house: ServerVaults, hashing: PasswordHasher) -> No
     @api.post("/login", include_in_schema=False)
     async def sign_in(request: Request) -> Response:
         form = await form_of(request)
-        name, onward = form.get("name", ""), safe_redirect_path(form.get("next"))
+        name, next_path = form.get("name", ""), safe_redirect_path(form.get("next"))
         if not request.state.closed:
-            return RedirectResponse(onward, 303)
-        there, named = network_key(request.state.client), f"named {fingerprint(fold_name(name))}"
-        keys = [there, f"{named} {there}"]
-        if hashing.is_full:
+            return RedirectResponse(next_path, 303)
+        network, name_key = network_key(request.state.client), f"named {fingerprint(fold_name(name))}"
+        keys = [network, f"{name_key} {network}"]
+        if password_hasher.is_full:
             return problem_response(503, "too many people sign in at once; try again in a moment", retry_after(5))
-        wait = doors.wrong_passwords.start_attempt(keys, brief=[named])
+        wait = authenticator.wrong_passwords.start_attempt(keys, brief=[name_key])
         if wait > 0:
-            told = f"Too many wrong passwords. Try again in {_in_words(wait)}."
-            answer = page(request, "login.html", 429, next=onward, name=name, problem=told)
-            answer.headers.update(retry_after(wait))
-            return answer
-        hint = browser_name(request.headers.get("user-agent", ""))
-        work = partial(doors.accounts.sign_in, name, form.get("password", ""), house.settings.session_days, hint)
-        signed_in = await hashing.run(work)
-        if not isinstance(signed_in, NewSession):
-            told = "This name and this password do not belong together."
-            return page(request, "login.html", 401, next=onward, name=name, problem=told)
-        doors.wrong_passwords.record_success([*keys, named])
-        _end_session(house, request.state.visitor)
-        onwards = RedirectResponse(onward, 303)
-        _set_cookie(request, onwards, signed_in.secret, signed_in.seconds)
-        return onwards
+            message = f"Too many wrong passwords. Try again in {_format_wait(wait)}."
+            response = page(request, "login.html", 429, next=next_path, name=name, problem=message)
+            response.headers.update(retry_after(wait))
+            return response
+        browser = browser_name(request.headers.get("user-agent", ""))
+        work = partial(
+            authenticator.accounts.sign_in, name, form.get("password", ""), server_vaults.settings.session_days, browser
+        )
+        session = await password_hasher.run(work)
+        if not isinstance(session, NewSession):
+            message = "This name and this password do not belong together."
+            return page(request, "login.html", 401, next=next_path, name=name, problem=message)
+        authenticator.wrong_passwords.record_success([*keys, name_key])
+        _end_session(server_vaults, request.state.visitor)
+        redirect = RedirectResponse(next_path, 303)
+        _set_cookie(request, redirect, session.secret, session.seconds)
+        return redirect
 
     @api.post("/logout", include_in_schema=False)
     def sign_out(request: Request) -> Response:
-        _end_session(house, request.state.visitor)
-        answer = RedirectResponse("/login" if request.state.closed else "/", 303)
-        _set_cookie(request, answer, "", 0)
-        return answer
+        _end_session(server_vaults, request.state.visitor)
+        response = RedirectResponse("/login" if request.state.closed else "/", 303)
+        _set_cookie(request, response, "", 0)
+        return response
 
     @api.get("/api/vaults")
     def listed(request: Request) -> ListedVaults:
         """The vaults you may read."""
-        return ListedVaults(vaults=vaults_of(house, request))
+        return ListedVaults(vaults=vaults_of(server_vaults, request))
 
-    if len(house.vaults) > 1:
+    if len(server_vaults.vaults) > 1:
 
         @api.get("/", include_in_schema=False)
         def choose(request: Request) -> Response:
-            vaults = vaults_of(house, request)
+            vaults = vaults_of(server_vaults, request)
             if len(vaults) == 1:
                 return RedirectResponse(vaults[0].address, 303)
             return page(request, "vaults.html", listed=vaults)
 
 
-def vaults_of(house: ServerVaults, request: Request) -> list[ListedVault]:
-    """What the visitor may read, and how much there is."""
+def vaults_of(server_vaults: ServerVaults, request: Request) -> list[ListedVault]:
+    """Return the vaults the visitor may read, and how many files each has."""
     visitor: Visitor | None = request.state.visitor
-    found = []
+    vaults = []
     for name in request.state.vaults:
-        may_write = visitor is None or visitor.may(house.identities[name], Right.WRITE)
-        files = int(house.vaults[name].documents.status()["files"])
-        found.append(ListedVault(name=name, address=f"/v/{name}/", files=files, right="write" if may_write else "read"))
-    return found
+        may_write = visitor is None or visitor.may(server_vaults.identities[name], Right.WRITE)
+        files = int(server_vaults.vaults[name].documents.status()["files"])
+        vaults.append(
+            ListedVault(name=name, address=f"/v/{name}/", files=files, right="write" if may_write else "read")
+        )
+    return vaults
 
 
-def _end_session(house: ServerVaults, visitor: Visitor | None) -> None:
+def _end_session(server_vaults: ServerVaults, visitor: Visitor | None) -> None:
     if visitor is not None and visitor.session_id is not None and visitor.user_id is not None:
-        house.doors.accounts.end_session(visitor.session_id, visitor.user_id)
+        server_vaults.doors.accounts.end_session(visitor.session_id, visitor.user_id)
 
 
-def _set_cookie(request: Request, answer: Response, secret: str, seconds: int) -> None:
+def _set_cookie(request: Request, response: Response, secret: str, seconds: int) -> None:
     scheme = request.scope["scheme"]
-    answer.set_cookie(
+    response.set_cookie(
         cookie_name(scheme), secret, max_age=seconds, path="/", httponly=True, samesite="lax", secure=scheme == "https"
     )
 
 
-def _in_words(seconds: float) -> str:
+def _format_wait(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{max(1, round(seconds))} seconds"

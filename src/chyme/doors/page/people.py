@@ -1,4 +1,4 @@
-"""The people of the vault: who is heard, what they are called, and whose voice is whose."""
+"""The people of the vault: who is heard, their names, and which voices are theirs."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ from chyme.application.app import App
 from chyme.doors.page.rendering import page
 from chyme.speech.people.edits import as_json
 
-MOST_VOICES = 500  # voices of one person that are listed
+MOST_VOICES = 500  # at most so many voices of one person are listed
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/people", include_in_schema=False)
     def people(request: Request) -> HTMLResponse:
-        """Everybody, named ones first."""
-        return page(request, "people.html", active="people", people=[as_json(one) for one in app.people.list_people()])
+        """All people, named ones first."""
+        return page(
+            request, "people.html", active="people", people=[as_json(person) for person in app.people.list_people()]
+        )
 
     @api.get("/ui/people", include_in_schema=False)
     def people_again(request: Request) -> HTMLResponse:
-        """The same, to be put in the place of what was shown."""
-        return page(request, "people_list.html", people=[as_json(one) for one in app.people.list_people()])
+        """The list alone, to replace the one on the page."""
+        return page(request, "people_list.html", people=[as_json(person) for person in app.people.list_people()])
 
     @api.get("/people/{person_id}", include_in_schema=False)
     def person(request: Request, person_id: Annotated[int, Path(ge=0, le=2**53)]) -> HTMLResponse:
         """One person and their voices."""
-        return _person(app, request, person_id, "person.html")
+        return _render_person(app, request, person_id, "person.html")
 
     @api.get("/ui/people/{person_id}", include_in_schema=False)
     def person_again(request: Request, person_id: Annotated[int, Path(ge=0, le=2**53)]) -> HTMLResponse:
-        """The same, to be put in the place of what was shown."""
-        return _person(app, request, person_id, "person_voices.html")
+        """The same without its frame, to replace the part on the page."""
+        return _render_person(app, request, person_id, "person_voices.html")
 
 
-def _person(app: App, request: Request, person_id: int, template: str) -> HTMLResponse:
+def _render_person(app: App, request: Request, person_id: int, template: str) -> HTMLResponse:
     if not app.people.has_person(person_id):
         return page(request, "person_gone.html", status=404, active="people", number=person_id)
     found = app.people.show(str(person_id))
-    others = [as_json(one) for one in app.people.list_people() if one.id != person_id]
+    others = [as_json(other) for other in app.people.list_people() if other.id != person_id]
     return page(
         request,
         template,

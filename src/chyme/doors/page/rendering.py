@@ -1,4 +1,4 @@
-"""Templates, and the words and links they use."""
+"""Rendering of templates, and the filters they use."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page or a fragment. `base` leads to this vault, `visitor` tells who looks (None where nobody has to say)."""
-    told = {
+    """Render a page or a fragment. `base` leads to this vault, `visitor` is None where no login is needed."""
+    context = {
         "base": base_of(request),
         "request": request,
         "visitor": getattr(request.state, "visitor", None),
@@ -34,21 +34,21 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "upload_bytes": getattr(request.state, "upload_bytes", 0),
         **values,
     }
-    return HTMLResponse(_templates.get_template(template).render(told), status)
+    return HTMLResponse(_templates.get_template(template).render(context), status)
 
 
 def base_of(request: Request) -> str:
-    """What stands before the addresses of this vault: empty where it is the only one."""
+    """Return the prefix of this vault's addresses: empty when it is the only one."""
     return str(request.scope.get("root_path", ""))
 
 
 def encode_path(path: str) -> str:
-    """A file's path as part of an address."""
+    """Encode a file's path as part of an address."""
     return quote(path, safe="/")
 
 
 def size(number: float) -> str:
-    """Bytes in words."""
+    """Format a number of bytes."""
     for unit in _UNITS:
         if number < 1000 or unit == _UNITS[-1]:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"
@@ -57,17 +57,17 @@ def size(number: float) -> str:
 
 
 def format_time(seconds: float | None) -> str:
-    """Seconds as on a player: 1:02:03."""
+    """Format seconds as on a player: 1:02:03."""
     whole = int(seconds or 0)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
-def format_age(moment: str | None) -> str:
-    """How long ago a moment of the database was."""
-    if not moment:
+def format_age(timestamp: str | None) -> str:
+    """Format how long ago a timestamp of the database was."""
+    if not timestamp:
         return ""
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(timestamp)).total_seconds()
     for length, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= length:
             count = int(seconds // length)
@@ -76,20 +76,20 @@ def format_age(moment: str | None) -> str:
 
 
 def mark_matches(text: str, marks: Sequence[Sequence[int]]) -> Markup:
-    """A snippet with its matching words in <mark>, everything escaped."""
-    pieces, here = [], 0
+    """Return a snippet with its matches in <mark>, everything else escaped."""
+    pieces, position = [], 0
     for start, end in marks:
-        pieces += [escape(text[here:start]), Markup("<mark>"), escape(text[start:end]), Markup("</mark>")]
-        here = end
-    return Markup("").join([*pieces, escape(text[here:])])
+        pieces += [escape(text[position:start]), Markup("<mark>"), escape(text[start:end]), Markup("</mark>")]
+        position = end
+    return Markup("").join([*pieces, escape(text[position:])])
 
 
 def _fingerprint() -> str:
-    """What the scripts and styles are, in a few letters: browsers keep them until these change."""
-    told = hashlib.sha256()
+    """Return a short hash of scripts and styles: browsers cache them until it changes."""
+    hasher = hashlib.sha256()
     for path in sorted(STATIC.iterdir()):
-        told.update(path.read_bytes())
-    return told.hexdigest()[:10]
+        hasher.update(path.read_bytes())
+    return hasher.hexdigest()[:10]
 
 
 _templates = Environment(
@@ -99,5 +99,5 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(at=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
+_templates.filters.update(encode_path=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
 _templates.globals.update(marked=mark_matches, version=_fingerprint(), release=__version__)

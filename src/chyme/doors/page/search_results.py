@@ -1,4 +1,4 @@
-"""What a search found, as the page shows it: each file with its best passages, why, where, and the way there."""
+"""Search results as the page shows them: each file with its best passages, why and where it matched, and a link."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ MATCH_REASONS = {
 FROM_THE_PICTURE = ("image-ocr", "video-ocr")
 MARKDOWN = ("doc-to-markdown", "url-crawl-content")
 MARKDOWN_NAMES = (".md", ".markdown")
-_SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")  # of headings, quotes and lists; a snippet is one line
+# Markdown signs of headings, quotes and lists; a snippet is one line.
+_SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A bit of a file that answers."""
+    """A matching passage of a file."""
 
     address: str
     where: tuple[str, ...]
-    parts: tuple[tuple[str, bool], ...]  # words, and whether they are marked
+    parts: tuple[tuple[str, bool], ...]  # text, and whether it is marked
     cut_before: bool
     cut_after: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file that answers."""
+    """A matching file."""
 
     hit: Hit
-    card: Card | None  # None when it went just now
+    card: Card | None  # None when the file has just disappeared
     address: str
     why: tuple[tuple[str, str], ...]
     passages: tuple[Passage, ...]
@@ -50,7 +51,7 @@ class ResultFile:
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """One page of what was found, and what there is to say about all of it."""
+    """One page of results, and notes about all of them."""
 
     files: tuple[ResultFile, ...]
     total: int
@@ -59,24 +60,24 @@ class ResultPage:
     corrected: Mapping[str, str]
     suggested: Mapping[str, str]
     notes: tuple[str, ...]
-    next: int | None  # where the next page begins
+    next: int | None  # offset of the next page
 
 
 def only_by_meaning(result: SearchResult) -> bool:
-    """Whether no word of the question stands in any of the hits, or in their names."""
+    """Whether no word of the query stands in any of the hits, or in their names."""
     return all(hit.why == ("meaning",) for hit in result.hits)
 
 
 def result_page(
     result: SearchResult, cards: Sequence[Card], words: str, offset: int, labels: Mapping[str, str]
 ) -> ResultPage:
-    """The result for people. `words` are carried along as they were searched, so that a file's page can mark them."""
-    for typed, instead in result.corrected.items():
-        words = replace_word(words, typed, instead)
+    """Return the results for people. `words` are passed on as searched, so that a file's page can mark them."""
+    for typed, replacement in result.corrected.items():
+        words = replace_word(words, typed, replacement)
     by_path = {card.path: card for card in cards}
-    files = tuple(_file(hit, by_path.get(hit.path), words, labels) for hit in result.hits)
-    behind = offset + len(result.hits)
-    more = bool(result.hits) and behind < result.total
+    files = tuple(_create_file(hit, by_path.get(hit.path), words, labels) for hit in result.hits)
+    next_offset = offset + len(result.hits)
+    has_more = bool(result.hits) and next_offset < result.total
     return ResultPage(
         files,
         result.total,
@@ -85,31 +86,33 @@ def result_page(
         result.corrected,
         result.suggested,
         result.notes,
-        behind if more else None,
+        next_offset if has_more else None,
     )
 
 
-def _file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) -> ResultFile:
+def _create_file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, str]) -> ResultFile:
     address = f"/file/{encode_path(hit.path)}"
-    passages = [_passage(piece, hit, address, words, labels) for piece in hit.passages]
+    passages = [_place_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        named = _told(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, ""))
-        passages = [replace(named, parts=tuple((printable(bit), marked) for bit, marked in named.parts))]
+        passage = _create_passage(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, ""))
+        passages = [replace(passage, parts=tuple((printable(text), marked) for text, marked in passage.parts))]
     why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
     return ResultFile(hit, card, address + hit_address.hit_query(hit, words), why, tuple(passages))
 
 
-def _passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
-    to = address + hit_address.place_query(piece.place, piece.source, words)
+def _place_passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
+    passage_address = address + hit_address.place_query(piece.place, piece.source, words)
     where = describe_place(piece.place, piece.source, hit, piece.person)
     source = labels.get(piece.source) if not where and piece.source not in MARKDOWN else None
-    return _told(to, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.source))
+    return _create_passage(
+        passage_address, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.source)
+    )
 
 
-def _told(address: str, where: tuple[str, ...], snippet: Snippet, markdown: bool) -> Passage:
+def _create_passage(address: str, where: tuple[str, ...], snippet: Snippet, markdown: bool) -> Passage:
     parts = snippet.parts()
-    if markdown:  # with a word before it, what begins a part is no sign: C#
-        parts = [(_without_signs(words, begins=not at), marked) for at, (words, marked) in enumerate(parts)]
+    if markdown:  # after a word, a part does not begin with a sign: C#
+        parts = [(_without_signs(words, at_start=not index), marked) for index, (words, marked) in enumerate(parts)]
     return Passage(address, where, tuple(part for part in parts if part[0]), snippet.cut_before, snippet.cut_after)
 
 
@@ -117,21 +120,21 @@ def _is_markdown(hit: Hit, source: str) -> bool:
     return source in MARKDOWN or hit.path.lower().endswith(MARKDOWN_NAMES)
 
 
-def _without_signs(words: str, begins: bool) -> str:
-    return _SIGNS.sub("", words) if begins else _SIGNS.sub("", f"x{words}")[1:]
+def _without_signs(words: str, at_start: bool) -> str:
+    return _SIGNS.sub("", words) if at_start else _SIGNS.sub("", f"x{words}")[1:]
 
 
 def describe_place(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:
-    """Page 3; 12:04 and who speaks; in the picture; under which heading."""
-    told: list[str] = []
+    """Describe a place: page 3; 12:04 and the speaker; in the picture; under which heading."""
+    parts: list[str] = []
     if place.page is not None:
-        told.append(f"page {place.page}")
+        parts.append(f"page {place.page}")
     if place.seconds is not None:
-        told.append(format_time(place.seconds))
+        parts.append(format_time(place.seconds))
     if (place.box is not None and hit.kind is Kind.IMAGE) or source in FROM_THE_PICTURE:
-        told.append("in the picture")
+        parts.append("in the picture")
     if person or place.speaker:
-        told.append(person or str(place.speaker).replace("-", " "))
+        parts.append(person or str(place.speaker).replace("-", " "))
     if place.heading and place.page is None and place.heading != hit.title:
-        told.append(place.heading)
-    return tuple(told)
+        parts.append(place.heading)
+    return tuple(parts)

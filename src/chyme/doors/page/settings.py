@@ -1,4 +1,4 @@
-"""Settings, the vault on disk, and what is installed. All of it is only told."""
+"""The settings page: settings, the vault on disk, and what is installed. It is read only."""
 
 from __future__ import annotations
 
@@ -22,32 +22,33 @@ _COMMAND = re.compile(
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/settings")
     def settings(request: Request) -> HTMLResponse:
-        """The page; who may only read sees how it looks and what is in the trash, and nothing of this machine."""
-        known = settings_of(app) if getattr(request.state, "may_write", True) else None
-        topics = _by_topic(known.settings) if known else []
-        return page(request, "settings.html", active="settings", known=known, topics=topics, counted=format_count)
+        """The page; visitors who may only read see the appearance and the trash, and nothing of this machine."""
+        view = settings_of(app) if getattr(request.state, "may_write", True) else None
+        topics = _by_topic(view.settings) if view else []
+        return page(request, "settings.html", active="settings", known=view, topics=topics, format_count=format_count)
 
     @api.get("/ui/settings/vault")
     def vault(request: Request) -> HTMLResponse:
         """The vault on disk."""
         require_write_access(request)
-        return page(request, "settings_vault.html", facts=measure_disk_usage(app), counted=format_count)
+        return page(request, "settings_vault.html", facts=measure_disk_usage(app), format_count=format_count)
 
     @api.get("/ui/settings/doctor")
     def doctor(request: Request) -> HTMLResponse:
         """What is installed, what is missing, and how to get it."""
         require_write_access(request)
-        found = sorted(run_doctor(app), key=lambda engine: (engine.ok, not engine.how))  # what can be done comes first
-        engines = [(engine, _COMMAND.findall(engine.how)) for engine in found]
-        return page(request, "settings_doctor.html", engines=engines, counted=format_count)
+        # fixable problems come first
+        sorted_engines = sorted(run_doctor(app), key=lambda engine: (engine.ok, not engine.how))
+        engines = [(engine, _COMMAND.findall(engine.how)) for engine in sorted_engines]
+        return page(request, "settings_doctor.html", engines=engines, format_count=format_count)
 
 
 def _by_topic(settings: Sequence[SettingView]) -> list[tuple[str, list[SettingView]]]:
-    """First, once more, those that are other than they were made."""
-    changed = [one for one in settings if one.given or one.after_restart is not None]
-    topics = [(topic, list(some)) for topic, some in groupby(settings, lambda one: one.topic)]
+    """Group the settings by topic. A first group repeats those that differ from their defaults."""
+    changed = [setting for setting in settings if setting.given or setting.after_restart is not None]
+    topics = [(topic, list(group)) for topic, group in groupby(settings, lambda setting: setting.topic)]
     return [("Changed", changed), *topics] if changed else topics

@@ -1,4 +1,4 @@
-"""The tags of the vault: found, renamed, merged, banned."""
+"""The tags page: find, rename, merge and ban tags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 from chyme.understanding.tags.vault_tags import filter_tags
 
-SHOWN = 120  # tags at once; more come as somebody scrolls
+SHOWN = 120  # tags at once; more are loaded on scrolling
 LAST = 1_000_000
 PAIRS = 30
 Words = Annotated[str, Query(max_length=200)]
@@ -21,44 +21,44 @@ Offset = Annotated[int, Query(ge=0, le=LAST)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
-    def shown(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
+    def render(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
         listing = app.tags.list_all()
-        fitting = filter_tags(listing.tags, contains=q, by_name=sort == "name")
-        following = offset + SHOWN
+        matching = filter_tags(listing.tags, contains=q, by_name=sort == "name")
+        next_offset = offset + SHOWN
         return page(
             request,
             template,
             active="tags",
-            tags=fitting[offset:following],
-            total=len(fitting),
+            tags=matching[offset:next_offset],
+            total=len(matching),
             all_tags=len(listing.tags),
             banned=listing.banned,
             becomes=listing.becomes,
             q=q,
             sort=sort,
             offset=offset,
-            next=following if following < len(fitting) else None,
-            counted=format_count,
+            next=next_offset if next_offset < len(matching) else None,
+            format_count=format_count,
         )
 
     @api.get("/tags")
     def tags(request: Request, q: Words = "", sort: Order = "files") -> HTMLResponse:
         """All tags, those on most files first."""
-        return shown(request, "tags.html", q, sort, 0)
+        return render(request, "tags.html", q, sort, 0)
 
     @api.get("/ui/tags/list")
     def some(request: Request, q: Words = "", sort: Order = "files", offset: Offset = 0) -> HTMLResponse:
-        """Some of the tags that hold these letters."""
-        return shown(request, "tags_list.html" if not offset else "tags_rows.html", q, sort, offset)
+        """Some of the tags that contain these letters."""
+        return render(request, "tags_list.html" if not offset else "tags_rows.html", q, sort, offset)
 
     @api.get("/ui/tags/decided")
     def decided(request: Request) -> HTMLResponse:
         """What was decided about tags."""
-        return shown(request, "tags_decided.html", "", "files", 0)
+        return render(request, "tags_decided.html", "", "files", 0)
 
     @api.get("/ui/tags/similar")
     def similar(request: Request) -> HTMLResponse:
         """Tags that may be one; comparing thousands takes a moment."""
-        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], counted=format_count)
+        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], format_count=format_count)

@@ -1,4 +1,4 @@
-"""What was deleted, and can be brought back."""
+"""The trash page: files that were deleted and can be restored."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chyme.doors.page.rendering import page
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP face of an opened vault."""
+    """Add these pages to the HTTP application of an opened vault."""
 
     @api.get("/trash")
     def trash(request: Request) -> HTMLResponse:
         """What is in the trash, newest first."""
-        return page(request, "trash.html", active="trash", trashed=app.trash.list_all(), counted=format_count)
+        return page(request, "trash.html", active="trash", trashed=app.trash.list_all(), format_count=format_count)
 
     @api.get("/ui/trash/list")
     def some(request: Request) -> HTMLResponse:
-        """The list by itself."""
-        return page(request, "trash_list.html", trashed=app.trash.list_all(), counted=format_count)
+        """The list without its frame."""
+        return page(request, "trash_list.html", trashed=app.trash.list_all(), format_count=format_count)

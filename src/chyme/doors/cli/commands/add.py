@@ -19,10 +19,10 @@ from chyme.vault.intake.links import add_links
 @vault_options
 def add(urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None, as_json: bool) -> None:
     """Put links into the vault, to be crawled with the next digestion; - reads them from standard input, one a line."""
-    named = vault is not None or bool(os.environ.get("CHYME_VAULT"))
-    with open_vault(vault, create=named) as app:
-        inside = app.vault.relative(folder) if folder else ""
-        links = add_links(app.open_vault, list(_typed(urls)), name, inside)
+    is_given = vault is not None or bool(os.environ.get("CHYME_VAULT"))
+    with open_vault(vault, create=is_given) as app:
+        target = app.vault.relative(folder) if folder else ""
+        links = add_links(app.open_vault, list(_read_urls(urls)), name, target)
     if as_json:
         print_json({"links": [{"url": link.url, "path": link.path, "created": link.created} for link in links]})
         return
@@ -32,7 +32,7 @@ def add(urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None
         click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
 
 
-def _typed(urls: tuple[str, ...]) -> Iterator[str]:
+def _read_urls(urls: tuple[str, ...]) -> Iterator[str]:
     for url in urls:
         if url != "-":
             yield url

@@ -1,4 +1,4 @@
-"""chyme backup, restore and export: take what chyme knows elsewhere, and bring it back."""
+"""chyme backup, restore and export: copy what chyme knows elsewhere, and bring it back."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 
-_SHOWN = 20  # names of one list
+_MAX_NAMES = 20  # at most so many names of one list
 
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--files", "with_files", is_flag=True, help="Put the vault's own files into it as well.")
 @click.option("--trash", "with_trash", is_flag=True, help="Put what lies in the trash into it as well.")
-@click.option("--check", "checked", is_flag=True, help="Make none, but look whether FILE is whole.")
+@click.option("--check", "check_only", is_flag=True, help="Create no backup, but check whether FILE is intact.")
 @vault_options
 @click.pass_context
 def backup(
@@ -34,29 +34,29 @@ def backup(
     file: Path | None,
     with_files: bool,
     with_trash: bool,
-    checked: bool,
+    check_only: bool,
     vault: Path | None,
     as_json: bool,
 ) -> None:
     """Put everything chyme knows about the vault into one archive, also while chyme runs."""
-    if checked:
-        _check(ctx, file, as_json)
+    if check_only:
+        _print_check(ctx, file, as_json)
         return
     with open_vault(vault) as app, Console(stderr=True).status("backing up …"):
-        made = back_up(app, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
+        result = back_up(app, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(result))
         return
-    click.echo(f"wrote {printable(str(made.archive))}: {format_count(made.parts, 'part')}, {made.size:,} bytes")
-    _list("changed while it was read, and may be half old, half new", made.changed)
-    _list("could not be read, and is missing", made.missing)
-    if made.secrets:
+    click.echo(f"wrote {printable(str(result.archive))}: {format_count(result.parts, 'part')}, {result.size:,} bytes")
+    _print_names("changed while it was read, and may be half old, half new", result.changed)
+    _print_names("could not be read, and is missing", result.missing)
+    if result.secrets:
         click.echo("it holds keys or accounts: keep it as safe as the vault itself", err=True)
 
 
-def _check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
+def _print_check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     if file is None:
-        raise click.UsageError("say which FILE to check")
+        raise click.UsageError("name the FILE to check")
     with Console(stderr=True).status("checking …"):
         problems = check(file)
     if as_json:
@@ -75,16 +75,16 @@ def _check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The vault's folder: a new one, or the one with the files.",
 )
-@click.option("--settings", "with_settings", is_flag=True, help="Put the settings of the backup in force as well.")
+@click.option("--settings", "with_settings", is_flag=True, help="Use the settings of the backup as well.")
 @click.option("--server", "with_server", is_flag=True, help="Bring accounts and tokens back as well.")
-@click.option("--replace", is_flag=True, help="Put these accounts in the place of those that are there.")
+@click.option("--replace", is_flag=True, help="Replace existing accounts by these.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def restore(file: Path, into: Path, with_settings: bool, with_server: bool, replace: bool, as_json: bool) -> None:
     """Bring back what a backup holds. What was there before is put aside, never deleted."""
     if replace and not with_server:
-        raise UsageError("--replace is about accounts; say --server as well")
+        raise UsageError("--replace is about accounts; add --server")
     with Console(stderr=True).status("restoring …"):
-        done = restore_vault(
+        result = restore_vault(
             *(file, into),
             with_settings=with_settings,
             with_server=with_server,
@@ -92,27 +92,30 @@ def restore(file: Path, into: Path, with_settings: bool, with_server: bool, repl
             environment=os.environ,
         )
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
         return
-    click.echo(f"{printable(str(done.vault))}: is as it was at {done.made_at}")
-    if done.files:
-        click.echo(f"{format_count(done.files, 'file')} of the backup in place")
-    _list("was there already with other content, and was left as it is", done.kept)
-    _list("what was there before is now called", done.aside)
-    if done.settings and not done.settings_in_force:
-        click.echo(_how_to_take_over(done, Path(done.settings)))
-    if done.server:
+    click.echo(f"{printable(str(result.vault))}: is as it was at {result.made_at}")
+    if result.files:
+        click.echo(f"{format_count(result.files, 'file')} of the backup in place")
+    _print_names("was there already with other content, and was left as it is", result.kept)
+    _print_names("what was there before is now called", result.aside)
+    if result.settings and not result.settings_in_force:
+        click.echo(_explain_settings(result, Path(result.settings)))
+    if result.server:
         click.echo("accounts and tokens are back; everybody has to sign in again")
     click.echo("'chyme digest' or 'chyme serve' goes on from there; what has not changed is not digested again")
 
 
-def _how_to_take_over(done: RestoreResult, beside: Path) -> str:
-    there = beside.with_name(SETTINGS)
-    told = f"{printable(str(beside))}: are the settings of the backup; they name programs and addresses, so they are"
-    if there.exists():
-        return f"{told} not in force: take over what you want into {SETTINGS}, or restore with --settings"
-    here, to = (shlex.quote(printable(str(path))) for path in (beside, there))
-    return f"{told} in force only once you say: mv {here} {to}"
+def _explain_settings(result: RestoreResult, restored_file: Path) -> str:
+    settings_file = restored_file.with_name(SETTINGS)
+    start = (
+        f"{printable(str(restored_file))}: are the settings of the backup; "
+        "they name programs and addresses, so they are"
+    )
+    if settings_file.exists():
+        return f"{start} not in force: take over what you want into {SETTINGS}, or restore with --settings"
+    source, target = (shlex.quote(printable(str(path))) for path in (restored_file, settings_file))
+    return f"{start} in force only once you say: mv {source} {target}"
 
 
 @click.command()
@@ -122,25 +125,25 @@ def _how_to_take_over(done: RestoreResult, beside: Path) -> str:
 @vault_options
 def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
     """Write documents, digests and edits as plain files, for any other program to read."""
-    with open_vault(vault) as app, Console(stderr=True).status("exporting …") as told:
-        done = export_vault(
+    with open_vault(vault) as app, Console(stderr=True).status("exporting …") as spinner:
+        result = export_vault(
             app,
             folder,
             artifacts=artifacts,
             spend=spend,
-            progress=lambda count: told.update(f"exporting … {count:,}"),
+            progress=lambda count: spinner.update(f"exporting … {count:,}"),
         )
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
         return
     click.echo(
-        f"{format_count(done.files, 'file')} exported to {printable(str(done.folder))}: {done.written:,} written, "
-        f"{done.unchanged:,} as they were"
+        f"{format_count(result.files, 'file')} exported to {printable(str(result.folder))}: "
+        f"{result.written:,} written, {result.unchanged:,} as they were"
     )
 
 
-def _list(told: str, names: tuple[str, ...]) -> None:
-    for name in names[:_SHOWN]:
-        click.echo(f"{told}: {printable(name)}", err=True)
-    if len(names) > _SHOWN:
-        click.echo(f"… and {len(names) - _SHOWN:,} more", err=True)
+def _print_names(label: str, names: tuple[str, ...]) -> None:
+    for name in names[:_MAX_NAMES]:
+        click.echo(f"{label}: {printable(name)}", err=True)
+    if len(names) > _MAX_NAMES:
+        click.echo(f"… and {len(names) - _MAX_NAMES:,} more", err=True)

@@ -22,7 +22,7 @@ def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Digest many files again as a job; 'chyme digest' and a running 'chyme serve' work on it."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
-        _list(ctx.obj)
+        _print_jobs(ctx.obj)
 
 
 @bulk.command()
@@ -37,10 +37,10 @@ def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     show_default=True,
     help="Everything, what failed, what is old.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @group_options
 def start(
-    asked: GroupOptions,
+    options: GroupOptions,
     paths: tuple[str, ...],
     query: str | None,
     everything: bool,
@@ -49,82 +49,82 @@ def start(
     dry_run: bool,
 ) -> None:
     """Make digests of these files and folders, or of all that a question finds, again."""
-    with open_vault(asked.vault) as app:
-        inside = tuple(app.vault.relative(path) for path in paths) or None
-        selection = Selection(query, inside, None, everything)
+    with open_vault(options.vault) as app:
+        inside_paths = tuple(app.vault.relative(path) for path in paths) or None
+        selection = Selection(query, inside_paths, None, everything)
         if dry_run:
-            _tell_plan(asked, app.bulk.plan(selection, digesters or None, mode))
+            _print_plan(options, app.bulk.plan(selection, digesters or None, mode))
         else:
-            _tell_job(asked, app.bulk.start(selection, digesters or None, mode))
+            _print_job(options, app.bulk.start(selection, digesters or None, mode))
 
 
 @bulk.command("list")
 @group_options
-def list_(asked: GroupOptions) -> None:
-    """List the jobs that are under way, and those that were lately."""
-    _list(asked)
+def list_(options: GroupOptions) -> None:
+    """List current jobs, and recent finished ones."""
+    _print_jobs(options)
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
 @group_options
-def pause(asked: GroupOptions, job: int) -> None:
-    """Begin with no more files of a job; those that are on their way end."""
-    _change(asked, lambda app: app.bulk.pause(job))
+def pause(options: GroupOptions, job: int) -> None:
+    """Start no more files of a job; those that are under way are finished."""
+    _change_job(options, lambda app: app.bulk.pause(job))
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
 @group_options
-def resume(asked: GroupOptions, job: int) -> None:
+def resume(options: GroupOptions, job: int) -> None:
     """Go on with a paused job."""
-    _change(asked, lambda app: app.bulk.resume(job))
+    _change_job(options, lambda app: app.bulk.resume(job))
 
 
 @bulk.command()
 @click.argument("job", type=click.IntRange(1))
 @group_options
-def cancel(asked: GroupOptions, job: int) -> None:
-    """End a job; files that it has not begun with are left as they are."""
-    _change(asked, lambda app: app.bulk.cancel(job))
+def cancel(options: GroupOptions, job: int) -> None:
+    """End a job; files that it has not started are left as they are."""
+    _change_job(options, lambda app: app.bulk.cancel(job))
 
 
-def _change(asked: GroupOptions, change: Callable[[App], Job]) -> None:
-    with open_vault(asked.vault) as app:
-        _tell_job(asked, change(app))
+def _change_job(options: GroupOptions, change: Callable[[App], Job]) -> None:
+    with open_vault(options.vault) as app:
+        _print_job(options, change(app))
 
 
-def _list(asked: GroupOptions) -> None:
-    with open_vault(asked.vault) as app:
+def _print_jobs(options: GroupOptions) -> None:
+    with open_vault(options.vault) as app:
         jobs = app.bulk.list_jobs()
-    if asked.as_json:
+    if options.as_json:
         print_json({"jobs": [{**asdict(job), "left": job.left} for job in jobs]})
         return
     for job in jobs:
-        click.echo(_line(job))
+        click.echo(_format_job(job))
     if not jobs:
-        click.echo("there are no jobs; 'chyme bulk start' begins one")
+        click.echo("there are no jobs; 'chyme bulk start' starts one")
 
 
-def _tell_job(asked: GroupOptions, job: Job) -> None:
-    if asked.as_json:
+def _print_job(options: GroupOptions, job: Job) -> None:
+    if options.as_json:
         print_json({"job": {**asdict(job), "left": job.left}})
         return
-    click.echo(_line(job))
+    click.echo(_format_job(job))
     if job.state == "running":
         click.echo("'chyme digest' or a running 'chyme serve' does it")
 
 
-def _line(job: Job) -> str:
-    more = "".join(
+def _format_job(job: Job) -> str:
+    counts = "".join(
         f", {count:,} {word}" for count, word in ((job.failed, "failed"), (job.left_out, "left out")) if count
     )
-    done = f"{job.done:,} of {format_count(job.total, 'file')} done{more}"
+    done = f"{job.done:,} of {format_count(job.total, 'file')} done{counts}"
     return f"{job.id:>4}  {job.state:<10}{done}: {printable(job.what)}"
 
 
-def _tell_plan(asked: GroupOptions, plan: Plan) -> None:
-    if asked.as_json:
+def _print_plan(options: GroupOptions, plan: Plan) -> None:
+    if options.as_json:
         print_json({**asdict(plan), "dry_run": True})
         return
     for name, count in plan.by_digester.items():

@@ -1,4 +1,4 @@
-"""chyme digest: take in what is new and carry it through until nothing is due."""
+"""chyme digest: scan for new files and digest until nothing is due."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from chyme.application.app import App
-from chyme.application.digestion import Progress as Standing
+from chyme.application.digestion import Progress as DigestionProgress
 from chyme.core.clock import now
 from chyme.doors.cli import failure_lines
 from chyme.doors.cli.commands.ai import describe_fallback, pause_reason
@@ -30,37 +30,37 @@ SHOWN = 20
 @click.pass_context
 def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Path | None, as_json: bool) -> None:
     """Scan the vault, or the given files and folders, and digest until nothing is due."""
-    began = iso(now())
+    started_at = iso(now())
     with open_vault(vault, create=True) as app:
         console = Console(stderr=True)
         for problem in app.problems:
             console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
-        wanted = [app.vault.relative(path) for path in paths]
-        among = None
-        if wanted:
-            report = _scanned(app, wanted, console)
-            among = frozenset(file.id for file in app.open_vault.files_below(wanted))
-            work = app.start(follow=False, among=among)
+        inside_paths = [app.vault.relative(path) for path in paths]
+        file_ids = None
+        if inside_paths:
+            report = _scan(app, inside_paths, console)
+            file_ids = frozenset(file.id for file in app.open_vault.files_below(inside_paths))
+            work = app.start(follow=False, among=file_ids)
         else:
-            work = app.start(follow=False)  # what is found first is digested while the scan goes on
-            report = _scanned(app, wanted, console)
-        with _bar(console) as bar:
-            left = work.drain(wait=not no_wait, watch=_watcher(bar))
+            work = app.start(follow=False)  # the first files are digested while the scan goes on
+            report = _scan(app, inside_paths, console)
+        with _create_bar(console) as bar:
+            remaining = work.drain(wait=not no_wait, watch=_create_watcher(bar))
         app.searching.finish_embedder_migration()
-        behind = app.searching.catch_up()
-        if behind:
-            console.print(f"{printable(behind)}; it is told the rest later", style="yellow", markup=False)
-        failed = [d for d in app.failures_since(began) if among is None or d.file_id in among]
+        search_problem = app.searching.catch_up()
+        if search_problem:
+            console.print(f"{printable(search_problem)}; it gets the rest later", style="yellow", markup=False)
+        failed = [d for d in app.failures_since(started_at) if file_ids is None or d.file_id in file_ids]
         if as_json:
-            print_json({"scan": vars(report), **app.documents.status(), "failed": [_failure(d) for d in failed]})
+            print_json({"scan": vars(report), **app.documents.status(), "failed": [_failure_json(d) for d in failed]})
         else:
-            _summary(app, report, failed, left, console)
+            _print_summary(app, report, failed, remaining, console)
     ctx.exit(1 if failed else 0)
 
 
-def _scanned(app: App, wanted: Sequence[str], console: Console) -> ScanReport:
+def _scan(app: App, inside_paths: Sequence[str], console: Console) -> ScanReport:
     with console.status("looking through the vault …") as spinner:
-        report = app.scan_and_settle(wanted, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
+        report = app.scan_and_settle(inside_paths, lambda n: spinner.update(f"looking through the vault … {n:,} files"))
     for folder in report.unreadable:
         console.print(
             f"cannot be read, left as it is: {printable(folder)}", style="yellow", markup=False, soft_wrap=True
@@ -68,7 +68,7 @@ def _scanned(app: App, wanted: Sequence[str], console: Console) -> ScanReport:
     return report
 
 
-def _bar(console: Console) -> Progress:
+def _create_bar(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -82,24 +82,24 @@ def _bar(console: Console) -> Progress:
     )
 
 
-def _watcher(bar: Progress) -> Callable[[Standing], None]:
+def _create_watcher(bar: Progress) -> Callable[[DigestionProgress], None]:
     task = bar.add_task("digesting", total=0, now="")
     highest = 0
 
-    def watch(standing: Standing) -> None:
+    def watch(progress: DigestionProgress) -> None:
         nonlocal highest
-        left = standing.todo + standing.later + standing.running + standing.again
+        left = progress.todo + progress.later + progress.running + progress.again
         highest = max(highest, left)
-        doing = next(iter(standing.work), None)
-        words = f"{printable(doing[0])}: {doing[1]}" if doing else ""
-        if not standing.running and standing.again:
-            words = f"waiting to try {standing.again} again, next at {standing.next_retry}"
-        bar.update(task, total=highest, completed=highest - left, now=standing.paused or words[-60:])
+        current = next(iter(progress.work), None)
+        text = f"{printable(current[0])}: {current[1]}" if current else ""
+        if not progress.running and progress.again:
+            text = f"waiting to try {progress.again} again, next at {progress.next_retry}"
+        bar.update(task, total=highest, completed=highest - left, now=progress.paused or text[-60:])
 
     return watch
 
 
-def _failure(digest: Digest) -> dict[str, object]:
+def _failure_json(digest: Digest) -> dict[str, object]:
     return {
         "path": digest.file_path,
         "digester": digest.digester,
@@ -109,8 +109,10 @@ def _failure(digest: Digest) -> dict[str, object]:
     }
 
 
-def _summary(app: App, report: ScanReport, failed: list[Digest], left: Standing, console: Console) -> None:
-    found = [
+def _print_summary(
+    app: App, report: ScanReport, failed: list[Digest], remaining: DigestionProgress, console: Console
+) -> None:
+    changes = [
         f"{count} {word}"
         for count, word in (
             (report.new, "new"),
@@ -122,18 +124,20 @@ def _summary(app: App, report: ScanReport, failed: list[Digest], left: Standing,
     ]
     status = app.documents.status()
     digests = status["digests"]
-    click.echo(f"files: {status['files']}" + (f" ({', '.join(found)})" if found else ""))
+    click.echo(f"files: {status['files']}" + (f" ({', '.join(changes)})" if changes else ""))
     click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
-    if left.again:
-        click.echo(f"{left.again} will be tried again; the next at {left.next_retry}")
-    for one in app.ledger.statuses(sorted(app.providers)):
-        if one.waiting:
-            why = pause_reason(one)
-            click.echo(describe_fallback(one, f"{one.name} ({printable(why)})" if why else one.name))
-    if left.moving == 1:
+    if remaining.again:
+        click.echo(f"{remaining.again} will be tried again; the next at {remaining.next_retry}")
+    for provider in app.ledger.statuses(sorted(app.providers)):
+        if provider.waiting:
+            reason = pause_reason(provider)
+            click.echo(
+                describe_fallback(provider, f"{provider.name} ({printable(reason)})" if reason else provider.name)
+            )
+    if remaining.moving == 1:
         click.echo("1 file is still being written; run this again when it is whole")
-    elif left.moving:
-        click.echo(f"{left.moving:,} files are still being written; run this again when they are whole")
+    elif remaining.moving:
+        click.echo(f"{remaining.moving:,} files are still being written; run this again when they are whole")
     lines = failure_lines.format_failures(failed)
     for line in lines[:SHOWN]:
         console.print(line, style="red", markup=False, soft_wrap=True)

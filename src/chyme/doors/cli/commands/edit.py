@@ -1,4 +1,4 @@
-"""chyme edit: what you know about a document better than any digester."""
+"""chyme edit: set the title, date and tags of a document by hand."""
 
 from __future__ import annotations
 
@@ -34,46 +34,46 @@ def edit(
     vault: Path | None,
     as_json: bool,
 ) -> None:
-    """Set title, date and tags of a document; without options, show them and who says so.
+    """Set title, date and tags of a document; without options, show them and where they come from.
 
-    What you set stays, whatever is digested again.
+    What you set stays, even when the file is digested again.
     """
     fields = {name: text or None for name, text in (("title", title), ("date", date)) if text is not None}
-    chosen = None if tags is None else [tag for tag in tags.split(",") if tag.strip()]
-    wanted = EditRequest(fields, chosen, add, remove, clear)
-    something = bool(fields or add or remove or clear) or chosen is not None
-    if undo and something:
-        raise click.UsageError("--undo goes alone")
+    tag_list = None if tags is None else [tag for tag in tags.split(",") if tag.strip()]
+    request = EditRequest(fields, tag_list, add, remove, clear)
+    has_changes = bool(fields or add or remove or clear) or tag_list is not None
+    if undo and has_changes:
+        raise click.UsageError("--undo cannot be combined with other changes")
     if path is None and not undo:
-        raise click.UsageError("say which file")
+        raise click.UsageError("name a file")
     with open_vault(vault) as app:
-        inside = None if path is None else app.vault.relative(path)
+        inside_path = None if path is None else app.vault.relative(path)
         if undo:
-            _tell_done(as_json, app.edits.undo(inside), "undone: ")
-        elif something:
-            _tell_done(as_json, app.edits.change(str(inside), wanted), "")
+            _print_result(as_json, app.edits.undo(inside_path), "undone: ")
+        elif has_changes:
+            _print_result(as_json, app.edits.change(str(inside_path), request), "")
         else:
-            _tell(as_json, app.edits.get(str(inside)))
+            _print_edits(as_json, app.edits.get(str(inside_path)))
 
 
-def _tell_done(as_json: bool, done: EditResult, before: str) -> None:
+def _print_result(as_json: bool, result: EditResult, prefix: str) -> None:
     if as_json:
-        print_json({"done": before + done.what, **shape(done.shown)})
+        print_json({"done": prefix + result.what, **shape(result.shown)})
     else:
-        click.echo(printable(before + done.what))
+        click.echo(printable(prefix + result.what))
 
 
-def _tell(as_json: bool, shown: DocumentEdits) -> None:
+def _print_edits(as_json: bool, shown: DocumentEdits) -> None:
     if as_json:
         print_json(shape(shown))
         return
-    seen, found = shown.document, shown.found
-    lines = (
-        ("title", seen.title or "", found.title or ""),
-        ("date", seen.date or "", found.date or ""),
-        ("tags", ", ".join(seen.tags), ", ".join(found.tags)),
+    current, found = shown.document, shown.found
+    rows = (
+        ("title", current.title or "", found.title or ""),
+        ("date", current.date or "", found.date or ""),
+        ("tags", ", ".join(current.tags), ", ".join(found.tags)),
     )
     click.echo(printable(shown.path))
-    for name, value, machine in lines:
-        yours = f"  (yours; found: {machine or 'nothing'})" if name in shown.edits else ""
-        click.echo(printable(f"  {name:<6}{value or '–'}{yours}"))
+    for name, value, machine_value in rows:
+        origin = f"  (yours; found: {machine_value or 'nothing'})" if name in shown.edits else ""
+        click.echo(printable(f"  {name:<6}{value or '–'}{origin}"))

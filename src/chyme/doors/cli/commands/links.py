@@ -1,4 +1,4 @@
-"""chyme links: the links in a text, and keeping them."""
+"""chyme links: the links in a text, and saving the pages behind them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path | None, as_json: bool) -> None:
     """List the links in a text of the vault; with --keep, have the pages behind them kept."""
     with open_vault(vault) as app:
-        inside = app.vault.relative(path)
+        inside_path = app.vault.relative(path)
         if keep or urls:
-            kept = keep_links(app.open_vault, inside, list(urls) or None, app.vault.relative(folder) if folder else "")
+            saved = keep_links(
+                app.open_vault, inside_path, list(urls) or None, app.vault.relative(folder) if folder else ""
+            )
             if as_json:
-                print_json({"links": [asdict(one) for one in kept]})
+                print_json({"links": [asdict(result) for result in saved]})
                 return
-            for one in kept:
-                click.echo(f"{'added' if one.created else 'already there:'} {printable(one.path)}")
-            if any(one.created for one in kept):
+            for result in saved:
+                click.echo(f"{'added' if result.created else 'already there:'} {printable(result.path)}")
+            if any(result.created for result in saved):
                 click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
             return
-        found = links_of(app.open_vault, inside)
+        text_links = links_of(app.open_vault, inside_path)
     if as_json:
-        print_json({"links": [asdict(one) for one in found]})
+        print_json({"links": [asdict(link) for link in text_links]})
         return
-    for link in found:
+    for link in text_links:
         click.echo(f"{printable(link.url)}{f'  kept as {printable(link.path)}' if link.path else ''}")

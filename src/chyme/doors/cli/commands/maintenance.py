@@ -1,4 +1,4 @@
-"""chyme reset, retry, doctor, index, verify and purge: looking after a vault."""
+"""chyme reset, retry, redo, doctor, index, verify and purge: maintenance of a vault."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reset(paths: tuple[str, ...], digesters: tuple[str, ...], yes: bool, vault: 
         if not paths and not yes:
             click.confirm(f"reset every file of {app.vault.root}?", abort=True, err=True)
         count = app.request_again(Mode.RESET, [app.vault.relative(path) for path in paths], digesters).files
-    _told(as_json, "file", count, "will be digested again by 'chyme digest' or a running 'chyme serve'")
+    _print_count(as_json, "file", count, "will be digested again by 'chyme digest' or a running 'chyme serve'")
 
 
 @click.command()
@@ -40,14 +40,14 @@ def retry(paths: tuple[str, ...], digesters: tuple[str, ...], vault: Path | None
     """Give failed digests their attempts back."""
     with open_vault(vault) as app:
         count = app.request_again(Mode.RETRY, [app.vault.relative(path) for path in paths], digesters).digests
-    _told(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
+    _print_count(as_json, "digest", count, "will be tried again by 'chyme digest' or a running 'chyme serve'")
 
 
 @click.command()
 @click.argument("paths", nargs=-1)
 @click.option("--outdated", is_flag=True, help="What was made by older rules, models or prompts than today's.")
 @_DIGESTER
-@click.option("--dry-run", is_flag=True, help="Only tell what would be made again, and what that takes.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be made again, and what that takes.")
 @vault_options
 def redo(
     paths: tuple[str, ...],
@@ -61,34 +61,41 @@ def redo(
     if not outdated:
         raise click.UsageError("say --outdated; 'chyme reset' makes anything again")
     with open_vault(vault) as app:
-        found = app.list_outdated([app.vault.relative(path) for path in paths], digesters)
-        count = 0 if dry_run else app.redo(found)
-    shapes = [
-        {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
-        for one in found
+        outdated_digests = app.list_outdated([app.vault.relative(path) for path in paths], digesters)
+        count = 0 if dry_run else app.redo(outdated_digests)
+    rows = [
+        {
+            "digester": entry.digester,
+            "files": len(entry.file_ids),
+            "calls": entry.calls,
+            "seconds": round(entry.seconds, 1),
+        }
+        for entry in outdated_digests
     ]
-    calls, seconds = sum(one.calls for one in found), sum(one.seconds for one in found)
+    calls, seconds = sum(entry.calls for entry in outdated_digests), sum(entry.seconds for entry in outdated_digests)
     if as_json:
         print_json(
-            {"outdated": shapes, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run}
+            {"outdated": rows, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run}
         )
         return
-    if not found:
+    if not outdated_digests:
         click.echo("nothing is out of date")
         return
-    for one in found:
-        asked = f", {format_count(one.calls, 'call')} of a model" if one.calls else ""
+    for entry in outdated_digests:
+        calls_text = f", {format_count(entry.calls, 'call')} of a model" if entry.calls else ""
         click.echo(
-            f"{one.digester:<28}{format_count(len(one.file_ids), 'file'):>14}, about {_long(one.seconds)}{asked}"
+            f"{entry.digester:<28}{format_count(len(entry.file_ids), 'file'):>14}, "
+            f"about {_format_duration(entry.seconds)}{calls_text}"
         )
     click.echo(
-        f"together {format_count(calls, 'call')} of models at least, and about {_long(seconds)}, one after the other"
+        f"together {format_count(calls, 'call')} of models at least, "
+        f"and about {_format_duration(seconds)}, one after the other"
     )
     if not dry_run:
         click.echo(f"{format_count(count, 'digest')} will be made again by 'chyme digest' or a running 'chyme serve'")
 
 
-def _long(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return (
         f"{seconds:.1f} s"
         if seconds < 120
@@ -102,7 +109,7 @@ def _long(seconds: float) -> str:
 @vault_options
 @click.pass_context
 def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Tell what is installed, what is missing, and how to get it."""
+    """Show what is installed, what is missing, and how to get it."""
     engines = examine(find_vault(vault))
     if as_json:
         print_json({"engines": [vars(engine) for engine in engines]})
@@ -120,7 +127,7 @@ def doctor(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @vault_options
 @click.pass_context
 def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as_json: bool) -> None:
-    """Look after the search index."""
+    """Check or rebuild the search index."""
     if not rebuild and not check:
         raise click.UsageError("say --check or --rebuild")
     with open_vault(vault) as app:
@@ -128,7 +135,7 @@ def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as
             with Console(stderr=True).status("making the indexes again …"):
                 app.searching.rebuild()
         problems = app.searching.check()
-    _problems(ctx, as_json, problems, "the index agrees with the texts")
+    _print_problems(ctx, as_json, problems, "the index agrees with the texts")
 
 
 @click.command()
@@ -138,7 +145,7 @@ def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Check that the vault's database agrees with itself."""
     with open_vault(vault) as app, Console(stderr=True).status("checking …"):
         problems = app.documents.problems()
-    _problems(ctx, as_json, problems, "all is well")
+    _print_problems(ctx, as_json, problems, "all is well")
 
 
 @click.command()
@@ -146,34 +153,34 @@ def verify(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask; also confirms a scan in which many files vanished at once.")
 @vault_options
 def purge(everything: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
-    """Leave nothing of files that vanished."""
+    """Delete everything known about files that vanished."""
     with open_vault(vault) as app:
-        found = app.list_purgeable(everything)
-        if found and not yes:
-            for file in found[:20]:
+        files = app.list_purgeable(everything)
+        if files and not yes:
+            for file in files[:20]:
                 click.echo(printable(file.path), err=True)
-            click.confirm(f"forget {len(found)} vanished files?", abort=True, err=True)
+            click.confirm(f"forget {len(files)} vanished files?", abort=True, err=True)
         console = Console(stderr=True)
-        steps = iter(track(range(len(found)), "purging", console=console, disable=not sys.stderr.isatty()))
-        count = app.purge(everything, confirmed=yes, progress=lambda _done, _all: _step(steps))
-    _told(as_json, "vanished file", count, "purged")
+        steps = iter(track(range(len(files)), "purging", console=console, disable=not sys.stderr.isatty()))
+        count = app.purge(everything, confirmed=yes, progress=lambda _done, _all: _advance(steps))
+    _print_count(as_json, "vanished file", count, "purged")
 
 
-def _step(steps: Iterator[int]) -> None:
+def _advance(steps: Iterator[int]) -> None:
     next(steps, None)
 
 
-def _told(as_json: bool, name: str, count: int, sentence: str) -> None:
+def _print_count(as_json: bool, name: str, count: int, sentence: str) -> None:
     if as_json:
         print_json({f"{name.rpartition(' ')[2]}s": count})
     else:
         click.echo(f"{format_count(count, name)} {sentence}")
 
 
-def _problems(ctx: click.Context, as_json: bool, problems: list[str], well: str) -> None:
+def _print_problems(ctx: click.Context, as_json: bool, problems: list[str], success: str) -> None:
     if as_json:
         print_json({"problems": problems})
     else:
-        for line in problems or [well]:
+        for line in problems or [success]:
             click.echo(printable(line))
     ctx.exit(1 if problems else 0)

@@ -1,4 +1,4 @@
-"""chyme rename: friendly names for files that a camera, a scanner or a program has named."""
+"""chyme rename: descriptive names for files that were named by a camera, a scanner or a program."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def rename(
     Nothing is ever written over, and everything known about a file stays.
     """
     if accept and undo:
-        raise click.UsageError("say --accept or --undo, not both")
+        raise click.UsageError("use --accept or --undo, not both")
     with open_vault(vault) as app:
-        inside = [app.vault.relative(path) for path in paths]
-        renaming = FileRenamer(app.open_vault)
+        inside_paths = [app.vault.relative(path) for path in paths]
+        renamer = FileRenamer(app.open_vault)
         if accept or undo:
-            _tell_done(ctx, as_json, renaming.accept(inside) if accept else renaming.undo(inside))
+            _print_results(ctx, as_json, renamer.accept(inside_paths) if accept else renamer.undo(inside_paths))
         else:
-            _tell_proposals(as_json, renaming.proposals(inside))
+            _print_proposals(as_json, renamer.proposals(inside_paths))
 
 
-def _tell_proposals(as_json: bool, proposals: list[Proposal]) -> None:
+def _print_proposals(as_json: bool, proposals: list[Proposal]) -> None:
     if as_json:
         print_json({"proposals": [asdict(proposal) for proposal in proposals]})
         return
     for proposal in proposals:
-        click.echo(f"{printable(proposal.path)} → {printable(_name(proposal.becomes))}")
+        click.echo(f"{printable(proposal.path)} → {printable(_file_name(proposal.becomes))}")
         click.echo(f"    {proposal.said_by}: “{printable(proposal.title)}”")
     if proposals:
         click.echo("'chyme rename --accept' renames them; '--undo' takes it back")
@@ -48,19 +48,19 @@ def _tell_proposals(as_json: bool, proposals: list[Proposal]) -> None:
         click.echo("nothing to propose: every name is a person's, or nothing better is known")
 
 
-def _tell_done(ctx: click.Context, as_json: bool, done: list[RenameResult]) -> None:
+def _print_results(ctx: click.Context, as_json: bool, results: list[RenameResult]) -> None:
     if as_json:
-        print_json({"renamed": [asdict(each) for each in done]})
+        print_json({"renamed": [asdict(result) for result in results]})
     else:
-        for each in done:
-            if each.problem is None:
-                click.echo(f"{printable(each.path)} → {printable(_name(each.becomes))}")
+        for result in results:
+            if result.problem is None:
+                click.echo(f"{printable(result.path)} → {printable(_file_name(result.becomes))}")
             else:
-                click.echo(f"{printable(each.path)}: {printable(each.problem)}", err=True)
-        if not done:
+                click.echo(f"{printable(result.path)}: {printable(result.problem)}", err=True)
+        if not results:
             click.echo("nothing to rename")
-    ctx.exit(1 if any(each.problem for each in done) else 0)
+    ctx.exit(1 if any(result.problem for result in results) else 0)
 
 
-def _name(path: str) -> str:
+def _file_name(path: str) -> str:
     return path.rpartition("/")[2]

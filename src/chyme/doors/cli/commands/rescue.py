@@ -1,4 +1,4 @@
-"""chyme rescue: a new database from the files and what is left of a damaged one."""
+"""chyme rescue: build a new database from the files and the readable parts of a damaged one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LABELS = {
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only tell what is wrong, and what can be read.")
-@click.option("--force", is_flag=True, help="Build a database anew that is not damaged.")
+@click.option("--dry-run", is_flag=True, help="Only show what is wrong, and what can be read.")
+@click.option("--force", is_flag=True, help="Rebuild even a database that is not damaged.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @vault_options
 def rescue(dry_run: bool, force: bool, yes: bool, vault: Path | None, as_json: bool) -> None:
@@ -41,38 +41,38 @@ def rescue(dry_run: bool, force: bool, yes: bool, vault: Path | None, as_json: b
     settings = read_settings(root / STATE, os.environ)
     if not dry_run and not yes:
         with Console(stderr=True).status("looking …"):
-            found = rescue_vault(root, settings, dry_run=True, force=force)
-        _tell(found, err=True)
+            preview = rescue_vault(root, settings, dry_run=True, force=force)
+        _print_result(preview, err=True)
         click.confirm("build a new database with that, and put the damaged one aside?", abort=True, err=True)
     with Console(stderr=True).status("rescuing …"):
-        done = rescue_vault(root, settings, dry_run=dry_run, force=force)
+        result = rescue_vault(root, settings, dry_run=dry_run, force=force)
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
         return
-    _tell(done, err=False)
+    _print_result(result, err=False)
 
 
-def _tell(done: RescueResult, err: bool) -> None:
-    if done.problem:
-        click.echo(printable(f"the database of {done.vault} {done.problem}"), err=err)
-    bad = f"; {format_count(done.damaged_pages, 'page')} cannot be read whole" if done.damaged_pages else ""
-    click.echo(f"{format_count(done.pages, 'page')}{bad}", err=err)
-    for kind, count in done.found.items():
+def _print_result(result: RescueResult, err: bool) -> None:
+    if result.problem:
+        click.echo(printable(f"the database of {result.vault} {result.problem}"), err=err)
+    damaged = f"; {format_count(result.damaged_pages, 'page')} cannot be read whole" if result.damaged_pages else ""
+    click.echo(f"{format_count(result.pages, 'page')}{damaged}", err=err)
+    for kind, count in result.found.items():
         if not count:
             continue
-        if done.dry_run:
+        if result.dry_run:
             click.echo(f"{LABELS[kind]}: {count:,} can be read", err=err)
             continue
-        kept = done.saved.get(kind, 0)
-        lost = "; of the others the file is not there, or they are not whole" if kept < count else ""
-        click.echo(f"{LABELS[kind]}: {kept:,} of {count:,} kept{lost}", err=err)
-    if not any(done.found.values()):
+        saved = result.saved.get(kind, 0)
+        note = "; of the others the file is not there, or they are not whole" if saved < count else ""
+        click.echo(f"{LABELS[kind]}: {saved:,} of {count:,} kept{note}", err=err)
+    if not any(result.found.values()):
         click.echo("nothing that a person decided or a web page left could be read", err=err)
-    if not done.identity:
+    if not result.identity:
         click.echo("the vault gets a new identity: give accounts and tokens their rights to it again", err=err)
-    for name in done.aside:
+    for name in result.aside:
         click.echo(f"the damaged database is now called {printable(name)}", err=err)
-    if not done.dry_run:
+    if not result.dry_run:
         click.echo(
-            f"{format_count(done.files, 'file')} will be digested anew by 'chyme digest' or 'chyme serve'", err=err
+            f"{format_count(result.files, 'file')} will be digested anew by 'chyme digest' or 'chyme serve'", err=err
         )

@@ -1,4 +1,4 @@
-"""chyme search and similar: what answers a question, and what is like a file."""
+"""chyme search and similar: files that match a query, and files that are like a given one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from chyme.search.snippets import Snippet, to_plain
 
 _LIMIT = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
 _OFFSET = click.option("--offset", default=0, type=click.IntRange(0, 10**6), help="How many hits to leave out first.")
-_SHOWN = 8  # values of one facet
+_MAX_VALUES = 8  # at most so many values of one facet
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # -word leaves that word out
+@click.command(context_settings={"ignore_unknown_options": True})  # -word excludes that word
 @click.argument("query", nargs=-1, required=True)
 @click.option("--mode", type=click.Choice(MODES), default=MODES[0], show_default=True, help="What is compared.")
 @click.option("--facets", is_flag=True, help="Also count what was found by kind, tag, folder, year, person and status.")
@@ -39,12 +39,12 @@ def search(
     vault: Path | None,
     as_json: bool,
 ) -> None:
-    """Search by word and by meaning. docs/search.md tells what a question may look like."""
+    """Search by word and by meaning. docs/search.md explains the query syntax."""
     with open_vault(vault) as app:
         result = app.search.search(
             " ".join(query), limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed
         )
-    _tell(result, as_json)
+    _print_result(result, as_json)
 
 
 @click.command()
@@ -56,10 +56,10 @@ def similar(path: str, limit: int, offset: int, vault: Path | None, as_json: boo
     """Find the files that are most like this one."""
     with open_vault(vault) as app:
         result = app.search.similar(app.vault.relative(path), limit=limit, offset=offset)
-    _tell(result, as_json)
+    _print_result(result, as_json)
 
 
-def _tell(result: SearchResult, as_json: bool) -> None:
+def _print_result(result: SearchResult, as_json: bool) -> None:
     if as_json:
         print_json(shape(result))
         return
@@ -70,8 +70,8 @@ def _tell(result: SearchResult, as_json: bool) -> None:
         console.print("--as-typed searches for the words as you typed them", style="dim", markup=False)
     for hit in result.hits:
         _print_hit(console, hit)
-    least = "" if result.total_is_exact else "at least "
-    console.print(f"{least}{result.total} found in {result.ms:.0f} ms", style="dim", markup=False)
+    prefix = "" if result.total_is_exact else "at least "
+    console.print(f"{prefix}{result.total} found in {result.ms:.0f} ms", style="dim", markup=False)
     _print_facets(console, result)
     for note in result.notes:
         console.print(printable(note), style="yellow", markup=False)
@@ -88,10 +88,10 @@ def _print_hit(console: Console, hit: Hit) -> None:
         line.append("  by meaning", style="magenta")
     console.print(line, soft_wrap=True)
     if hit.snippet.text:
-        console.print(_marked(hit.snippet), soft_wrap=True)
+        console.print(_highlight(hit.snippet), soft_wrap=True)
 
 
-def _marked(snippet: Snippet) -> Text:
+def _highlight(snippet: Snippet) -> Text:
     shift = to_plain(snippet).find(snippet.text)
     text = Text("    " + "".join(c if c.isprintable() else " " for c in to_plain(snippet)))
     for start, end in snippet.marks:
@@ -102,6 +102,6 @@ def _marked(snippet: Snippet) -> Text:
 def _print_facets(console: Console, result: SearchResult) -> None:
     for facet in fields(result.facets) if result.facets else ():
         counts = getattr(result.facets, facet.name)
-        told = ", ".join(f"{printable(value)} {count}" for value, count in counts[:_SHOWN])
-        if told:
-            console.print(f"{facet.name}: {told}", style="dim", markup=False)
+        line = ", ".join(f"{printable(value)} {count}" for value, count in counts[:_MAX_VALUES])
+        if line:
+            console.print(f"{facet.name}: {line}", style="dim", markup=False)

@@ -1,4 +1,4 @@
-"""chyme serve: watch vaults, digest what comes, answer HTTP."""
+"""chyme serve: watch vaults, digest new files, answer HTTP."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def serve(
     as_json: bool,
 ) -> None:
     """Watch one vault or several, digest what is new or changed, and answer HTTP."""
-    from chyme.doors.http.server import run  # takes as long to import as all the rest, and only serve needs it
+    from chyme.doors.http.server import run  # imported here: it takes as long as all other imports together
 
     roots = folders or (find_vault(vault),)
     if folders and vault is not None:
         roots = (vault, *folders)
-    with open_server_vaults(roots) as house:
-        for app in house.vaults.values():
+    with open_server_vaults(roots) as server_vaults:
+        for app in server_vaults.vaults.values():
             for problem in app.problems:
                 click.echo(printable(problem), err=True)
-        settings = house.settings
+        settings = server_vaults.settings
         log_formats.set_up(settings.log_format, bool(context.obj))
-        run(house, host or settings.host, settings.port if port is None else port, as_json)
+        run(server_vaults, host or settings.host, settings.port if port is None else port, as_json)

@@ -1,4 +1,4 @@
-"""chyme status and show: answers about what is there."""
+"""chyme status and show: the state of the vault, and details of a file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from chyme.model import Kind, Place
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.subtitles import srt, vtt
 
-LOOK_SECONDS = 2.0  # for damage of the database
+LOOK_SECONDS = 2.0  # at most so long for the check whether the database is damaged
 
 
 def describe_place(place: Place | None, person: str | None = None) -> str:
-    """A place in words: page 3, 1:05 and who speaks, under a heading."""
+    """Describe a place: page 3, 1:05 and the speaker, the heading."""
     if place is None:
         return ""
     parts = []
@@ -51,43 +51,45 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
     with open_vault(vault) as app:
         damaged = app.database.quick_check(LOOK_SECONDS)
-        told = {
+        report = {
             **app.documents.status(),
             "search": app.searching.status(),
             "damaged": str(damaged) if damaged is not None else None,
         }
         failed = app.documents.failures()
     if as_json:
-        print_json(told)
+        print_json(report)
         ctx.exit(1 if damaged is not None else 0)
     if damaged is not None:
         click.echo(f"chyme: {damaged}", err=True)
-    click.echo(f"{'files':<22}{told['files']:>8}")
+    click.echo(f"{'files':<22}{report['files']:>8}")
     for group in ("digests", "documents"):
         click.echo(group)
-        for name, count in told[group].items():
+        for name, count in report[group].items():
             click.echo(f"  {name:<20}{count:>8}")
-    click.echo(f"{'out of date':<22}{told['outdated']:>8}")
-    if told["vanished"]:
-        click.echo(f"{'vanished':<22}{told['vanished']:>8}")
-    if told["purge_waits"]:
-        click.echo(told["purge_waits"])
-    for line in _searched(told["search"]):
+    click.echo(f"{'out of date':<22}{report['outdated']:>8}")
+    if report["vanished"]:
+        click.echo(f"{'vanished':<22}{report['vanished']:>8}")
+    if report["purge_waits"]:
+        click.echo(report["purge_waits"])
+    for line in _search_notes(report["search"]):
         click.echo(line)
-    for work in told["work"]:
+    for work in report["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in failure_lines.format_failures(failed):
         click.echo(line)
     ctx.exit(1 if damaged is not None else 0)
 
 
-def _searched(told: dict[str, Any]) -> list[str]:
-    """What is unusual about the search."""
+def _search_notes(search_status: dict[str, Any]) -> list[str]:
+    """Describe what is unusual about the search."""
     lines = []
-    if "next_embedder" in told:
-        lines.append(f"{told['embedder']} answers until {told['next_embedder']} has read every file")
-    if told.get("engines", {}).get("behind"):
-        lines.append(f"the search engines have yet to be told of {format_count(told['engines']['behind'], 'file')}")
+    if "next_embedder" in search_status:
+        lines.append(f"{search_status['embedder']} answers until {search_status['next_embedder']} has read every file")
+    if search_status.get("engines", {}).get("behind"):
+        lines.append(
+            f"the search engines have yet to be told of {format_count(search_status['engines']['behind'], 'file')}"
+        )
     return lines
 
 
@@ -106,50 +108,51 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     if form is not None and (as_json or save is not None):
         raise UsageError(f"--{form} prints subtitles and nothing else; leave out --json and --save")
     with open_vault(vault) as app:
-        inside = app.vault.relative(path)
+        inside_path = app.vault.relative(path)
         if form is not None:
-            click.echo(_subtitles(app, inside, form).encode(), nl=False)  # UTF-8, whatever the terminal's encoding
+            # UTF-8, regardless of the terminal's encoding
+            click.echo(_subtitles(app, inside_path, form).encode(), nl=False)
             return
-        told = app.documents.show(inside)
+        details = app.documents.show(inside_path)
         if save is not None:
-            _save(save, app.documents.artifacts(inside))
+            _save_artifacts(save, app.documents.artifacts(inside_path))
     if as_json:
-        print_json(told)
+        print_json(details)
         return
-    file, document = told["file"], told["document"]
+    file, document = details["file"], details["document"]
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
     if document:
         _print_document(document)
-    apart = [digest["digester"] for digest in told["digests"] if digest["error"] == NOT_APPLICABLE]
-    for digest in told["digests"]:
-        if digest["digester"] in apart:
+    not_applicable = [digest["digester"] for digest in details["digests"] if digest["error"] == NOT_APPLICABLE]
+    for digest in details["digests"]:
+        if digest["digester"] in not_applicable:
             continue
-        took = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
-        click.echo(f"\n{digest['digester']}: {digest['status']}{took}")
+        duration = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
+        click.echo(f"\n{digest['digester']}: {digest['status']}{duration}")
         if digest["error"]:
-            again = f" (again at {digest['retry_at']})" if digest["retry_at"] else ""
+            retry = f" (again at {digest['retry_at']})" if digest["retry_at"] else ""
             category = f"{digest['error_category']}: " if digest["error_category"] else ""
-            click.echo(f"  {category}{printable(digest['error'])}{again}")
+            click.echo(f"  {category}{printable(digest['error'])}{retry}")
         if digest["content"]:
-            lines = format_digest(digest["digester"], digest["content"], names_in(told))
+            lines = format_digest(digest["digester"], digest["content"], names_in(details))
             _print_lines(digest["content"].splitlines() if lines is None else lines)
-    if apart:
-        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(apart)}")
+    if not_applicable:
+        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(not_applicable)}")
 
 
 def _print_document(document: dict[str, Any]) -> None:
-    """What a person sees of the file, in a few lines."""
+    """Print a short overview of the file."""
     click.echo(f"{printable(document['title'])}: {document['state']}")
     if document["pages"] is not None:
         click.echo(f"  {document['pages']:,} {'page' if document['pages'] == 1 else 'pages'}")
-    known = "; ".join(one for one in (document["date"], document["language"], ", ".join(document["tags"])) if one)
-    for line in (document["summary"], known, document["reason"]):
+    facts = "; ".join(part for part in (document["date"], document["language"], ", ".join(document["tags"])) if part)
+    for line in (document["summary"], facts, document["reason"]):
         if line:
             click.echo(f"  {printable(line)}")
 
 
-def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
-    """One file each, named after digester and artifact; what is there already is left alone."""
+def _save_artifacts(folder: Path, artifacts: dict[str, bytes]) -> None:
+    """Write one file each, named after digester and artifact; existing files are never overwritten."""
     if not folder.is_dir():
         make_private_folder(folder)
     for name, data in artifacts.items():
@@ -165,21 +168,21 @@ def _save(folder: Path, artifacts: dict[str, bytes]) -> None:
 def _subtitles(app: App, path: str, form: str) -> str:
     found = app.documents.transcript(path)
     if found is None or not found[0].segments:
-        raise UsageError(_why_none(app.documents.show(path)))
+        raise UsageError(_explain_missing_transcript(app.documents.show(path)))
     transcript, names = found
     return (srt if form == "srt" else vtt)(transcript.segments, names)
 
 
-def _why_none(told: dict[str, Any]) -> str:
-    path, kind = printable(told["file"]["path"]), told["file"]["kind"]
+def _explain_missing_transcript(details: dict[str, Any]) -> str:
+    path, kind = printable(details["file"]["path"]), details["file"]["kind"]
     if kind not in (Kind.AUDIO, Kind.VIDEO):
         return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
-    rows = {digest["digester"]: digest for digest in told["digests"]}
-    heard = rows.get("speech-recognition")
-    if heard is not None and heard["status"] == "completed":
+    rows = {digest["digester"]: digest for digest in details["digests"]}
+    recognition = rows.get("speech-recognition")
+    if recognition is not None and recognition["status"] == "completed":
         return f"{path}: nothing is said in it"
-    if heard is not None and heard["status"] == "failed":
-        return f"{path}: it has no transcript: {printable(heard['error'])}"
+    if recognition is not None and recognition["status"] == "failed":
+        return f"{path}: it has no transcript: {printable(recognition['error'])}"
     return f"{path}: it has no transcript yet; 'chyme digest' makes it"
 
 

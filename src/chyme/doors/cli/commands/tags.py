@@ -1,4 +1,4 @@
-"""chyme tags: what files are about in a word or two, and which of these words you want."""
+"""chyme tags: list, rename, merge and ban tags."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from chyme.understanding.tags.vault_tags import as_json as shape
 @vault_options
 @click.pass_context
 def tags(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Tell which tags there are; rename, merge or ban them. Whatever is digested later keeps to it."""
+    """List tags; rename, merge or ban them. Files digested later follow these decisions."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
-        _list(ctx.obj)
+        _print_tags(ctx.obj)
 
 
 @tags.command("list")
 @group_options
-def list_(asked: GroupOptions) -> None:
+def list_(options: GroupOptions) -> None:
     """List all tags, those on most files first, and what was decided about them."""
-    _list(asked)
+    _print_tags(options)
 
 
 @tags.command()
 @click.argument("tag")
 @group_options
-def show(asked: GroupOptions, tag: str) -> None:
+def show(options: GroupOptions, tag: str) -> None:
     """Show the files that have a tag."""
-    with open_vault(asked.vault) as app:
-        found = app.tags.show(tag)
-    if asked.as_json:
-        files = [asdict(file) for file in found.files]
-        print_json({"tag": shape(found.tag), "replaces": list(found.replaces), "files": files})
+    with open_vault(options.vault) as app:
+        details = app.tags.show(tag)
+    if options.as_json:
+        files = [asdict(file) for file in details.files]
+        print_json({"tag": shape(details.tag), "replaces": list(details.replaces), "files": files})
         return
-    click.echo(f"{printable(found.tag.name)}: {format_count(found.tag.files, 'file')}")
-    if found.replaces:
-        click.echo(f"  also for: {printable(', '.join(found.replaces))}")
-    for file in found.files:
+    click.echo(f"{printable(details.tag.name)}: {format_count(details.tag.files, 'file')}")
+    if details.replaces:
+        click.echo(f"  also for: {printable(', '.join(details.replaces))}")
+    for file in details.files:
         title = f"  {printable(file.title)}" if file.title else ""
         click.echo(f"  {printable(file.path)}{title}{'  (by hand)' if file.by_person else ''}")
 
@@ -56,43 +56,43 @@ def show(asked: GroupOptions, tag: str) -> None:
 @click.argument("old")
 @click.argument("new")
 @group_options
-def rename(asked: GroupOptions, old: str, new: str) -> None:
-    """Call a tag otherwise, on all files and whenever it is proposed again."""
-    _decide(asked, lambda app: app.tags.rename(old, new))
+def rename(options: GroupOptions, old: str, new: str) -> None:
+    """Rename a tag, on all files and whenever it is proposed again."""
+    _decide(options, lambda app: app.tags.rename(old, new))
 
 
 @tags.command()
 @click.argument("into")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER…")
 @group_options
-def merge(asked: GroupOptions, into: str, others: tuple[str, ...]) -> None:
-    """Say that the other tags mean the first one. Files that have one of them have that one instead."""
-    _decide(asked, lambda app: app.tags.merge(into, others))
+def merge(options: GroupOptions, into: str, others: tuple[str, ...]) -> None:
+    """Replace the other tags by the first one, on all files."""
+    _decide(options, lambda app: app.tags.merge(into, others))
 
 
 @tags.command()
 @click.argument("tag")
 @group_options
-def ban(asked: GroupOptions, tag: str) -> None:
+def ban(options: GroupOptions, tag: str) -> None:
     """Never give a tag to any file; those you gave it to by hand keep it."""
-    _decide(asked, lambda app: app.tags.ban(tag))
+    _decide(options, lambda app: app.tags.ban(tag))
 
 
 @tags.command()
 @click.argument("tag")
 @group_options
-def unban(asked: GroupOptions, tag: str) -> None:
+def unban(options: GroupOptions, tag: str) -> None:
     """Allow a tag again; files get it when they are digested again."""
-    _decide(asked, lambda app: app.tags.unban(tag))
+    _decide(options, lambda app: app.tags.unban(tag))
 
 
 @tags.command()
 @group_options
-def similar(asked: GroupOptions) -> None:
+def similar(options: GroupOptions) -> None:
     """List tags that may be one, and how to merge them."""
-    with open_vault(asked.vault) as app:
+    with open_vault(options.vault) as app:
         pairs = app.tags.similar()
-    if asked.as_json:
+    if options.as_json:
         print_json({"similar": [asdict(pair) for pair in pairs]})
         return
     if not pairs:
@@ -106,33 +106,37 @@ def similar(asked: GroupOptions) -> None:
 
 @tags.command()
 @group_options
-def undo(asked: GroupOptions) -> None:
-    """Take the last of these decisions back; again: the one before it."""
-    _decide(asked, lambda app: app.tags.undo(), before="undone: ")
+def undo(options: GroupOptions) -> None:
+    """Undo the last of these decisions; run it again for the one before."""
+    _decide(options, lambda app: app.tags.undo(), prefix="undone: ")
 
 
-def _list(asked: GroupOptions) -> None:
-    with open_vault(asked.vault) as app:
-        found = app.tags.list_all()
-    if asked.as_json:
-        print_json({"tags": [shape(tag) for tag in found.tags], "banned": list(found.banned), "becomes": found.becomes})
+def _print_tags(options: GroupOptions) -> None:
+    with open_vault(options.vault) as app:
+        listing = app.tags.list_all()
+    if options.as_json:
+        print_json(
+            {"tags": [shape(tag) for tag in listing.tags], "banned": list(listing.banned), "becomes": listing.becomes}
+        )
         return
-    if not found.tags:
+    if not listing.tags:
         click.echo("there are no tags yet")
-    width = max((len(printable(tag.name)) for tag in found.tags), default=0)
-    for tag in found.tags:
+    width = max((len(printable(tag.name)) for tag in listing.tags), default=0)
+    for tag in listing.tags:
         by_hand = f", {tag.by_person} by hand" if tag.by_person else ""
         click.echo(f"{printable(tag.name):<{width}}  {format_count(tag.files, 'file')}{by_hand}")
-    for name, becomes in found.becomes.items():
+    for name, becomes in listing.becomes.items():
         click.echo(f"{printable(name)} becomes {printable(becomes)}")
-    if found.banned:
-        click.echo(f"banned: {printable(', '.join(found.banned))}")
+    if listing.banned:
+        click.echo(f"banned: {printable(', '.join(listing.banned))}")
 
 
-def _decide(asked: GroupOptions, decide: Callable[[App], DecisionResult], before: str = "") -> None:
-    with open_vault(asked.vault) as app:
-        done = decide(app)
-    if asked.as_json:
-        print_json({"done": before + done.what, "files": done.files, "tag": shape(done.tag) if done.tag else None})
+def _decide(options: GroupOptions, decide: Callable[[App], DecisionResult], prefix: str = "") -> None:
+    with open_vault(options.vault) as app:
+        result = decide(app)
+    if options.as_json:
+        print_json(
+            {"done": prefix + result.what, "files": result.files, "tag": shape(result.tag) if result.tag else None}
+        )
     else:
-        click.echo(printable(f"{before}{done.what} ({format_count(done.files, 'file')})"))
+        click.echo(printable(f"{prefix}{result.what} ({format_count(result.files, 'file')})"))

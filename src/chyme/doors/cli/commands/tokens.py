@@ -1,4 +1,4 @@
-"""chyme tokens: what programs show instead of a name and a password."""
+"""chyme tokens: API tokens, which programs use instead of a name and a password."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from chyme.errors import UsageError
 @vault_options
 @click.pass_context
 def tokens(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Make and revoke tokens for programs. With the first user or token, nobody comes in without one."""
+    """Make and revoke tokens for programs. Once there is a user or token, nobody gets in without one."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
-        _list(ctx.obj)
+        _print_tokens(ctx.obj)
 
 
 @tokens.command("list")
 @group_options
-def list_(asked: GroupOptions) -> None:
+def list_(options: GroupOptions) -> None:
     """List all tokens; their secrets are not kept."""
-    _list(asked)
+    _print_tokens(options)
 
 
 @tokens.command()
@@ -42,71 +42,73 @@ def list_(asked: GroupOptions) -> None:
 @click.option("--user", help="Whose it is: it never opens more than they may, and goes with them.")
 @group_options
 def add(
-    asked: GroupOptions, name: str, only: Path | None, read_only: bool, expires: int | None, user: str | None
+    options: GroupOptions, name: str, only: Path | None, read_only: bool, expires: int | None, user: str | None
 ) -> None:
     """Make a token called NAME. It is shown this once."""
     vault = vault_at(only) if only is not None else None
-    with open_accounts_of(asked) as doors:
-        made = doors.tokens.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
-        owners = doors.tokens.owners()
-    if asked.as_json:
-        print_json({"token": _shape(made.token, owners), "secret": made.secret})
+    with open_accounts_of(options) as authenticator:
+        created = authenticator.tokens.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
+        owners = authenticator.tokens.owners()
+    if options.as_json:
+        print_json({"token": _token_json(created.token, owners), "secret": created.secret})
         return
-    click.echo(_line(made.token, owners), err=True)
-    click.echo(made.secret)
+    click.echo(_format_token(created.token, owners), err=True)
+    click.echo(created.secret)
     click.echo("keep it safe: it is shown this once", err=True)
 
 
 @tokens.command()
 @click.argument("token", metavar="TOKEN")
 @group_options
-def revoke(asked: GroupOptions, token: str) -> None:
-    """Make a token, named or numbered, open nothing any more."""
-    with open_accounts_of(asked) as doors:
-        meant = _meant(doors.tokens.list_all(), token)
-        doors.tokens.revoke(meant.id)
-        still_closed = doors.login_required
-    if asked.as_json:
-        print_json({"revoked": meant.name, "id": meant.id, "open": not still_closed})
+def revoke(options: GroupOptions, token: str) -> None:
+    """Revoke a token, given by name or number."""
+    with open_accounts_of(options) as authenticator:
+        found = _find_token(authenticator.tokens.list_all(), token)
+        authenticator.tokens.revoke(found.id)
+        login_required = authenticator.login_required
+    if options.as_json:
+        print_json({"revoked": found.name, "id": found.id, "open": not login_required})
         return
-    click.echo(f"{printable(meant.name)} opens nothing any more")
-    if not still_closed:
+    click.echo(f"{printable(found.name)} opens nothing any more")
+    if not login_required:
         click.echo("nobody has an account or a token now: on loopback chyme is open again")
 
 
-def _meant(listed: list[Token], asked: str) -> Token:
-    found = [one for one in listed if one.name == asked] or [one for one in listed if str(one.id) == asked]
-    if len(found) > 1:
-        numbers = ", ".join(str(one.id) for one in found)
-        raise UsageError(f"{len(found)} tokens are called {asked!r}; revoke one by its number: {numbers}")
-    if not found:
-        raise UsageError(f"there is no token {asked!r}; 'chyme tokens list' tells which there are")
-    return found[0]
+def _find_token(all_tokens: list[Token], name_or_id: str) -> Token:
+    matches = [token for token in all_tokens if token.name == name_or_id] or [
+        token for token in all_tokens if str(token.id) == name_or_id
+    ]
+    if len(matches) > 1:
+        numbers = ", ".join(str(token.id) for token in matches)
+        raise UsageError(f"{len(matches)} tokens are called {name_or_id!r}; revoke one by its number: {numbers}")
+    if not matches:
+        raise UsageError(f"there is no token {name_or_id!r}; 'chyme tokens list' shows them")
+    return matches[0]
 
 
-def _list(asked: GroupOptions) -> None:
-    with open_accounts_of(asked) as doors:
-        listed, owners = doors.tokens.list_all(), doors.tokens.owners()
-    if asked.as_json:
-        print_json({"tokens": [_shape(one, owners) for one in listed]})
+def _print_tokens(options: GroupOptions) -> None:
+    with open_accounts_of(options) as authenticator:
+        listed, owners = authenticator.tokens.list_all(), authenticator.tokens.owners()
+    if options.as_json:
+        print_json({"tokens": [_token_json(token, owners) for token in listed]})
         return
     if not listed:
         click.echo("there are no tokens; 'chyme tokens add NAME' makes one")
-    for one in listed:
-        click.echo(_line(one, owners))
+    for token in listed:
+        click.echo(_format_token(token, owners))
 
 
-def _line(one: Token, owners: dict[int, str]) -> str:
-    where = printable(one.vault_name) if one.vault_name else "every vault"
-    whose = f" of {printable(owners.get(one.user_id, '?'))}" if one.user_id is not None else ""
-    used = f"used {one.last_used_at[:16]}" if one.last_used_at else "never used"
-    until = f", until {one.expires_at[:10]}" if one.expires_at else ""
-    return f"{one.id:>6}  {printable(one.name)}{whose}: may {describe_right(one.right)} {where}, {used}{until}"
+def _format_token(token: Token, owners: dict[int, str]) -> str:
+    where = printable(token.vault_name) if token.vault_name else "every vault"
+    owner = f" of {printable(owners.get(token.user_id, '?'))}" if token.user_id is not None else ""
+    used = f"used {token.last_used_at[:16]}" if token.last_used_at else "never used"
+    until = f", until {token.expires_at[:10]}" if token.expires_at else ""
+    return f"{token.id:>6}  {printable(token.name)}{owner}: may {describe_right(token.right)} {where}, {used}{until}"
 
 
-def _shape(one: Token, owners: dict[int, str]) -> dict[str, Any]:
-    told = asdict(one)
-    told["user"] = owners.get(told.pop("user_id"))
-    told["identity"] = told.pop("vault")
-    told["vault"] = told.pop("vault_name")
-    return told
+def _token_json(token: Token, owners: dict[int, str]) -> dict[str, Any]:
+    fields = asdict(token)
+    fields["user"] = owners.get(fields.pop("user_id"))
+    fields["identity"] = fields.pop("vault")
+    fields["vault"] = fields.pop("vault_name")
+    return fields

@@ -1,4 +1,4 @@
-"""chyme trash: files that were deleted in the page or over HTTP."""
+"""chyme trash: files that were deleted on the web page or over HTTP."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def trash() -> None:
 def list_trash(vault: Path | None, as_json: bool) -> None:
     """List what is in the trash, newest first."""
     with open_vault(vault) as app:
-        found = app.trash.list_all()
+        entries = app.trash.list_all()
     if as_json:
-        print_json({"trash": [asdict(one) for one in found]})
+        print_json({"trash": [asdict(entry) for entry in entries]})
         return
-    for one in found:
-        click.echo(f"{one.id}  {one.at[:16].replace('T', ' ')}  {one.size:>12,}  {printable(one.path)}")
-    if not found:
+    for entry in entries:
+        click.echo(f"{entry.id}  {entry.at[:16].replace('T', ' ')}  {entry.size:>12,}  {printable(entry.path)}")
+    if not entries:
         click.echo("the trash is empty")
 
 
@@ -37,17 +37,17 @@ def list_trash(vault: Path | None, as_json: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Everything in the trash.")
 @vault_options
 def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json: bool) -> None:
-    """Bring files back where they were, or beside whoever is there now."""
+    """Bring files back to where they were, or beside a file that is there now."""
     if bool(ids) == everything:
-        raise click.UsageError("say which by their ids ('chyme trash list' tells them), or --all")
+        raise click.UsageError("name the files by their ids ('chyme trash list' shows them), or use --all")
     with open_vault(vault) as app:
-        back = app.trash.restore(ids or [one.id for one in app.trash.list_all()])
+        restored = app.trash.restore(ids or [entry.id for entry in app.trash.list_all()])
     if as_json:
-        print_json({"restored": [asdict(one) for one in back]})
+        print_json({"restored": [asdict(file) for file in restored]})
         return
-    for one in back:
-        click.echo(printable(one.path) if one.path == one.was else f"{printable(one.was)} → {printable(one.path)}")
-    click.echo(f"{format_count(len(back), 'file')} brought back")
+    for file in restored:
+        click.echo(printable(file.path) if file.path == file.was else f"{printable(file.was)} → {printable(file.path)}")
+    click.echo(f"{format_count(len(restored), 'file')} brought back")
 
 
 @trash.command()
@@ -57,17 +57,17 @@ def restore(ids: tuple[str, ...], everything: bool, vault: Path | None, as_json:
 def empty(ids: tuple[str, ...], yes: bool, vault: Path | None, as_json: bool) -> None:
     """Delete files in the trash for good, with everything known about them; without ids all of them."""
     with open_vault(vault) as app:
-        found = [one for one in app.trash.list_all() if not ids or one.id in ids]
-        if found and not yes:
-            _ask(found)
-        count = app.trash.empty(ids or [one.id for one in found])
+        entries = [entry for entry in app.trash.list_all() if not ids or entry.id in ids]
+        if entries and not yes:
+            _confirm(entries)
+        count = app.trash.empty(ids or [entry.id for entry in entries])
     if as_json:
         print_json({"deleted": count})
     else:
         click.echo(f"{format_count(count, 'file')} deleted for good")
 
 
-def _ask(found: list[TrashEntry]) -> None:
-    for one in found[:20]:
-        click.echo(printable(one.path), err=True)
-    click.confirm(f"delete {format_count(len(found), 'file')} for good?", abort=True, err=True)
+def _confirm(entries: list[TrashEntry]) -> None:
+    for entry in entries[:20]:
+        click.echo(printable(entry.path), err=True)
+    click.confirm(f"delete {format_count(len(entries), 'file')} for good?", abort=True, err=True)

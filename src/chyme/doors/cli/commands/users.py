@@ -1,4 +1,4 @@
-"""chyme users: who may sign in, and which vaults are open to them."""
+"""chyme users: who may sign in, and which vaults they may open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chyme.doors.cli.access_options import describe_right, open_accounts_of, par
 from chyme.doors.cli.group_options import GroupOptions, group_options
 from chyme.doors.cli.vault_options import print_json, printable, vault_options
 
-_FROM_INPUT = click.option(
+_PASSWORD_STDIN = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."
 )
 _FOLDERS = click.argument("folders", nargs=-1, type=click.Path(path_type=Path, file_okay=False), metavar="[VAULT…]")
@@ -25,63 +25,63 @@ _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the serve
 @vault_options
 @click.pass_context
 def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
-    """Say who may sign in. With the first user or token, nobody comes in without one."""
+    """Manage who may sign in. Once there is a user or token, nobody gets in without one."""
     ctx.obj = GroupOptions(vault, as_json)
     if ctx.invoked_subcommand is None:
-        _list(ctx.obj)
+        _print_users(ctx.obj)
 
 
 @users.command("list")
 @group_options
-def list_(asked: GroupOptions) -> None:
-    """List everybody, and what is open to them."""
-    _list(asked)
+def list_(options: GroupOptions) -> None:
+    """List all users, and which vaults they may open."""
+    _print_users(options)
 
 
 @users.command()
 @click.argument("name")
 @click.option("--access", multiple=True, metavar="VAULT[:read]", help="Only this vault; may be repeated.")
 @_READ_ONLY
-@_FROM_INPUT
+@_PASSWORD_STDIN
 @group_options
-def add(asked: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
-    """Add somebody; every vault is open to them, unless --access names some."""
-    given = parse_access(access)
-    with open_accounts_of(asked) as doors:
-        everything = None if given else Right.READ if read_only else Right.WRITE
-        made = doors.accounts.add(name, read_password(password_stdin), everything)
-        for vault, right in given:
-            made = doors.accounts.grant(made.name, vault, Right.READ if read_only else right)
-    _told(asked, made)
+def add(options: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
+    """Add a user, who may open every vault, unless --access names some."""
+    access_rights = parse_access(access)
+    with open_accounts_of(options) as authenticator:
+        everything = None if access_rights else Right.READ if read_only else Right.WRITE
+        account = authenticator.accounts.add(name, read_password(password_stdin), everything)
+        for vault, right in access_rights:
+            account = authenticator.accounts.grant(account.name, vault, Right.READ if read_only else right)
+    _print_user(options, account)
 
 
 @users.command()
 @click.argument("name")
 @group_options
-def remove(asked: GroupOptions, name: str) -> None:
-    """Remove somebody with their sessions and tokens."""
-    with open_accounts_of(asked) as doors:
-        gone = doors.accounts.get(name)
-        doors.accounts.remove(name)
-        still_closed = doors.login_required
-    if asked.as_json:
-        print_json({"removed": gone.name, "open": not still_closed})
+def remove(options: GroupOptions, name: str) -> None:
+    """Remove a user with their sessions and tokens."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.get(name)
+        authenticator.accounts.remove(name)
+        login_required = authenticator.login_required
+    if options.as_json:
+        print_json({"removed": account.name, "open": not login_required})
         return
-    click.echo(f"{printable(gone.name)} is removed")
-    if not still_closed:
+    click.echo(f"{printable(account.name)} is removed")
+    if not login_required:
         click.echo("nobody has an account or a token now: on loopback chyme is open again")
 
 
 @users.command()
 @click.argument("name")
-@_FROM_INPUT
+@_PASSWORD_STDIN
 @group_options
-def password(asked: GroupOptions, name: str, password_stdin: bool) -> None:
-    """Give somebody a new password; they are signed out everywhere."""
-    with open_accounts_of(asked) as doors:
-        who = doors.accounts.get(name)
-        doors.accounts.change_password(who.name, read_password(password_stdin))
-    _told(asked, who)
+def password(options: GroupOptions, name: str, password_stdin: bool) -> None:
+    """Give a user a new password; they are signed out everywhere."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.get(name)
+        authenticator.accounts.change_password(account.name, read_password(password_stdin))
+    _print_user(options, account)
 
 
 @users.command()
@@ -90,16 +90,16 @@ def password(asked: GroupOptions, name: str, password_stdin: bool) -> None:
 @_ALL
 @_READ_ONLY
 @group_options
-def grant(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
-    """Open vaults to somebody."""
-    _some(folders, all_vaults)
+def grant(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
+    """Allow a user to open vaults."""
+    _require_vaults(folders, all_vaults)
     right = Right.READ if read_only else Right.WRITE
     vaults = [vault_at(folder) for folder in folders]
-    with open_accounts_of(asked) as doors:
-        who = doors.accounts.get(name)
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.get(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
-            who = doors.accounts.grant(name, vault, right)
-    _told(asked, who)
+            account = authenticator.accounts.grant(name, vault, right)
+    _print_user(options, account)
 
 
 @users.command()
@@ -107,48 +107,48 @@ def grant(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults:
 @_FOLDERS
 @_ALL
 @group_options
-def revoke(asked: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool) -> None:
-    """Close vaults to somebody."""
-    _some(folders, all_vaults)
+def revoke(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool) -> None:
+    """Forbid a user to open vaults."""
+    _require_vaults(folders, all_vaults)
     vaults = [vault_at(folder) for folder in folders]
-    with open_accounts_of(asked) as doors:
-        who = doors.accounts.get(name)
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.get(name)
         for vault in [*vaults, *([None] if all_vaults else [])]:
-            who = doors.accounts.revoke(name, vault)
-    _told(asked, who)
+            account = authenticator.accounts.revoke(name, vault)
+    _print_user(options, account)
 
 
-def _some(folders: tuple[Path, ...], all_vaults: bool) -> None:
+def _require_vaults(folders: tuple[Path, ...], all_vaults: bool) -> None:
     if not folders and not all_vaults:
         raise click.UsageError("name a vault's folder, or say --all-vaults")
 
 
-def _list(asked: GroupOptions) -> None:
-    with open_accounts_of(asked) as doors:
-        everybody = doors.accounts.list_all()
-    if asked.as_json:
-        print_json({"users": [_shape(account) for account in everybody]})
+def _print_users(options: GroupOptions) -> None:
+    with open_accounts_of(options) as authenticator:
+        accounts = authenticator.accounts.list_all()
+    if options.as_json:
+        print_json({"users": [_user_json(account) for account in accounts]})
         return
-    if not everybody:
+    if not accounts:
         click.echo("there are no users; 'chyme users add NAME' makes one")
-    for account in everybody:
-        click.echo(_line(account))
+    for account in accounts:
+        click.echo(_format_user(account))
 
 
-def _told(asked: GroupOptions, account: Account) -> None:
-    if asked.as_json:
-        print_json({"user": _shape(account)})
+def _print_user(options: GroupOptions, account: Account) -> None:
+    if options.as_json:
+        print_json({"user": _user_json(account)})
     else:
-        click.echo(_line(account))
+        click.echo(_format_user(account))
 
 
-def _line(account: Account) -> str:
-    opened = [f"{describe_right(account.everything)} every vault"] if account.everything else []
-    opened += [f"{describe_right(grant.right)} {printable(grant.vault_name)}" for grant in account.grants]
-    return f"{printable(account.name)} may {' and '.join(opened) if opened else 'open nothing yet'}"
+def _format_user(account: Account) -> str:
+    rights = [f"{describe_right(account.everything)} every vault"] if account.everything else []
+    rights += [f"{describe_right(grant.right)} {printable(grant.vault_name)}" for grant in account.grants]
+    return f"{printable(account.name)} may {' and '.join(rights) if rights else 'open nothing yet'}"
 
 
-def _shape(account: Account) -> dict[str, Any]:
+def _user_json(account: Account) -> dict[str, Any]:
     return {
         "name": account.name,
         "all_vaults": account.everything,

@@ -1,4 +1,4 @@
-"""chyme weights: fetch what models need."""
+"""chyme weights: download the weights of models."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from chyme.models.weights.folder import folder_of
 def weights(ctx: click.Context, capabilities: tuple[str, ...], vault: Path | None, as_json: bool) -> None:
     """Fetch the weights of models that are missing or damaged: of the given capabilities, or of all that are usual."""
     weights_dir = read_settings(find_vault(vault) / STATE, os.environ).weights_dir
-    told: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     console = Console(stderr=True, quiet=not sys.stderr.isatty())
     for capability in dict.fromkeys(capabilities or DEFAULT_CAPABILITIES):
-        known = CATALOG[capability]
+        model = CATALOG[capability]
         state, how = "there", ""
         with console.status(f"looking after the weights for {capability} …"):
             try:
-                state = "fetched" if fetch(known, weights_dir) else "there"
+                state = "fetched" if fetch(model, weights_dir) else "there"
             except EngineUnavailable as error:
                 state, how = "missing", str(error)
-        told.append(
+        rows.append(
             {
                 "capability": capability,
-                "engine": known.engine,
+                "engine": model.engine,
                 "state": state,
-                "folder": str(folder_of(known, weights_dir)),
-                "licence": known.licence,
-                "origin": known.origin,
+                "folder": str(folder_of(model, weights_dir)),
+                "licence": model.licence,
+                "origin": model.origin,
                 "how": how,
             }
         )
     if as_json:
-        print_json({"weights": told})
+        print_json({"weights": rows})
     else:
-        for one in told:
-            click.echo(f"{one['state']:<8}  {one['capability']:<14}{one['engine']} ({one['licence']})  {one['folder']}")
-            if one["how"]:
-                click.echo(f"chyme: {printable(str(one['how']))}", err=True)
-    ctx.exit(1 if any(one["state"] == "missing" for one in told) else 0)
+        for row in rows:
+            click.echo(f"{row['state']:<8}  {row['capability']:<14}{row['engine']} ({row['licence']})  {row['folder']}")
+            if row["how"]:
+                click.echo(f"chyme: {printable(str(row['how']))}", err=True)
+    ctx.exit(1 if any(row["state"] == "missing" for row in rows) else 0)

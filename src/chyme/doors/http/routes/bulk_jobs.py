@@ -1,4 +1,4 @@
-"""The routes that digest many files again: any search result, any digester."""
+"""The routes that digest many files again, by any selection and any digesters."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class OneJob(BaseModel):
 
 
 class Started(BaseModel):
-    """The job that does it."""
+    """The job that does the work."""
 
     job: OneJob
 
 
 class Jobs(BaseModel):
-    """Jobs that are not over, then those that are, newest first."""
+    """Jobs that are not finished, then finished ones, newest first."""
 
     jobs: list[OneJob]
 
@@ -77,17 +77,17 @@ PLANNED: dict[int | str, dict[str, Any]] = {
 
 
 def job_response(job: Job) -> OneJob:
-    """A job as HTTP shows it."""
+    """Return a job as HTTP shows it."""
     return OneJob(**asdict(job), left=job.left)
 
 
 def plan_response(plan: Plan) -> Planned:
-    """A plan as HTTP shows it."""
+    """Return a plan as HTTP shows it."""
     return Planned(**asdict(plan))
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.post("/api/digest", status_code=202, response_model=Started | Planned, responses=PLANNED)
     def digest_many(wanted: Wanted, response: Response) -> Started | Planned:
@@ -101,12 +101,12 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.get("/api/jobs")
     def jobs() -> Jobs:
-        """All jobs that are under way, and those that were lately."""
+        """All current jobs, and recent finished ones."""
         return Jobs(jobs=[job_response(job) for job in app.bulk.list_jobs()])
 
     @api.post("/api/jobs/{job}/{action}")
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
-        """Pause, resume or cancel a job; files that it has not begun with are left as they are."""
+        """Pause, resume or cancel a job; files that it has not started are left as they are."""
         act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
         try:
             return job_response(act(job))

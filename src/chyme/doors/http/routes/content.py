@@ -1,4 +1,4 @@
-"""The bytes of files, artifacts and pages: ranges, caching, and nothing that could run in the page."""
+"""The bytes of files, artifacts and pages: ranges, caching, and nothing that could run in the web page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from chyme.model import File
 from chyme.search.query.parser import LONGEST_QUESTION
 
 CHUNK = 256 * 1024
-ARTIFACTS = {  # whatever else an artifact is, it is only saved: above all the copy of a page from the web
+ARTIFACTS = {  # every other artifact is only saved, above all the copy of a web page
     ".jpg": "image/jpeg",
     ".json": "application/json",
     ".vtt": "text/vtt; charset=utf-8",
@@ -53,7 +53,7 @@ BYTES: dict[int | str, dict[str, Any]] = {
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.head("/api/raw/{path:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/raw/{path:path}", response_class=Response, responses=BYTES)
@@ -67,7 +67,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             stream = FileIO(app.vault.open(file))
         except (OSError, ValueError) as error:
             raise NotFound(f"{path}: is not there any more") from error
-        return _file(request, file, stream, download)
+        return _file_response(request, file, stream, download)
 
     @api.head("/api/artifacts/{name:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/artifacts/{name:path}", response_class=Response, responses=BYTES)
@@ -79,7 +79,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         filename = name.rpartition("/")[2]
         media_type = ARTIFACTS.get(filename[filename.rfind(".") :], OPAQUE)
         shown = media_type != OPAQUE and not download
-        return _bytes(request, data, media_type, {"Content-Disposition": disposition(filename, shown)})
+        return _bytes_response(request, data, media_type, {"Content-Disposition": disposition(filename, shown)})
 
     @api.head("/api/pages/{path:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/pages/{path:path}", response_class=Response, responses={**BYTES, 503: {"description": "Busy"}})
@@ -91,9 +91,9 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> Response:
         """A page of a PDF as a JPEG."""
         require_file(app, path)
-        with _as_http():
-            drawn = app.drawing.render_page(path, page, width)
-        return _bytes(request, drawn.data, "image/jpeg", {})
+        with _map_page_errors():
+            rendered = app.drawing.render_page(path, page, width)
+        return _bytes_response(request, rendered.data, "image/jpeg", {})
 
     @api.get(
         "/api/page-words/{path:path}", responses={404: {"description": "No such page"}, 503: {"description": "Busy"}}
@@ -103,15 +103,15 @@ def add_routes(api: FastAPI, app: App) -> None:
         q: Annotated[str, Query(max_length=LONGEST_QUESTION)],
         page: Annotated[int, Query(ge=1, le=LAST_PAGE)] = 1,
     ) -> PageWords:
-        """Where the words of a question stand on a page of a PDF."""
+        """Where the words of a query stand on a page of a PDF."""
         require_file(app, path)
-        with _as_http():
+        with _map_page_errors():
             return PageWords(page=page, boxes=[list(box) for box in app.drawing.word_boxes(path, page, q)])
 
 
 @contextlib.contextmanager
-def _as_http() -> Iterator[None]:
-    """Why a page is not there, as an answer."""
+def _map_page_errors() -> Iterator[None]:
+    """Turn the reasons why a page is missing into HTTP errors."""
     try:
         yield
     except NoSuchPage as error:
@@ -121,17 +121,17 @@ def _as_http() -> Iterator[None]:
 
 
 class PageWords(BaseModel):
-    """Boxes as left, top, right and bottom in parts of the drawn page."""
+    """Boxes as left, top, right and bottom, as fractions of the rendered page."""
 
     page: int
     boxes: list[Annotated[list[float], Field(min_length=4, max_length=4)]]
 
 
-def _file(request: Request, file: File, stream: FileIO, download: bool) -> Response:
+def _file_response(request: Request, file: File, stream: FileIO, download: bool) -> Response:
     status = os.fstat(stream.fileno())
     served = content_type(file.kind, file.mime)
-    changed = stamp_of(status) != file.stamp  # since it was looked at: its hash is that of another content
-    tag = f'W/"{status.st_size:x}-{status.st_mtime_ns & (1 << 64) - 1:x}"' if changed else f'"{file.hash}"'
+    is_changed = stamp_of(status) != file.stamp  # since the last scan: the stored hash belongs to older content
+    tag = f'W/"{status.st_size:x}-{status.st_mtime_ns & (1 << 64) - 1:x}"' if is_changed else f'"{file.hash}"'
     headers = {
         "ETag": tag,
         "Last-Modified": _http_date(status.st_mtime),
@@ -139,69 +139,71 @@ def _file(request: Request, file: File, stream: FileIO, download: bool) -> Respo
         "Content-Disposition": disposition(file.name, served.shown and not download),
     }
     try:
-        answer = _answered(request, status.st_size, served.media_type, headers)
+        prepared = _prepare_response(request, status.st_size, served.media_type, headers)
     except HTTPException:
         stream.close()
         raise
-    if isinstance(answer, Response):
+    if isinstance(prepared, Response):
         stream.close()
-        return answer
-    part, code = answer
-    return StreamingResponse(_sent(stream, part), code, headers, served.media_type)
+        return prepared
+    part, status_code = prepared
+    return StreamingResponse(_read_part(stream, part), status_code, headers, served.media_type)
 
 
-def _bytes(request: Request, data: bytes, media_type: str, headers: dict[str, str]) -> Response:
+def _bytes_response(request: Request, data: bytes, media_type: str, headers: dict[str, str]) -> Response:
     headers |= {"ETag": f'"{hashlib.sha256(data).hexdigest()}"', "Cache-Control": "private, no-cache"}
-    answer = _answered(request, len(data), media_type, headers)
-    if isinstance(answer, Response):
-        return answer
-    part, code = answer
-    return Response(data[part.first : part.first + part.length], code, headers, media_type)
+    prepared = _prepare_response(request, len(data), media_type, headers)
+    if isinstance(prepared, Response):
+        return prepared
+    part, status_code = prepared
+    return Response(data[part.first : part.first + part.length], status_code, headers, media_type)
 
 
-def _answered(request: Request, size: int, media_type: str, headers: dict[str, str]) -> Response | tuple[Part, int]:
-    """The whole answer where no bytes are sent; else which are, and the status. Completes the headers."""
+def _prepare_response(
+    request: Request, size: int, media_type: str, headers: dict[str, str]
+) -> Response | tuple[Part, int]:
+    """Return the whole response if no bytes are sent, else the part to send and the status. Completes the headers."""
     headers |= {
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Accept-Ranges": "bytes",
     }
-    asked, tag, modified = request.headers, headers["ETag"], headers.get("Last-Modified", "")
-    if matches_etag(asked.get("if-none-match"), tag):
+    request_headers, tag, modified = request.headers, headers["ETag"], headers.get("Last-Modified", "")
+    if matches_etag(request_headers.get("if-none-match"), tag):
         return Response(None, 304, headers)
     part = None
-    if matches_if_range(asked.get("if-range"), tag, modified):
+    if matches_if_range(request_headers.get("if-range"), tag, modified):
         try:
-            part = parse_range(asked.get("range"), size)
+            part = parse_range(request_headers.get("range"), size)
         except NoSuchPart:
-            beyond = {"Content-Range": f"bytes */{size}"}
-            raise HTTPException(416, f"the file has {size} bytes and does not reach that far", beyond) from None
-    code = 200 if part is None else 206
+            range_headers = {"Content-Range": f"bytes */{size}"}
+            raise HTTPException(416, f"the file has {size} bytes and does not reach that far", range_headers) from None
+    status_code = 200 if part is None else 206
     if part is None:
         part = Part(0, size)
     else:
         headers["Content-Range"] = f"bytes {part.first}-{part.first + part.length - 1}/{size}"
     headers["Content-Length"] = str(part.length)
     if request.method == "HEAD":
-        return Response(None, code, headers, media_type)
-    return part, code
+        return Response(None, status_code, headers, media_type)
+    return part, status_code
 
 
-async def _sent(stream: FileIO, part: Part) -> AsyncIterator[bytes]:
-    """Piece by piece, so that a film takes no more memory than a note."""
+async def _read_part(stream: FileIO, part: Part) -> AsyncIterator[bytes]:
+    """Read piece by piece, so that a film takes no more memory than a note."""
     with stream:
-        at, end = part.first, part.first + part.length
-        while at < end:
-            data = await anyio.to_thread.run_sync(os.pread, stream.fileno(), min(CHUNK, end - at), at)
+        position, end = part.first, part.first + part.length
+        while position < end:
+            data = await anyio.to_thread.run_sync(os.pread, stream.fileno(), min(CHUNK, end - position), position)
             if not data:
-                return  # it has become shorter; the client notices by the length
-            at += len(data)
+                return  # the file has become shorter; the client notices by the length
+            position += len(data)
             yield data
 
 
 def _http_date(seconds: float) -> str:
-    """A file may claim to be of any time at all."""
+    """Format a time for HTTP. A file may claim any time at all, also one that cannot be formatted."""
     try:
         return email.utils.formatdate(int(seconds), usegmt=True)
     except (OverflowError, ValueError, OSError):

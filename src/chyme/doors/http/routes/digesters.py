@@ -16,7 +16,7 @@ from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_res
 
 
 class OneDigester(BaseModel):
-    """What makes digests, and how many there are of it."""
+    """A digester, and how many digests of it there are."""
 
     name: str
     label: str
@@ -37,20 +37,20 @@ class Digesters(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/digesters")
     def digesters() -> Digesters:
-        """Which digesters there are, what they make of which files, and how many digests stand how."""
-        return Digesters(digesters=[OneDigester(**asdict(one)) for one in digesters_of(app)])
+        """Which digesters there are, what they make of which files, and how many digests have which status."""
+        return Digesters(digesters=[OneDigester(**asdict(digester)) for digester in digesters_of(app)])
 
     @api.delete("/api/digesters/{name}/digests", status_code=202, response_model=Started | Planned, responses=PLANNED)
     def forget(
         name: Annotated[str, Path(max_length=100)], response: Response, dry_run: bool = False
     ) -> Started | Planned:
-        """Forget all that one digester made, and have it made again."""
+        """Forget everything one digester made, and have it made again."""
         if name not in {digester.name for digester in app.rules.registry}:
-            raise NotFound(f"there is no digester called {name[:100]!r}; GET /api/digesters tells which there are")
+            raise NotFound(f"there is no digester called {name[:100]!r}; GET /api/digesters lists them")
         everything = Selection(everything=True)
         if dry_run:
             response.status_code = 200

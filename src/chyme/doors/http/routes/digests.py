@@ -1,4 +1,4 @@
-"""The routes about one file's digests, and how the vault stands."""
+"""The routes about one file's digests, and about the state of the vault."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chyme.doors.http.not_found import require_file
 from chyme.errors import VaultGone
 from chyme.model import Mode
 
-WAITERS = 8  # of all vaults together: they take threads that answer everybody else
+WAITERS = 8  # of all vaults together: each takes a thread that other requests need
 _waiters = threading.BoundedSemaphore(WAITERS)
 
 
 class Queued(BaseModel):
-    """A file that is processed later, for nobody waits for it."""
+    """A file that is processed later, in the background."""
 
     path: str
     queued: bool = True
@@ -30,21 +30,21 @@ QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description":
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
-    last_status: dict[str, Any] = {}  # what is answered while the database is not at its path
+    """Add these routes to the HTTP application of an opened vault."""
+    last_status: dict[str, Any] = {}  # the answer while the database is not at its path
 
     @api.get("/api/status")
     def status() -> dict[str, Any]:
         """Counts, and what is being worked on."""
         nonlocal last_status
         try:
-            told = app.progress.report()
+            report = app.progress.report()
             last_status = {
                 **app.documents.status(),
                 **app.current_work(),
-                "eta_seconds": told.eta_seconds,
-                "done_lately": told.done_lately,
-                "paused": app.database.presence.find_problem() or told.paused,
+                "eta_seconds": report.eta_seconds,
+                "done_lately": report.done_lately,
+                "paused": app.database.presence.find_problem() or report.paused,
                 "search": app.searching.status(),
             }
         except VaultGone as error:
@@ -73,4 +73,4 @@ def add_routes(api: FastAPI, app: App) -> None:
             unsettled = app.digest_again(path, digester or ())
         finally:
             _waiters.release()
-        return {**app.documents.show(path), "unsettled": [asdict(one) for one in unsettled]}
+        return {**app.documents.show(path), "unsettled": [asdict(digest_left) for digest_left in unsettled]}

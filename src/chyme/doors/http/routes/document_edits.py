@@ -1,4 +1,4 @@
-"""The routes about what documents are: trying again, setting by hand, and the models that are asked."""
+"""The routes about documents: retry, edits by hand, renaming, and the models that are used."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Tags = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=
 
 
 class NewEdits(BaseModel):
-    """What a person knows better."""
+    """The fields a person sets by hand."""
 
     model_config = ConfigDict(extra="forbid")
 
     title: Annotated[str, Field(max_length=10_000)] | None = None
     date: Annotated[str, Field(max_length=100)] | None = None
-    tags: Tags | None = None  # these and no others
+    tags: Tags | None = None  # exactly these tags
     add_tags: Tags = []
     remove_tags: Tags = []
 
 
 class Cleared(BaseModel):
-    """A field for which the machine's word counts again."""
+    """A field for which the machine's value counts again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,52 +40,52 @@ class Cleared(BaseModel):
 
 
 class Undone(BaseModel):
-    """What was taken back, in words."""
+    """A description of what was undone."""
 
     undone: str
 
 
 class NewName(BaseModel):
-    """Where a file is now, and where it was."""
+    """The new and the old path of a file."""
 
     path: str
     was: str
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.post("/api/documents/{path:path}/reprocess")
     def reprocess(path: str) -> dict[str, Any]:
-        """Try again what went wrong with a document; asking twice makes one job."""
+        """Try again what went wrong with a document; asking twice starts one job."""
         require_file(app, path)
         return app.reprocess(path).as_json()
 
     @api.patch("/api/files/{path:path}")
     def edit(path: str, edits: NewEdits) -> dict[str, Any]:
-        """Set title, date or tags by hand, all or nothing; null says that there is none, what is left out stays."""
+        """Set title, date or tags by hand, all or nothing; null means there is none, fields left out stay."""
         require_file(app, path)
-        given = edits.model_dump(exclude_unset=True)
-        wanted = EditRequest(
-            {field: given[field] for field in (TITLE, DATE) if field in given},
-            (given[TAGS] or []) if TAGS in given else None,
+        fields = edits.model_dump(exclude_unset=True)
+        request = EditRequest(
+            {field: fields[field] for field in (TITLE, DATE) if field in fields},
+            (fields[TAGS] or []) if TAGS in fields else None,
             add=edits.add_tags,
             remove=edits.remove_tags,
         )
-        if given:
+        if fields:
             with contextlib.suppress(NothingToChange):
-                app.edits.change(path, wanted)
+                app.edits.change(path, request)
         return app.documents.show(path)
 
     @api.post("/api/files/{path:path}/undo")
     def undo(path: str) -> Undone:
-        """Take back what was set last; again: what was set before that."""
+        """Undo the last edit; call it again for the one before."""
         require_file(app, path)
         return Undone(undone=app.edits.undo(path).what)
 
     @api.post("/api/files/{path:path}/clear")
     def clear(path: str, cleared: Cleared) -> dict[str, Any]:
-        """Let the machine's word count again; that can be undone, too."""
+        """Let the machine's value count again; that can be undone, too."""
         require_file(app, path)
         with contextlib.suppress(NothingToChange):
             app.edits.clear(path, cleared.field)
@@ -93,30 +93,32 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.post("/api/files/{path:path}/rename")
     def rename(path: str) -> NewName:
-        """Give a file the name that was proposed for it; everything known about it goes along."""
+        """Give a file the name that was proposed for it; everything known about it is kept."""
         require_file(app, path)
-        return _renamed(path, FileRenamer(app.open_vault).accept([path]), "there is no other name to propose")
+        return _rename_response(path, FileRenamer(app.open_vault).accept([path]), "there is no other name to propose")
 
     @api.post("/api/files/{path:path}/rename-back")
     def rename_back(path: str) -> NewName:
-        """Give a file the name back that it had before."""
+        """Give a file its previous name back."""
         require_file(app, path)
-        return _renamed(path, FileRenamer(app.open_vault).undo([path]), "it has its name still")
+        return _rename_response(path, FileRenamer(app.open_vault).undo([path]), "it has its name still")
 
     @api.get("/api/ai")
     def standing() -> dict[str, Any]:
-        """Which models are asked, how they stand, and what they cost today."""
+        """Which models are used, their state, and what they cost today."""
         models = app.providers
         return {
-            "providers": [{"model": models[one.name], **asdict(one)} for one in app.ledger.statuses(sorted(models))],
+            "providers": [
+                {"model": models[status.name], **asdict(status)} for status in app.ledger.statuses(sorted(models))
+            ],
             "private_patterns": app.private.patterns,
         }
 
 
-def _renamed(path: str, done: list[RenameResult], nothing: str) -> NewName:
-    """Where the file is now; a sentence when it kept its name."""
-    if not done:
-        raise UsageError(f"{path}: {nothing}")
-    if done[0].problem:
-        raise UsageError(f"{path}: {done[0].problem}")
-    return NewName(path=done[0].becomes, was=path)
+def _rename_response(path: str, results: list[RenameResult], message: str) -> NewName:
+    """Return where the file is now; raise an error when it kept its name."""
+    if not results:
+        raise UsageError(f"{path}: {message}")
+    if results[0].problem:
+        raise UsageError(f"{path}: {results[0].problem}")
+    return NewName(path=results[0].becomes, was=path)

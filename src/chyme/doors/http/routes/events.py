@@ -1,4 +1,4 @@
-"""Events as they happen, and how far the digestion is: one stream, which a browser opens again by itself."""
+"""The event stream: events as they happen, and the progress of the digestion. Browsers reconnect by themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chyme.application.app import App
 from chyme.application.event_broadcast import Broadcast, Listener
 
 HEARTBEAT_SECONDS = 15.0
-AGE_SECONDS = 900.0  # then the stream ends, and whoever opens it again is asked at the door again
+AGE_SECONDS = 900.0  # then the stream ends, and the access of a client that reconnects is checked again
 CLOSING_SECONDS = 0.5
-HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy that gathers would hold everything up
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy that buffers would delay everything
 BEYOND = 2**63 - 1
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get(
         "/api/events",
@@ -42,12 +42,12 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> Response:
         """What happens in the vault, as it happens."""
         visitor: Visitor | None = getattr(request.state, "visitor", None)
-        who = visitor.key if visitor is not None else None
-        return EventStream(app.broadcast, _resumed(after, last_event_id), who)
+        visitor_key = visitor.key if visitor is not None else None
+        return EventStream(app.broadcast, _resume_point(after, last_event_id), visitor_key)
 
 
-def _resumed(after: int | None, last_event_id: str | None) -> int | None:
-    """After which event to go on. What is no number of ours leads to a reset, as an event does that was forgotten."""
+def _resume_point(after: int | None, last_event_id: str | None) -> int | None:
+    """Return the event to resume after. An invalid number leads to a reset, as does an event that is forgotten."""
     if not last_event_id:
         return after
     plain = last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) < 19
@@ -55,28 +55,32 @@ def _resumed(after: int | None, last_event_id: str | None) -> int | None:
 
 
 class EventStream(Response):
-    """Sends what a listener hears until one side goes away."""
+    """Sends the events of a listener until one side closes the connection."""
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, broadcast: Broadcast, after: int | None, who: str | None = None, seconds: float = AGE_SECONDS
+        self, broadcast: Broadcast, after: int | None, visitor_key: str | None = None, seconds: float = AGE_SECONDS
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
         self._broadcast = broadcast
-        self._listener = broadcast.listen(after, who)
+        self._listener = broadcast.listen(after, visitor_key)
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         listener = self._listener
         try:
-            telling = asyncio.ensure_future(self._tell(listener, send))
-            tasks = {telling, asyncio.ensure_future(_gone(receive)), asyncio.ensure_future(listener.over.wait())}
+            sending = asyncio.ensure_future(self._send_events(listener, send))
+            tasks = {
+                sending,
+                asyncio.ensure_future(_wait_for_disconnect(receive)),
+                asyncio.ensure_future(listener.over.wait()),
+            }
             try:
                 await asyncio.wait(tasks, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
-                if telling.done():
-                    await telling  # it never ends by itself: the way out is gone, or was closed
+                if sending.done():
+                    await sending  # it ends only with an error: the connection is gone, or was closed
             finally:
                 for task in tasks:
                     task.cancel()
@@ -84,20 +88,20 @@ class EventStream(Response):
             async with asyncio.timeout(CLOSING_SECONDS):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (OSError, TimeoutError):
-            return  # the other side has gone, or does not listen any more
+            return  # the client is gone, or does not read any more
         finally:
             self._broadcast.leave(listener)
 
-    async def _tell(self, listener: Listener, send: Send) -> None:
+    async def _send_events(self, listener: Listener, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        sent = time.monotonic()
+        sent_at = time.monotonic()
         while True:
-            heard = await listener.receive(HEARTBEAT_SECONDS)
-            if heard or time.monotonic() - sent >= HEARTBEAT_SECONDS - 1:
-                await send({"type": "http.response.body", "body": heard or b": still here\n\n", "more_body": True})
-                sent = time.monotonic()
+            data = await listener.receive(HEARTBEAT_SECONDS)
+            if data or time.monotonic() - sent_at >= HEARTBEAT_SECONDS - 1:
+                await send({"type": "http.response.body", "body": data or b": still here\n\n", "more_body": True})
+                sent_at = time.monotonic()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The route that gives all documents as a table."""
+"""The route that exports all documents as a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CSV = "text/csv; charset=utf-8"
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get(
         f"/api/export/{TABLE}",
@@ -26,11 +26,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     def documents() -> StreamingResponse:
         """All documents as CSV, in which no spreadsheet finds a formula."""
         headers = {"Content-Disposition": f'attachment; filename="{TABLE}"'}
-        return StreamingResponse(_together(csv_lines(app)), media_type=CSV, headers=headers)
+        return StreamingResponse(_join_lines(csv_lines(app)), media_type=CSV, headers=headers)
 
 
-def _together(lines: Iterable[str]) -> Iterator[bytes]:
-    """Many lines at a time: each piece is another turn of the loop that everybody shares."""
-    rest = iter(lines)
-    while some := list(islice(rest, LINES)):
-        yield "".join(some).encode()
+def _join_lines(lines: Iterable[str]) -> Iterator[bytes]:
+    """Join many lines into one piece: each piece takes a turn of the event loop that all requests share."""
+    remaining = iter(lines)
+    while batch := list(islice(remaining, LINES)):
+        yield "".join(batch).encode()

@@ -14,7 +14,7 @@ from chyme.doors.http.not_found import NotFound
 
 
 class Group(BaseModel):
-    """All that failed by the same digester for the same cause."""
+    """All digests of one digester that failed for the same cause."""
 
     id: str
     digester: str
@@ -43,16 +43,16 @@ class Retried(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/failures")
     def failures() -> Groups:
-        """What failed, grouped by digester, category and cause; what only waits is left out."""
+        """What failed, grouped by digester, category and cause; digests that only wait are left out."""
         return Groups(groups=[Group(**asdict(group)) for group in app.failures.groups()])
 
     @api.post("/api/failures/{group}/retry")
     def retry(group: Annotated[str, Path(max_length=100)]) -> Retried:
-        """Try all of one group again, and nothing else."""
+        """Retry all digests of one group, and nothing else."""
         try:
             return Retried(digests=app.failures.retry(group))
         except NoSuchGroup as error:

@@ -1,4 +1,4 @@
-"""The routes about files: listing, one file, deleting and bringing back."""
+"""The routes about files: listing, details, deleting and restoring."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chyme.model import Kind
 from chyme.search.file_list import Card, Filters, Folder
 from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
 
-PATH = 4096  # characters; no system opens a longer one
+PATH = 4096  # characters; no system opens a longer path
 Name = Annotated[str, Field(max_length=500)]
 State = Literal["processing", "stale", "completed", "needs-classification", "failed"]
 
@@ -28,7 +28,7 @@ class FileList(BaseModel):
 
 
 class FileAbout(BaseModel):
-    """What one file is, without what was found in it."""
+    """What one file is, without its content."""
 
     file: dict[str, Any]
     document: dict[str, Any] | None
@@ -42,7 +42,7 @@ class FolderList(BaseModel):
 
 
 class Deleted(BaseModel):
-    """Where a file has gone."""
+    """Where a deleted file is now."""
 
     trashed: TrashEntry
 
@@ -54,7 +54,7 @@ class TrashList(BaseModel):
 
 
 class Restored(BaseModel):
-    """Where a file is again."""
+    """Where a restored file is now."""
 
     restored: RestoredFile
 
@@ -66,7 +66,7 @@ class Emptied(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/files")
     def listed(
@@ -81,22 +81,25 @@ def add_routes(api: FastAPI, app: App) -> None:
         year: Annotated[str | None, Query(pattern=r"^[0-9]{4}$")] = None,
         person: Annotated[str | None, Query(max_length=500)] = None,
     ) -> FileList:
-        """Leaf through the files: sorted, filtered, a page at a time."""
+        """List the files, sorted and filtered, one page at a time."""
         filters = Filters(tuple(map(str, kind or ())), tuple(tag or ()), folder, tuple(state or ()), year, person)
-        shelf = app.library.page(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
+        file_page = app.library.page(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
         return FileList(
-            files=list(shelf.cards), next=shelf.next, total=shelf.total, total_is_exact=shelf.total_is_exact
+            files=list(file_page.cards),
+            next=file_page.next,
+            total=file_page.total,
+            total_is_exact=file_page.total_is_exact,
         )
 
     @api.get("/api/files/{path:path}")
     def about(path: str) -> FileAbout:
-        """What one file is, and what persons set about it."""
+        """What one file is, and what people set about it."""
         require_file(app, path)
         return FileAbout(**app.documents.about(path))
 
     @api.delete("/api/files/{path:path}")
     def delete(path: str) -> Deleted:
-        """Move a file to the trash, with all that is known about it."""
+        """Move a file to the trash, with everything known about it."""
         require_file(app, path)
         if not app.library.cards([path]):
             raise NotFound(f"{path}: has vanished from the vault")
@@ -114,7 +117,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.post("/api/trash/{id}/restore")
     def restore(id: str) -> Restored:
-        """Bring a file back, where it was or beside whoever is there now."""
+        """Restore a file to where it was, or beside a file that is there now."""
         try:
             return Restored(restored=app.trash.restore([id])[0])
         except NotInTrash as error:
@@ -122,7 +125,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.delete("/api/trash")
     def empty() -> Emptied:
-        """Delete everything in the trash for good, with all that is known about it."""
+        """Delete everything in the trash for good, with everything known about it."""
         return Emptied(deleted=app.trash.empty())
 
     @api.delete("/api/trash/{id}")

@@ -22,13 +22,13 @@ class KeptLink(BaseModel):
 
 
 class TextLinks(BaseModel):
-    """The links in a text, and the files that keep them."""
+    """The links in a text, and the link files that save them."""
 
     links: list[KeptLink]
 
 
 class Keep(BaseModel):
-    """Which links of a text are kept, and where."""
+    """Which links of a text to save, and where."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,18 +37,18 @@ class Keep(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/links/{path:path}")
     def links(path: str) -> TextLinks:
         """The links in a text."""
         require_file(app, path)
-        return TextLinks(links=[KeptLink(**asdict(one)) for one in links_of(app.open_vault, path)])
+        return TextLinks(links=[KeptLink(**asdict(link)) for link in links_of(app.open_vault, path)])
 
     @api.post("/api/links/{path:path}")
     def keep(path: str, wanted: Keep | None = None) -> AddedLinks:
-        """Keep links of a text as link files, each once."""
+        """Save links of a text as link files, each once."""
         require_file(app, path)
         wanted = wanted or Keep()
-        kept = keep_links(app.open_vault, path, wanted.urls, wanted.folder)
-        return AddedLinks(links=[AddedLink(**asdict(one)) for one in kept])
+        saved = keep_links(app.open_vault, path, wanted.urls, wanted.folder)
+        return AddedLinks(links=[AddedLink(**asdict(link)) for link in saved])

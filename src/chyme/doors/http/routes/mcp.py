@@ -1,4 +1,4 @@
-"""Where assistants ask over HTTP: the Model Context Protocol at /mcp."""
+"""The Model Context Protocol over HTTP, at /mcp."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from starlette.types import Receive, Scope, Send
 from chyme.application.app import App
 from chyme.doors.http.problem_details import problem_response
 
-REQUEST_BYTES = 1024 * 1024  # questions are short
+REQUEST_BYTES = 1024 * 1024  # tool calls are short
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
     api.add_route("/mcp", _Mcp(app), include_in_schema=False)  # type: ignore[arg-type]
 
 
 class _Mcp:
-    """Every request is answered by itself: no sessions, so nothing to keep, to guess or to end.
+    """Answers every request by itself: no sessions, so there is nothing to store, to guess or to end.
 
-    Hosts and origins are checked at the door, which knows by which names this server may be called; the SDK does not.
+    AccessMiddleware checks hosts and origins, because it knows the names of this server; the SDK does not.
     """
 
     def __init__(self, app: App) -> None:
@@ -31,20 +31,22 @@ class _Mcp:
 
     @cached_property
     def _server(self) -> Any:
-        import mcp.server.streamable_http_manager  # noqa: F401  # here, because this runs beside the loop
+        import mcp.server.streamable_http_manager  # noqa: F401  # imported here, because this runs in a thread
 
-        from chyme.doors.mcp.server import create_server
+        from chyme.doors.mcp.server import (
+            create_server,  # imported late: a server without assistants saves half a second and 20 MB
+        )
 
-        return create_server(self._app)._lowlevel_server  # what the SDK's own HTTP application is made of
+        return create_server(self._app)._lowlevel_server  # the SDK's own HTTP application uses this as well
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":  # there is nothing to listen to, and no session to delete
-            answer = problem_response(
-                405, "an assistant asks here by POST; docs/assistants.md tells how", {"Allow": "POST"}
+        if scope["method"] != "POST":  # there is no stream to listen to, and no session to delete
+            response = problem_response(
+                405, "assistants use POST here; docs/assistants.md explains how", {"Allow": "POST"}
             )
-            await answer(scope, receive, send)
+            await response(scope, receive, send)
             return
-        server = await to_thread.run_sync(lambda: self._server)  # others are answered while it is imported
+        server = await to_thread.run_sync(lambda: self._server)  # other requests are answered during the import
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         manager = StreamableHTTPSessionManager(

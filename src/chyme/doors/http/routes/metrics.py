@@ -1,4 +1,4 @@
-"""`/metrics`: figures as Prometheus reads them."""
+"""`/metrics`: metrics in the format of Prometheus."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ STARTED = time.time()
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure, told for each combination of labels."""
+    """One metric with a sample for each combination of labels."""
 
     name: str
     kind: str  # gauge, counter or histogram
-    told: str
+    help_text: str
     samples: list[tuple[str, dict[str, str], float]] = field(default_factory=list)  # suffix, labels, value
 
     def add(self, value: float, suffix: str = "", **labels: str) -> None:
         self.samples.append((suffix, labels, value))
 
     def lines(self) -> Iterator[str]:
-        yield f"# HELP {self.name} {_escaped(self.told)}"
+        yield f"# HELP {self.name} {_escape(self.help_text)}"
         yield f"# TYPE {self.name} {self.kind}"
         for suffix, labels, value in self.samples:
-            told = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
-            yield f"{self.name}{suffix}{'{' + told + '}' if told else ''} {_number(value)}"
+            label_text = ",".join(f'{name}="{_escape_label(text)}"' for name, text in labels.items())
+            yield f"{self.name}{suffix}{'{' + label_text + '}' if label_text else ''} {_format_number(value)}"
 
 
-def add_metrics(api: FastAPI, house: ServerVaults) -> None:
-    """Add this route to the server. It tells of vaults that the visitor may read; of the server, if that is all."""
+def add_metrics(api: FastAPI, server_vaults: ServerVaults) -> None:
+    """Add the route to the server. It covers the vaults the visitor may read, and the process if these are all."""
 
     @api.get(
         "/metrics",
@@ -52,18 +52,18 @@ def add_metrics(api: FastAPI, house: ServerVaults) -> None:
         responses={200: {"description": "Figures", "content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     def metrics(request: Request) -> Response:
-        """Figures for Prometheus."""
+        """Metrics for Prometheus."""
         requests: RequestLog | None = getattr(request.state, "requests", None)
-        vaults = {name: house.vaults[name] for name in request.state.vaults}
-        told = collect_vault_metrics(vaults)
-        if len(vaults) == len(house.vaults):  # all of these are in the figures of the server
-            told += collect_process_metrics(requests.counts() if requests else {})
-            told += collect_connection_metrics(getattr(request.state, "connections", None))
-        return Response(format_metrics(told), media_type=MEDIA_TYPE)
+        vaults = {name: server_vaults.vaults[name] for name in request.state.vaults}
+        collected = collect_vault_metrics(vaults)
+        if len(vaults) == len(server_vaults.vaults):  # the metrics of the process cover all vaults
+            collected += collect_process_metrics(requests.counts() if requests else {})
+            collected += collect_connection_metrics(getattr(request.state, "connections", None))
+        return Response(format_metrics(collected), media_type=MEDIA_TYPE)
 
 
 def format_metrics(metrics: Iterable[Metric]) -> str:
-    """All of it in the text format, version 0.0.4. What has no sample is left out."""
+    """Format the metrics in the text format, version 0.0.4. Metrics without samples are left out."""
     return "".join(f"{line}\n" for metric in metrics if metric.samples for line in metric.lines())
 
 
@@ -85,34 +85,36 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
     children = Metric("chyme_children", "gauge", "Living child processes.")
     restarts = Metric("chyme_engine_restarts_total", "counter", "Child processes that had to be replaced.")
     for vault, app in vaults.items():
-        figures, told = app.counting.counts(), app.progress.report()
-        files.add(figures.files, vault=vault)
-        vanished.add(figures.vanished, vault=vault)
-        for status, count in figures.digests.items():
+        counts, report = app.counting.counts(), app.progress.report()
+        files.add(counts.files, vault=vault)
+        vanished.add(counts.vanished, vault=vault)
+        for status, count in counts.digests.items():
             digests.add(count, vault=vault, status=status)
-        for (lane, state), count in figures.queue.items():
+        for (lane, state), count in counts.queue.items():
             queue.add(count, vault=vault, lane=lane, state=state)
-        for lane, count in _running(app).items():
+        for lane, count in _count_running(app).items():
             queue.add(count, vault=vault, lane=lane, state="in-progress")
-        for one in figures.calls:
-            calls.add(one.calls, vault=vault, provider=one.name)
-            failed.add(one.failed, vault=vault, provider=one.name)
-            tokens.add(one.tokens_in, vault=vault, provider=one.name, direction="in")
-            tokens.add(one.tokens_out, vault=vault, provider=one.name, direction="out")
-            cost.add(one.cost or 0.0, vault=vault, provider=one.name)
-        today = {one.name: one for one in figures.calls_today}
-        for one in figures.calls:
-            calls_today.add(today[one.name].calls if one.name in today else 0, vault=vault, provider=one.name)
-            cost_today.add((today[one.name].cost or 0.0) if one.name in today else 0, vault=vault, provider=one.name)
+        for totals in counts.calls:
+            calls.add(totals.calls, vault=vault, provider=totals.name)
+            failed.add(totals.failed, vault=vault, provider=totals.name)
+            tokens.add(totals.tokens_in, vault=vault, provider=totals.name, direction="in")
+            tokens.add(totals.tokens_out, vault=vault, provider=totals.name, direction="out")
+            cost.add(totals.cost or 0.0, vault=vault, provider=totals.name)
+        today = {totals.name: totals for totals in counts.calls_today}
+        for totals in counts.calls:
+            calls_today.add(today[totals.name].calls if totals.name in today else 0, vault=vault, provider=totals.name)
+            cost_today.add(
+                (today[totals.name].cost or 0.0) if totals.name in today else 0, vault=vault, provider=totals.name
+            )
         clients.add(app.broadcast.listeners, vault=vault)
-        if told.eta_seconds is not None:
-            eta.add(told.eta_seconds, vault=vault)
-        paused.add(told.paused is not None, vault=vault)
+        if report.eta_seconds is not None:
+            eta.add(report.eta_seconds, vault=vault)
+        paused.add(report.paused is not None, vault=vault)
         _add_histograms(seconds, app, vault)
         if app.is_digesting:
-            now = app.work.runner.snapshot()
-            for family, count in now.restarts_by_family.items():
-                alive = sum(child.family == family for child in now.children)
+            snapshot = app.work.runner.snapshot()
+            for family, count in snapshot.restarts_by_family.items():
+                alive = sum(child.family == family for child in snapshot.children)
                 children.add(alive, vault=vault, family=family)
                 restarts.add(count, vault=vault, family=family)
     return [
@@ -121,8 +123,8 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
     ]
 
 
-def _running(app: App) -> dict[str, int]:
-    lanes = {one.name: one.lane.name.lower() for one in app.rules.registry}
+def _count_running(app: App) -> dict[str, int]:
+    lanes = {digester.name: digester.lane.name.lower() for digester in app.rules.registry}
     counts = dict.fromkeys(lanes.values(), 0)
     if app.is_digesting:
         for _, digester, _ in list(app.work.coordinator.in_flight.running.values()):
@@ -134,7 +136,7 @@ def _add_histograms(metric: Metric, app: App, vault: str) -> None:
     for digester, outcome, counts, seconds in app.measured.histograms():
         labels = {"vault": vault, "digester": digester, "outcome": outcome}
         up_to = list(accumulate(counts))
-        for bound, count in zip((*map(_number, BOUNDS), "+Inf"), up_to, strict=True):
+        for bound, count in zip((*map(_format_number, BOUNDS), "+Inf"), up_to, strict=True):
             metric.add(count, "_bucket", **labels, le=bound)
         metric.add(seconds, "_sum", **labels)
         metric.add(up_to[-1], "_count", **labels)
@@ -151,18 +153,18 @@ def collect_process_metrics(requests: dict[tuple[str, int], int]) -> list[Metric
     private = Metric(
         "chyme_process_private_bytes", "gauge", "Memory that only the server uses, mapped files not counted."
     )
-    told = _memory()
-    if told is not None:
-        resident.add(told[0])
-        private.add(told[1])
-    answered = Metric("chyme_http_requests_total", "counter", "Requests by method and status.")
+    memory = _read_memory()
+    if memory is not None:
+        resident.add(memory[0])
+        private.add(memory[1])
+    requests_total = Metric("chyme_http_requests_total", "counter", "Requests by method and status.")
     for (method, status), count in sorted(requests.items()):
-        answered.add(count, method=method, status=str(status))
-    return [build, started, cpu, resident, private, answered]
+        requests_total.add(count, method=method, status=str(status))
+    return [build, started, cpu, resident, private, requests_total]
 
 
 def collect_connection_metrics(connections: Connections | None) -> list[Metric]:
-    if connections is None:  # not served by a server of ours
+    if connections is None:  # not running in our own server
         return []
     current = Metric("chyme_http_connections", "gauge", "Open HTTP connections.")
     current.add(len(connections))
@@ -172,28 +174,28 @@ def collect_connection_metrics(connections: Connections | None) -> list[Metric]:
     return [current, closed]
 
 
-def _memory() -> tuple[int, int] | None:
-    """Bytes that are resident, and bytes of those that are neither shared nor backed by files; None where unknown."""
+def _read_memory() -> tuple[int, int] | None:
+    """Return the resident bytes, and those that are neither shared nor backed by files; None if unknown."""
     try:
         fields = dict(
             line.split(":", 1) for line in Path(f"/proc/{os.getpid()}/status").read_text().splitlines() if ":" in line
         )
-        return _kb(fields["VmRSS"]), _kb(fields["RssAnon"])
+        return _parse_kb(fields["VmRSS"]), _parse_kb(fields["RssAnon"])
     except (OSError, KeyError, ValueError):
         return None
 
 
-def _kb(text: str) -> int:
+def _parse_kb(text: str) -> int:
     return int(text.split(maxsplit=1)[0]) * 1024
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _quoted(text: str) -> str:
-    return _escaped(text).replace('"', '\\"')
+def _escape_label(text: str) -> str:
+    return _escape(text).replace('"', '\\"')

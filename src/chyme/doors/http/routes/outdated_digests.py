@@ -32,7 +32,7 @@ class AllOutdated(BaseModel):
 
 
 class Again(BaseModel):
-    """Of which digesters; left out: of all."""
+    """Which digesters; all if left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,26 +46,31 @@ class Redone(AllOutdated):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/outdated", response_model=AllOutdated)
     def outdated() -> dict[str, Any]:
         """What is out of date, and what making it again would take. Changes nothing."""
-        return _shape(app.list_outdated([], []))
+        return _outdated_json(app.list_outdated([], []))
 
     @api.post("/api/outdated/redo", response_model=Redone)
     def redo(again: Again | None = None) -> dict[str, Any]:
-        """Have it made again; what is there stays until it is replaced."""
-        found = app.list_outdated([], again.digesters if again else [])
-        return {**_shape(found), "digests": app.redo(found)}
+        """Have outdated digests made again; the old ones stay until they are replaced."""
+        outdated_digests = app.list_outdated([], again.digesters if again else [])
+        return {**_outdated_json(outdated_digests), "digests": app.redo(outdated_digests)}
 
 
-def _shape(found: Sequence[OutdatedDigester]) -> dict[str, Any]:
+def _outdated_json(outdated_digests: Sequence[OutdatedDigester]) -> dict[str, Any]:
     return {
         "outdated": [
-            {"digester": one.digester, "files": len(one.file_ids), "calls": one.calls, "seconds": round(one.seconds, 1)}
-            for one in found
+            {
+                "digester": entry.digester,
+                "files": len(entry.file_ids),
+                "calls": entry.calls,
+                "seconds": round(entry.seconds, 1),
+            }
+            for entry in outdated_digests
         ],
-        "calls": sum(one.calls for one in found),
-        "seconds": round(sum(one.seconds for one in found), 1),
+        "calls": sum(entry.calls for entry in outdated_digests),
+        "seconds": round(sum(entry.seconds for entry in outdated_digests), 1),
     }

@@ -20,7 +20,7 @@ Numbers = Annotated[list[Annotated[int, Field(ge=1, le=2**53)]], Field(min_lengt
 
 
 class Person(BaseModel):
-    """Somebody who is heard in the vault."""
+    """A person who is heard in the vault."""
 
     id: int
     name: str | None
@@ -31,7 +31,7 @@ class Person(BaseModel):
 
 
 class Heard(BaseModel):
-    """A person's voice in one file; `start` and `end`: a few seconds of it."""
+    """A person's voice in one file; `start` and `end` mark a few seconds of it."""
 
     id: int
     path: str
@@ -49,21 +49,21 @@ class Everybody(BaseModel):
 
 
 class Shown(BaseModel):
-    """A person with everything they are heard in."""
+    """A person with all recordings they are heard in."""
 
     person: Person
     voices: list[Heard]
 
 
 class Decided(BaseModel):
-    """What was decided, in words, and the person it was about, if they are still there."""
+    """A description of the decision, and the person it was about, if they still exist."""
 
     done: str
     person: Person | None
 
 
 class NewName(BaseModel):
-    """What somebody is called; null takes the name away."""
+    """The name of a person; null removes the name."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -79,7 +79,7 @@ class Others(BaseModel):
 
 
 class Voices(BaseModel):
-    """Voices that are somebody else's."""
+    """Voices that belong to another person."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,7 +87,7 @@ class Voices(BaseModel):
 
 
 class Owner(BaseModel):
-    """Whose voice it is; null: of a new person."""
+    """The person a voice belongs to; null means a new person."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -95,59 +95,59 @@ class Owner(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
     people = app.people
 
     @api.get("/api/people")
     def everybody() -> Everybody:
-        """Everybody who is heard in the vault or has a name."""
-        return Everybody(people=[_person(person) for person in people.list_people()])
+        """All people who are heard in the vault or have a name."""
+        return Everybody(people=[_person_response(person) for person in people.list_people()])
 
     @api.post("/api/people/undo")
     def undo() -> Decided:
-        """Take the last of these decisions back; again: the one before it."""
+        """Undo the last of these decisions; call it again for the one before."""
         done = people.undo()
         return Decided(done=f"undone: {done.what}", person=None)
 
     @api.get("/api/people/{person_id}")
     def show(person_id: Number) -> Shown:
-        """Where somebody is heard, and how they begin."""
-        _known(app, person_id)
-        found = people.show(str(person_id))
+        """Where a person is heard, and their first words there."""
+        _require_person(app, person_id)
+        details = people.show(str(person_id))
         return Shown(
-            person=_person(found.person),
-            voices=[Heard.model_validate(asdict(one)) for one in found.voices],
+            person=_person_response(details.person),
+            voices=[Heard.model_validate(asdict(voice)) for voice in details.voices],
         )
 
     @api.patch("/api/people/{person_id}")
     def name(person_id: Number, new: NewName) -> Decided:
-        """Give somebody a name, another one, or none."""
-        _known(app, person_id)
-        who = str(person_id)
-        return _decided(people.remove_name(who) if new.name is None else people.name(who, new.name))
+        """Give a person a name, another one, or none."""
+        _require_person(app, person_id)
+        person = str(person_id)
+        return _decision_response(people.remove_name(person) if new.name is None else people.name(person, new.name))
 
     @api.delete("/api/people/{person_id}")
     def remove(person_id: Number) -> Decided:
-        """Forget somebody with a name who is heard nowhere any more."""
-        _known(app, person_id)
-        return _decided(people.remove(str(person_id)))
+        """Forget a named person who is no longer heard anywhere."""
+        _require_person(app, person_id)
+        return _decision_response(people.remove(str(person_id)))
 
     @api.post("/api/people/{person_id}/merge")
     def merge(person_id: Number, same: Others) -> Decided:
-        """These are all one person, who keeps this number and name."""
-        _known(app, person_id)
-        return _decided(people.merge(str(person_id), [str(other) for other in same.others]))
+        """Merge these people into one, who keeps this number and name."""
+        _require_person(app, person_id)
+        return _decision_response(people.merge(str(person_id), [str(other) for other in same.others]))
 
     @api.post("/api/people/{person_id}/split")
     def split(person_id: Number, chosen: Voices) -> Decided:
-        """These voices are all of one new person."""
-        _known(app, person_id)
-        return _decided(people.split(str(person_id), [str(voice) for voice in chosen.voices]))
+        """Move these voices to one new person."""
+        _require_person(app, person_id)
+        return _decision_response(people.split(str(person_id), [str(voice) for voice in chosen.voices]))
 
     @api.post("/api/voices/{voice_id}/move")
     def move(voice_id: Number, owner: Owner) -> Decided:
-        """Say whose voice this is."""
-        return _decided(people.move(str(voice_id), "new" if owner.person is None else str(owner.person)))
+        """Set whose voice this is."""
+        return _decision_response(people.move(str(voice_id), "new" if owner.person is None else str(owner.person)))
 
     @api.get("/api/subtitles/{path:path}.vtt", response_class=Response)
     def subtitles(path: str) -> Response:
@@ -160,14 +160,14 @@ def add_routes(api: FastAPI, app: App) -> None:
         return Response(vtt(transcript.segments, names), media_type="text/vtt; charset=utf-8")
 
 
-def _known(app: App, person_id: int) -> None:
+def _require_person(app: App, person_id: int) -> None:
     if not app.people.has_person(person_id):
         raise NotFound(f"there is no person {person_id}; GET /api/people lists them")
 
 
-def _person(person: PersonTotals) -> Person:
+def _person_response(person: PersonTotals) -> Person:
     return Person.model_validate(as_json(person))
 
 
-def _decided(done: DecisionResult) -> Decided:
-    return Decided(done=done.what, person=_person(done.person) if done.person else None)
+def _decision_response(result: DecisionResult) -> Decided:
+    return Decided(done=result.what, person=_person_response(result.person) if result.person else None)

@@ -1,4 +1,4 @@
-"""The routes that answer questions."""
+"""The routes that search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from chyme.application.app import App
 from chyme.doors.http.not_found import require_file
 from chyme.search.results import as_json
 
-LAST = 1_000_000  # hits nobody pages through to
+LAST = 1_000_000  # offset: nobody pages further
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/search")
     def search(

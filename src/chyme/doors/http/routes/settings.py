@@ -1,4 +1,4 @@
-"""The routes about settings and what is installed. They only tell: who could set programs by HTTP could run any."""
+"""The routes about settings and installed programs. They are read only: setting a program would allow running any."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Setting(BaseModel):
 
 
 class AllSettings(BaseModel):
-    """Every setting, by topic, and what is wrong with settings.toml by now."""
+    """Every setting, by topic, and what is wrong with settings.toml now."""
 
     file: str
     problem: str | None
@@ -41,7 +41,7 @@ class AllSettings(BaseModel):
 
 
 class Installed(BaseModel):
-    """One thing chyme works with."""
+    """A program or model that chyme works with."""
 
     capability: str
     engine: str
@@ -56,39 +56,39 @@ class Doctor(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/settings", response_model=AllSettings)
     def settings(request: Request) -> dict[str, Any]:
-        """Every setting, its value and where that comes from; secrets are never told."""
+        """Every setting, its value and where that comes from; secrets are never shown."""
         require_write_access(request)
         return asdict(settings_of(app))
 
     @api.get("/api/doctor", response_model=Doctor)
     def installed(request: Request) -> dict[str, Any]:
-        """What is installed, what is missing, and how to get it. Looks at programs, and may take a second."""
+        """What is installed, what is missing, and how to get it. Checks programs, and may take a second."""
         require_write_access(request)
         return {"engines": [vars(engine) for engine in run_doctor(app)]}
 
 
 def require_write_access(request: Request) -> None:
-    """Settings tell of folders, programs and addresses of this machine: that is not for everybody who may read."""
+    """Settings reveal folders, programs and addresses of this machine: read access is not enough."""
     if not getattr(request.state, "may_write", True):
-        raise HTTPException(403, "settings are only told to those who may change this vault; ask its owner")
+        raise HTTPException(403, "settings are only shown to those who may change this vault; ask its owner")
 
 
 def settings_of(app: App) -> SettingsView:
-    """The settings of a running vault."""
+    """Return the settings of a running vault."""
     return view_settings(app.settings, app.vault.root / STATE, os.environ)
 
 
 def run_doctor(app: App) -> list[Engine]:
-    """What `chyme doctor` says, without any secret of the settings."""
+    """Return what `chyme doctor` reports, without any secret of the settings."""
     return [
-        Engine(one.capability, _safe(app, one.engine), one.ok, _safe(app, one.how))
-        for one in doctor(app.vault.root, app.settings)
+        Engine(engine.capability, _without_secrets(app, engine.engine), engine.ok, _without_secrets(app, engine.how))
+        for engine in doctor(app.vault.root, app.settings)
     ]
 
 
-def _safe(app: App, text: str) -> str:
+def _without_secrets(app: App, text: str) -> str:
     return without_secrets_of(app.settings, text)

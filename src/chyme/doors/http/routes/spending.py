@@ -1,4 +1,4 @@
-"""The routes about what models cost, and the button that stops them."""
+"""The routes about what models cost, and about pausing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 3660  # days
 
 
 class Account(BaseModel):
-    """Calls that have something in common; `cost` is null where no price is known."""
+    """Calls of one group; `cost` is null where no price is known."""
 
     name: str
     calls: int
@@ -34,7 +34,7 @@ class Spend(BaseModel):
 
 
 class Which(BaseModel):
-    """Which model: how its settings begin. Left out: all of them."""
+    """Which model: how its settings begin. All if left out."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,20 +42,20 @@ class Which(BaseModel):
 
 
 class Paused(BaseModel):
-    """The models that are not asked any more."""
+    """The models that are no longer called."""
 
     paused: list[str]
 
 
 class Resumed(BaseModel):
-    """The models that are asked again, and how many digests will be made again."""
+    """The models that are called again, and how many digests will be made again."""
 
     resumed: list[str]
     digests: int
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/ai/spend", response_model=Spend)
     def spend(
@@ -63,15 +63,15 @@ def add_routes(api: FastAPI, app: App) -> None:
         days: Annotated[int, Query(ge=1, le=LONGEST)] = 30,
     ) -> dict[str, Any]:
         """Calls, tokens and cost, added up."""
-        return {"by": by, "days": days, "spend": [asdict(one) for one in app.spending.accounts(by, days)]}
+        return {"by": by, "days": days, "spend": [asdict(totals) for totals in app.spending.accounts(by, days)]}
 
     @api.post("/api/ai/pause", response_model=Paused)
     def pause(which: Which | None = None) -> dict[str, Any]:
-        """Make no call of a model, or of any. Everything else goes on, by local rules."""
+        """Make no call to a model, or to any. Everything else goes on, with local rules."""
         return {"paused": app.spending.pause(which.provider if which else None)}
 
     @api.post("/api/ai/resume", response_model=Resumed)
     def resume(which: Which | None = None) -> dict[str, Any]:
-        """Let calls go on; what was made without the model is made again."""
+        """Allow calls again; what was made without the model is made again."""
         names, count = app.spending.resume(which.provider if which else None)
         return {"resumed": names, "digests": count}

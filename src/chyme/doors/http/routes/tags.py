@@ -1,4 +1,4 @@
-"""The routes about tags: which there are, and what persons decide about them."""
+"""The routes about tags: which there are, and what people decide about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST = 1_000_000
 
 
 class Tag(BaseModel):
-    """A tag, and on how many files it stands."""
+    """A tag, and how many files have it."""
 
     name: str
     files: int
@@ -26,7 +26,7 @@ class Tag(BaseModel):
 
 
 class Tags(BaseModel):
-    """Tags, how many there are that fit, and what was decided about tags."""
+    """Tags, how many match, and what was decided about tags."""
 
     tags: list[Tag]
     total: int
@@ -66,7 +66,7 @@ class Pairs(BaseModel):
 
 
 class Decided(BaseModel):
-    """What was decided, in words; how many files that touched; and the tag, if it is still there."""
+    """A description of the decision, how many files it changed, and the tag, if it still exists."""
 
     done: str
     files: int
@@ -74,7 +74,7 @@ class Decided(BaseModel):
 
 
 class Renaming(BaseModel):
-    """Call a tag otherwise."""
+    """A new name for a tag."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -83,7 +83,7 @@ class Renaming(BaseModel):
 
 
 class Merging(BaseModel):
-    """Several tags that mean one."""
+    """Several tags that become one."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -100,7 +100,7 @@ class OneTag(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
 
     @api.get("/api/tags", response_model=Tags)
     def listed(
@@ -111,13 +111,13 @@ def add_routes(api: FastAPI, app: App) -> None:
         offset: Annotated[int, Query(ge=0, le=LAST)] = 0,
     ) -> dict[str, Any]:
         """The tags that files have, those on most files first, and what was decided about tags."""
-        found = app.tags.list_all()
-        fitting = filter_tags(found.tags, prefix=prefix, contains=contains, by_name=sort == "name")
+        listing = app.tags.list_all()
+        matching = filter_tags(listing.tags, prefix=prefix, contains=contains, by_name=sort == "name")
         return {
-            "tags": [as_json(tag) for tag in fitting[offset : offset + limit]],
-            "total": len(fitting),
-            "banned": list(found.banned),
-            "becomes": found.becomes,
+            "tags": [as_json(tag) for tag in matching[offset : offset + limit]],
+            "total": len(matching),
+            "banned": list(listing.banned),
+            "becomes": listing.becomes,
         }
 
     @api.get("/api/tags/similar", response_model=Pairs)
@@ -129,37 +129,37 @@ def add_routes(api: FastAPI, app: App) -> None:
     def show(name: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
         """One tag, with files that have it."""
         try:
-            found = app.tags.show(name)
+            details = app.tags.show(name)
         except UnknownTag as error:
             raise NotFound(str(error)) from None
-        files = [asdict(file) for file in found.files[:limit]]
-        return {"tag": as_json(found.tag), "replaces": list(found.replaces), "files": files}
+        files = [asdict(file) for file in details.files[:limit]]
+        return {"tag": as_json(details.tag), "replaces": list(details.replaces), "files": files}
 
     @api.post("/api/tags/rename", response_model=Decided)
     def rename(renaming: Renaming) -> dict[str, Any]:
-        """Call a tag otherwise, on all files and whenever it is proposed again."""
-        return _decided(app.tags.rename(renaming.old, renaming.new))
+        """Rename a tag, on all files and whenever it is proposed again."""
+        return _decision_json(app.tags.rename(renaming.old, renaming.new))
 
     @api.post("/api/tags/merge", response_model=Decided)
     def merge(merging: Merging) -> dict[str, Any]:
-        """Say that the other tags mean the first one."""
-        return _decided(app.tags.merge(merging.into, merging.others))
+        """Replace the other tags by the first one."""
+        return _decision_json(app.tags.merge(merging.into, merging.others))
 
     @api.post("/api/tags/ban", response_model=Decided)
     def ban(meant: OneTag) -> dict[str, Any]:
-        """Never give a tag to any file; those who were given it by hand keep it."""
-        return _decided(app.tags.ban(meant.tag))
+        """Never give a tag to any file; files that were given it by hand keep it."""
+        return _decision_json(app.tags.ban(meant.tag))
 
     @api.post("/api/tags/unban", response_model=Decided)
     def unban(meant: OneTag) -> dict[str, Any]:
         """Allow a tag again; files get it when they are digested again."""
-        return _decided(app.tags.unban(meant.tag))
+        return _decision_json(app.tags.unban(meant.tag))
 
     @api.post("/api/tags/undo", response_model=Decided)
     def undo() -> dict[str, Any]:
-        """Take the last of these decisions back; again: the one before it."""
-        return _decided(app.tags.undo(), before="undone: ")
+        """Undo the last of these decisions; call it again for the one before."""
+        return _decision_json(app.tags.undo(), prefix="undone: ")
 
 
-def _decided(done: DecisionResult, before: str = "") -> dict[str, Any]:
-    return {"done": before + done.what, "files": done.files, "tag": as_json(done.tag) if done.tag else None}
+def _decision_json(result: DecisionResult, prefix: str = "") -> dict[str, Any]:
+    return {"done": prefix + result.what, "files": result.files, "tag": as_json(result.tag) if result.tag else None}

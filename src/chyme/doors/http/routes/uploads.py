@@ -1,4 +1,4 @@
-"""The routes by which files, links and notes come in."""
+"""The routes that add files, links and notes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ T = TypeVar("T")
 Url = Annotated[str, Field(max_length=10_000)]
 Folder = Annotated[str, Field(max_length=4096)]
 
-WRITERS = 4  # threads that write what is uploaded, so that other requests find one
-PIECE = 1024 * 1024  # bytes that are written together, and the most of an upload that is in memory
-PATIENCE = 60.0  # seconds without a byte, after which whoever sends has gone
+WRITERS = 4  # threads that write uploads; a limit, so that other requests find a free thread
+PIECE = 1024 * 1024  # bytes that are written together; no more of an upload is in memory
+PATIENCE = 60.0  # seconds without a byte, after which the sender counts as gone
 MULTIPART = "multipart/form-data"
 BODY: dict[str, Any] = {
     "requestBody": {
@@ -43,7 +43,7 @@ BODY: dict[str, Any] = {
 
 
 class NewLinks(BaseModel):
-    """A page somebody wants in the vault, or several."""
+    """One link to add to the vault, or several."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +68,7 @@ class AddedLinks(BaseModel):
 
 
 class NewNote(BaseModel):
-    """Something somebody wants to keep."""
+    """A note to add to the vault."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,13 +78,13 @@ class NewNote(BaseModel):
 
 
 class AddedNote(BaseModel):
-    """Where a note is."""
+    """Where the note is."""
 
     path: str
 
 
 class OneUploaded(BaseModel):
-    """A file that was sent: where it is, whether it is new, or why it was not taken."""
+    """An uploaded file: where it is, whether it is new, or why it was refused."""
 
     name: str
     path: str | None
@@ -94,13 +94,13 @@ class OneUploaded(BaseModel):
 
 
 class AllUploaded(BaseModel):
-    """All files that were sent, in their order."""
+    """All uploaded files, in their order."""
 
     files: list[OneUploaded]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP face of an opened vault."""
+    """Add these routes to the HTTP application of an opened vault."""
     writers = CapacityLimiter(WRITERS)
 
     async def in_thread(work: Callable[[], T]) -> T:
@@ -114,25 +114,25 @@ def add_routes(api: FastAPI, app: App) -> None:
         openapi_extra=BODY,
     )
     async def upload(request: Request, folder: Annotated[str, Query(max_length=4096)] = "") -> Response:
-        """Put files into a folder of the vault, streamed; never in place of another."""
-        boundary, length = _boundary(request), _length(request)
+        """Add files to a folder of the vault, streamed; no file is ever overwritten."""
+        boundary, length = _parse_boundary(request), _parse_length(request)
         try:
-            receiving = await in_thread(lambda: UploadReceiver(app.open_vault, folder, boundary, length))
+            receiver = await in_thread(lambda: UploadReceiver(app.open_vault, folder, boundary, length))
             try:
-                async for piece in _pieces(request):
-                    await in_thread(lambda piece=piece: receiving.feed(piece))  # type: ignore[misc]
-                told = await in_thread(receiving.finish)
+                async for piece in _read_pieces(request):
+                    await in_thread(lambda piece=piece: receiver.feed(piece))  # type: ignore[misc]
+                results = await in_thread(receiver.finish)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await in_thread(receiving.close)
+                    await in_thread(receiver.close)
         except UploadTooLarge as error:
             raise HTTPException(413, str(error)) from error
         except ClientDisconnect:
             raise UsageError("the upload broke off; nothing of it was kept") from None
         except TimeoutError:
             raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
-        created = any(one.created for one in told)
-        return JSONResponse({"files": [_shown(one) for one in told]}, 201 if created else 200)
+        created = any(result.created for result in results)
+        return JSONResponse({"files": [_upload_json(result) for result in results]}, 201 if created else 200)
 
     @api.post(
         "/api/links",
@@ -141,14 +141,14 @@ def add_routes(api: FastAPI, app: App) -> None:
         responses={200: {"model": AddedLink | AddedLinks, "description": "All of it was there before"}},
     )
     def add_link(links: NewLinks, response: Response) -> AddedLink | AddedLinks:
-        """Put a link, or several, into the vault; 200 when they are there already."""
+        """Add a link, or several, to the vault; 200 when they are already there."""
         if (links.url is None) == (links.urls is None):
             raise UsageError("say either url for one link, or urls for several")
         typed = [links.url] if links.url is not None else links.urls or []
         added = add_links(app.open_vault, typed, links.name, links.folder)
         response.status_code = 201 if any(link.created for link in added) else 200
-        told = [_link(link) for link in added]
-        return told[0] if links.url is not None else AddedLinks(links=told)
+        responses = [_link_response(link) for link in added]
+        return responses[0] if links.url is not None else AddedLinks(links=responses)
 
     @api.post("/api/notes", status_code=201)
     def note(new: NewNote) -> AddedNote:
@@ -156,7 +156,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         return AddedNote(path=add_note(app.open_vault, new.text, new.title or "", new.folder))
 
 
-def _boundary(request: Request) -> bytes:
+def _parse_boundary(request: Request) -> bytes:
     kind, options = parse_options_header(request.headers.get("content-type", "").encode("latin-1", "replace"))
     if kind != MULTIPART.encode():
         raise HTTPException(415, f"files come as {MULTIPART}, as browsers and 'curl -F file=@name' send them")
@@ -165,31 +165,31 @@ def _boundary(request: Request) -> bytes:
     return options[b"boundary"]
 
 
-def _length(request: Request) -> int | None:
-    told = request.headers.get("content-length", "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 20 else None
+def _parse_length(request: Request) -> int | None:
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
 
 
-async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """The body, in pieces worth a thread's while."""
+async def _read_pieces(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in pieces that are large enough to be worth a thread."""
     stream = request.stream()
-    some = bytearray()
+    buffer = bytearray()
     while True:
         with anyio.fail_after(PATIENCE):
             try:
-                some += await anext(stream)
+                buffer += await anext(stream)
             except StopAsyncIteration:
                 break
-        if len(some) >= PIECE:
-            yield bytes(some)
-            some.clear()
-    yield bytes(some)
+        if len(buffer) >= PIECE:
+            yield bytes(buffer)
+            buffer.clear()
+    yield bytes(buffer)
 
 
-def _shown(one: UploadResult) -> dict[str, Any]:
-    told = {"name": one.name, "path": one.path, "size": one.size, "created": one.created}
-    return told if one.problem is None else {**told, "problem": one.problem}
+def _upload_json(result: UploadResult) -> dict[str, Any]:
+    fields = {"name": result.name, "path": result.path, "size": result.size, "created": result.created}
+    return fields if result.problem is None else {**fields, "problem": result.problem}
 
 
-def _link(added: LinkResult) -> AddedLink:
+def _link_response(added: LinkResult) -> AddedLink:
     return AddedLink(url=added.url, path=added.path, created=added.created)
