@@ -60,13 +60,13 @@ def as_json(objects: Sequence[PictureObject], engine: str, note: str | None = No
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
-def select_objects(things: Iterable[PictureObject], most: int = MAX_OBJECTS) -> list[PictureObject]:
-    """Return at most `most` objects, the most confident first, each one once."""
-    found: list[PictureObject] = []
-    for thing in sorted(things, key=lambda candidate: -(candidate.confidence or 0.0)):
-        if not any(_is_same_object(thing, other) for other in found):
-            found.append(thing)
-    return found[:most]
+def select_objects(objects: Iterable[PictureObject], limit: int = MAX_OBJECTS) -> list[PictureObject]:
+    """Return at most `limit` objects, the most confident first, each one once."""
+    selected: list[PictureObject] = []
+    for item in sorted(objects, key=lambda candidate: -(candidate.confidence or 0.0)):
+        if not any(_is_same_object(item, other) for other in selected):
+            selected.append(item)
+    return selected[:limit]
 
 
 def _is_same_object(first: PictureObject, second: PictureObject) -> bool:
@@ -138,10 +138,10 @@ def _is_inside(edges: Sequence[float], size: tuple[int, int]) -> bool:
     return max(edges[0], edges[2]) <= size[0] and max(edges[1], edges[3]) <= size[1] and min(edges) >= 0
 
 
-def clean_line(text: str, most: int) -> str:
-    """One line without invisible characters, at most `most` characters long."""
+def clean_line(text: str, max_chars: int) -> str:
+    """One line without invisible characters, at most `max_chars` long."""
     line = _SPACE.sub(" ", _UNPRINTABLE.sub(" ", text)).strip()
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def with_article(name: str) -> str:

@@ -33,7 +33,7 @@ class FairLock:
 
     @contextlib.contextmanager
     def try_acquire(self) -> Iterator[bool]:
-        """Hold the lock if it is free and nobody waits for it; yields whether it is held."""
+        """Hold the lock if it is free and no thread waits for it; yields whether it is held."""
         me = threading.get_ident()
         with self._lock:
             free = self._holder is None and not self._waiting

@@ -38,7 +38,7 @@ def main() -> None:
         connection.send({"kind": "broken", "cause": f"{type(error).__name__}: {error}"})
         return
     for descriptor in (1, 2):
-        os.set_blocking(descriptor, False)  # if nobody reads the output, the server must not block
+        os.set_blocking(descriptor, False)  # if its output is not read, the server must not block
     connection.send({"kind": "ready", "address": server.listening_address})
     connection.receive()
     os._exit(0)  # the parent hung up; there is nothing to clean up

@@ -32,7 +32,7 @@ from chyme.models.providers.availability import (
 log = logging.getLogger(__name__)
 
 BATCH = 200  # digests requeued together
-PATIENCE = 3  # after so many rests in a row, nobody waits at the screen for a provider to return
+PATIENCE = 3  # after so many rests in a row, no one at the screen is made to wait for the provider
 SOON = timedelta(minutes=3)
 PERSONS_WAIT = 1.0  # seconds a person's question may wait for its turn
 ASKED = "your question"
@@ -316,18 +316,18 @@ class CallLedger:
         """The status of each provider, for display."""
         now = self._clock()
         began, ends = budget_day(now)
-        found = []
+        provider_statuses = []
         with self._database.snapshot() as db:
             for name in names:
                 provider, spending = providers.get(db, name), calls.sum_spending(db, name, iso(began))
                 state, reason, until = self._describe_state(provider, spending, now)
-                found.append(
+                provider_statuses.append(
                     ProviderStatus(
                         *(name, state, reason, until, spending, self.allowance(name), iso(ends)),
                         *(calls.count_in_flight(db, name), *fallbacks.count_waiting(db, name)),
                     )
                 )
-        return found
+        return provider_statuses
 
     def _describe_state(
         self, provider: Provider, spending: Spending, now: datetime

@@ -70,8 +70,7 @@ def translate_error(error: Exception, name: str, endpoint: Endpoint, last: CallE
 
 def _invalid_answer(name: str, model_name: str, prefix: str) -> InvalidAnswer:
     return InvalidAnswer(
-        f"{name}: {model_name} answers in a shape that does not fit, also when asked again; "
-        f"another {prefix}_model may do better"
+        f"{name}: {model_name} answers in the wrong format, even when asked again; another {prefix}_model may do better"
     )
 
 

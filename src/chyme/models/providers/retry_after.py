@@ -48,6 +48,6 @@ def _parse_retry_info(body: object) -> float | None:
     details = error.get("details") if isinstance(error, dict) else None
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
-        if isinstance(delay, str) and (found := _DELAY.fullmatch(delay)):
-            return float(found[1])
+        if isinstance(delay, str) and (match := _DELAY.fullmatch(delay)):
+            return float(match[1])
     return None
