@@ -34,7 +34,7 @@ def confine(run_as: tuple[int, int], parent: int) -> bool:
     """Give up for good all that answering at a port does not need. Call before any thread starts.
 
     The server must stay on the network, because its parent asks it there; where Landlock is available, it can only
-    listen. Returns whether it is.
+    listen. Returns whether that restriction applies.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     prefer_oom_kill()
