@@ -8,7 +8,7 @@ import pytest
 
 from chyme.model import Box, Upstream
 from chyme.pictures.objects import (
-    MOST,
+    MAX_OBJECTS,
     PictureObject,
     as_json,
     clean_line,
@@ -74,8 +74,8 @@ def test_a_large_thing_does_not_hide_a_small_one_of_another_name() -> None:
 
 
 def test_no_more_than_fifty_are_kept() -> None:
-    boxes = [(n / 100, 0.0, n / 100 + 0.008, 1.0) for n in range(MOST + 10)]
-    assert len(select_objects([thing("dog", 0.9, box) for box in boxes])) == MOST
+    boxes = [(n / 100, 0.0, n / 100 + 0.008, 1.0) for n in range(MAX_OBJECTS + 10)]
+    assert len(select_objects([thing("dog", 0.9, box) for box in boxes])) == MAX_OBJECTS
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ def test_without_an_engine_the_document_is_read_as_far_as_it_goes_and_the_reason
 def test_writing_that_nobody_knows_is_told_even_when_it_is_all_there_is() -> None:
     found = scanned(ATypist(unread=7), sample="scanned.pdf")
     assert found.markdown == ""
-    assert found.withheld
+    assert found.has_unreadable_text
     assert found.notes[-1] == "14 regions look like writing but could not be read (the reader knows Latin letters)"
-    assert not scanned(ATypist(), sample="scanned.pdf").withheld
+    assert not scanned(ATypist(), sample="scanned.pdf").has_unreadable_text
 
 
 def test_a_stamp_on_a_scan_is_no_text_layer_but_a_caption_beside_a_small_picture_is() -> None:

@@ -30,13 +30,13 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.models.embedding.remote_service import CHARACTERS, TEXTS, embed_remotely, requests_for
+from chyme.models.embedding.remote_service import BATCH_CHARACTERS, BATCH_TEXTS, embed_remotely, requests_for
 from chyme.models.providers.cancellation import CallStopped, cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.usage import usage_of
 
 KEY = "sk-secret-4711"
-MANY = [f"passage number {number}" for number in range(2 * TEXTS + 3)]
+MANY = [f"passage number {number}" for number in range(2 * BATCH_TEXTS + 3)]
 
 
 def settings(url: str, **changes: Any) -> PassageEmbedding:
@@ -94,10 +94,10 @@ def test_no_texts_take_no_request() -> None:
 
 
 def test_requests_hold_so_many_texts_and_so_many_characters() -> None:
-    long = ["x" * (CHARACTERS // 2), "y" * (CHARACTERS // 2), "z", "w" * (CHARACTERS + 1), "v"]
+    long = ["x" * (BATCH_CHARACTERS // 2), "y" * (BATCH_CHARACTERS // 2), "z", "w" * (BATCH_CHARACTERS + 1), "v"]
     with ModelServer(embeds()) as server:
         embed_remotely(settings(server.url), MANY, FreeCalls())
-        assert [len(texts_of(one)) for one in server.requests] == [TEXTS, TEXTS, 3]
+        assert [len(texts_of(one)) for one in server.requests] == [BATCH_TEXTS, BATCH_TEXTS, 3]
         embed_remotely(settings(server.url), long, FreeCalls())
     assert [[text[0] for text in texts_of(one)] for one in server.requests[3:]] == [["x", "y"], ["z"], ["w"], ["v"]]
     assert (requests_for(MANY), requests_for(long), requests_for([])) == (3, 4, 0)
@@ -116,7 +116,12 @@ def test_what_was_answered_before_is_not_asked_again() -> None:
         with pytest.raises(NetworkFailed):
             embed_remotely(settings(server.url), MANY, calls)
         data = embed_remotely(settings(server.url), MANY, calls)
-    assert [texts_of(one)[0] for one in server.requests] == [MANY[0], MANY[TEXTS], MANY[2 * TEXTS], MANY[2 * TEXTS]]
+    assert [texts_of(one)[0] for one in server.requests] == [
+        MANY[0],
+        MANY[BATCH_TEXTS],
+        MANY[2 * BATCH_TEXTS],
+        MANY[2 * BATCH_TEXTS],
+    ]
     found = rows_of(data, len(MANY))
     assert all(points_as(row, vector_of(text)) for row, text in zip(found, MANY, strict=True))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding import multilingual
-from chyme.models.embedding.minilm import TOGETHER, MiniLm, load_minilm
+from chyme.models.embedding.minilm import RUN_TOKENS, MiniLm, load_minilm
 from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
 from chyme.models.embedding.passage_embedder import WINDOW, PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
@@ -64,7 +64,7 @@ def test_short_texts_of_one_length_share_a_run_and_long_ones_have_their_own(embe
     own._session = counting = Counting(own._session)
     own.rows(["a cat"] * 40 + ["word " * 150] * 2)
 
-    assert sorted(counting.runs) == sorted([(40 - TOGETHER // 4, 4), (TOGETHER // 4, 4), (1, 152), (1, 152)])
+    assert sorted(counting.runs) == sorted([(40 - RUN_TOKENS // 4, 4), (RUN_TOKENS // 4, 4), (1, 152), (1, 152)])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from waiting import AMPLE
 
 from chyme.errors import ChymeError
 from chyme.models.local.fair_lock import FairLock
-from chyme.models.local.json_schema import LONGEST_TEXT, MOST_ITEMS, BoundedSchema
+from chyme.models.local.json_schema import LONGEST_TEXT, MAX_ITEMS, BoundedSchema
 from chyme.models.local.server_process import ServerProcess
 from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, LLM, MULTILINGUAL, SMOLLM2
 
@@ -174,7 +174,7 @@ def test_every_text_and_list_of_a_schema_has_an_end() -> None:
     assert fields["title"]["anyOf"][0]["maxLength"] == LONGEST_TEXT
     assert fields["short"]["maxLength"] == 20
     assert fields["said"]["maxLength"] == 30
-    assert fields["many"]["maxItems"] == MOST_ITEMS
+    assert fields["many"]["maxItems"] == MAX_ITEMS
     assert fields["few"]["maxItems"] == 3 and fields["few"]["items"]["maxLength"] == LONGEST_TEXT
     assert schema["$defs"]["Inner"]["properties"]["word"]["maxLength"] == LONGEST_TEXT
     assert set(schema["required"]) == set(Shape.model_fields), "a field named like a keyword is still a field"

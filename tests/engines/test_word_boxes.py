@@ -9,7 +9,7 @@ import pytest
 
 from chyme.documents.pages.pdf_page import open_pdf
 from chyme.documents.pages.search_highlights import spans_of
-from chyme.documents.pages.word_boxes import MOST, boxes_of, characters_of
+from chyme.documents.pages.word_boxes import MAX_BOXES, boxes_of, characters_of
 from chyme.model import Box
 
 LINE = "BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
@@ -87,7 +87,7 @@ def test_a_word_that_is_broken_at_the_end_of_a_line_is_found_in_both_lines() -> 
 
 def test_a_word_on_every_spot_gives_no_more_boxes_than_are_shown() -> None:
     lines = [(10, 195 - at, 1, "key and " * 40) for at in range(1, 190, 2)]
-    assert len(boxes(pdf(*lines), "key")) == MOST
+    assert len(boxes(pdf(*lines), "key")) == MAX_BOXES
 
 
 def test_a_scan_has_no_words_of_its_own() -> None:

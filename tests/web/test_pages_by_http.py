@@ -44,7 +44,7 @@ def test_a_page_that_is_not_there_is_told_in_a_sentence(app: App, http: TestClie
     text = put(app, "a.txt", b"words").path
     beyond, no_pdf = http.get(page_at(pdf, 999)), http.get(page_at(text))
     assert (beyond.status_code, no_pdf.status_code) == (404, 404)
-    assert "has no page 999; it has" in beyond.json()["detail"] and "is no PDF" in no_pdf.json()["detail"]
+    assert "has no page 999; it has" in beyond.json()["detail"] and "is not a PDF" in no_pdf.json()["detail"]
     assert http.get(page_at(pdf, 1, 401)).status_code == 400
     assert [http.get(page_at(pdf, page)).status_code for page in (0, -1, 10**30)] == [422, 422, 422]
 

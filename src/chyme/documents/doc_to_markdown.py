@@ -1,4 +1,4 @@
-"""Turn documents into markdown."""
+"""The digester that converts documents to markdown."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from PIL import Image
 
 READERS = ("liteparse", "pypdfium2", "firecrawl-anydoc", "xberg", "trafilatura", "html-to-markdown")
-PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # a scanned page has at least so many bytes and takes at most so long, as a rule
+PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # usually a scanned page has at least so many bytes and takes at most so long
 
 
 class DocToMarkdown(Digester):
-    """Reads PDF, office documents, books, web pages and e-mails; pages that are pictures are read by OCR.
+    """Converts PDF, office documents, books, web pages and e-mails; pages that are pictures are read by OCR.
 
-    What was left out is told in the text's last lines, each `> note: …`; a document without any text has no content.
-    Scanned pages that were read are kept in the scratch folder: another attempt goes on behind them.
+    The last lines of the text, each `> note: …`, say what was left out; a document without any text has no content.
+    Scanned pages that were read are stored in the scratch folder: another attempt continues after them.
     """
 
     name = "doc-to-markdown"
@@ -61,25 +61,25 @@ class DocToMarkdown(Digester):
         with source.open() as stream:
             data = stream.read(self.limits.document_bytes + 1)
         scans = _ScanReader(self.ocr, source.scratch)
-        found = convert(source.file.name, data, source.file.mime, self.limits, source.progress, scans)
-        if not found.markdown and not found.withheld:
+        result = convert(source.file.name, data, source.file.mime, self.limits, source.progress, scans)
+        if not result.markdown and not result.has_unreadable_text:
             return [Output(self.name, None)]
-        notes = [f"> note: {note}" for note in found.notes]
-        content = "\n\n".join([*([found.markdown] if found.markdown else []), *notes])
-        return [Output(self.name, content, places=found.places)]
+        notes = [f"> note: {note}" for note in result.notes]
+        content = "\n\n".join([*([result.markdown] if result.markdown else []), *notes])
+        return [Output(self.name, content, places=result.places)]
 
 
 class _ScanReader:
-    """Reads scanned pages, and lays down what was read for an attempt that may come after this one."""
+    """Reads scanned pages, and stores the results for a possible next attempt."""
 
     def __init__(self, settings: OcrSettings, folder: Path) -> None:
         self._settings = settings
         self._folder = folder
 
     def __call__(self, number: int, draw: Callable[[], Image.Image]) -> Scan:
-        before = load_scan(self._folder, number)
-        if before is not None:
-            return before
+        stored = load_scan(self._folder, number)
+        if stored is not None:
+            return stored
         engine = load_engine(self._settings)
         picture = draw()
         reading = engine.read(picture)

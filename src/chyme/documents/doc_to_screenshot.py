@@ -1,4 +1,4 @@
-"""Show the first page of a document."""
+"""The digester that makes a picture of a document's first page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = "page.jpg"
 
 
 class DocToScreenshot(Digester):
-    """Draws PDF, office documents by LibreOffice where it is installed, covers of books, and text for the rest.
+    """Renders PDFs, office documents with LibreOffice if it is installed, book covers, and text for the rest.
 
     `rendered` in the content says which of these it was; `text` is not the document's own layout.
     """
@@ -57,5 +57,5 @@ class DocToScreenshot(Digester):
         if page.note:
             content["note"] = page.note
         artifacts = make_preview_and_thumbnail(PAGE, page.image, self.limits.page_pixels, self.limits.thumbnail)
-        told = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        return [Output(self.name, told, artifacts)]
+        content_json = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return [Output(self.name, content_json, artifacts)]

@@ -1,1 +1,1 @@
-"""Pictures: preview, words, objects, caption."""
+"""Pictures: previews, text recognition, object detection and captions."""

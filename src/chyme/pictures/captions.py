@@ -1,4 +1,4 @@
-"""One honest sentence about a picture, composed from the things, the words and the sort of picture found."""
+"""Compose a one-sentence caption from the objects, the text and the type of a picture, without a model."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from collections.abc import Sequence
 from chyme.pictures.objects import clean_line, with_article
 
 QUOTED_WORDS, QUOTED_CHARS = 8, 70
-SORTS = 5  # of things that are named; the rest are "other things"
+MAX_NAMES = 5  # object names that are listed; the rest become "other things"
 PAGE_WORDS = 25
 TEXT_LENGTH = 200
-_DOUBT = re.compile(r"\s*\[\?\]")
+_DOUBT_MARK = re.compile(r"\s*\[\?\]")
 _NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
 _MARKUP = re.compile(r"^[#>\s*|-]+|[*_`|]+", re.MULTILINE)
 _WORD = re.compile(r"\w[\w'’.-]*")
-_TELLING = re.compile(r"[^\W\d_]{2}")
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_ODD_PLURALS = {"person": "people", "mouse": "mice", "man": "men", "woman": "women", "child": "children"}
-_ODD_PLURALS |= {word: word for word in ("sheep", "skis", "scissors", "people", "broccoli")}
+_IRREGULAR_PLURALS = {"person": "people", "mouse": "mice", "man": "men", "woman": "women", "child": "children"}
+_IRREGULAR_PLURALS |= {word: word for word in ("sheep", "skis", "scissors", "people", "broccoli")}
 
 
 def as_json(text: str, engine: str, composed: bool, words: str = "", note: str | None = None) -> str:
-    """The content of image-captioning: words found are `words` when composed, `visible_text` when a model read them."""
-    told: dict[str, object] = {"text": text}
+    """The content of image-captioning; the text found is `words` if composed, `visible_text` if a model read it."""
+    fields: dict[str, object] = {"text": text}
     if not composed:
-        told["visible_text"] = words
-    told |= {"engine": engine, "composed": composed}
+        fields["visible_text"] = words
+    fields |= {"engine": engine, "composed": composed}
     if composed and words:
-        told["words"] = words
+        fields["words"] = words
     if note:
-        told["note"] = note
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        fields["note"] = note
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def words_in(text: str) -> str:
-    """The words of a recognised text on one line: without marks of doubt, notes and markup; empty if none tell."""
-    plain = _MARKUP.sub("", _NOTE.sub("", _DOUBT.sub("", text)))
+    """The words of a recognised text on one line, without [?] marks, notes and markup; empty if no real word."""
+    plain = _MARKUP.sub("", _NOTE.sub("", _DOUBT_MARK.sub("", text)))
     line = clean_line(plain, TEXT_LENGTH)
-    return line if _TELLING.search(line) else ""
+    return line if _TWO_LETTERS.search(line) else ""
 
 
 def count_text_words(text: str) -> int:
-    """How many words a recognised text has."""
-    return len(_WORD.findall(_NOTE.sub("", _DOUBT.sub("", text))))
+    """Return how many words a recognised text has."""
+    return len(_WORD.findall(_NOTE.sub("", _DOUBT_MARK.sub("", text))))
 
 
 def sort_of_picture(
@@ -63,7 +63,7 @@ def sort_of_picture(
     colour: str | None = None,
     camera: bool = False,
 ) -> str:
-    """What to call the picture. The flags are what is sure about it; `words` is how many were read in it."""
+    """Return what to call the picture. The flags hold only what is certain; `words` is how many were read in it."""
     if plain:
         return f"plain {colour} picture" if colour else "plain picture"
     if screen:
@@ -74,7 +74,7 @@ def sort_of_picture(
         return "page with text"
     if paper and pale and words:
         return "piece of text"
-    if photograph or (camera and not drawn and not paper):  # scanners write their names too
+    if photograph or (camera and not drawn and not paper):  # scanners write a camera name too
         return f"{'dark ' if dark else ''}{'black-and-white ' if grey else ''}photograph"
     if drawn:
         return "drawing or diagram"
@@ -84,7 +84,7 @@ def sort_of_picture(
 def compose_caption(
     sort: str, names: Sequence[str], words: str = "", colour: str | None = None, likely: Sequence[str] = ()
 ) -> str:
-    """`A photograph of two people and a dog; it says “Harbour Street”.` The `likely` are told if nothing is sure."""
+    """`A photograph of two people and a dog; it says “Harbour Street”.` Without sure `names`, use the `likely` ones."""
     text = with_article(sort)
     shown = list_names(names) if names else f"what looks like {list_names(likely)}" if likely else ""
     if shown:
@@ -97,7 +97,7 @@ def compose_caption(
 
 
 def quote_words(words: str) -> str:
-    """The words, or the first of them if they are many."""
+    """Quote the words, or only the first few if there are many."""
     line = words.replace("“", "").replace("”", "").replace('"', "")
     parts = line.split(" ")
     if len(parts) <= QUOTED_WORDS and len(line) <= QUOTED_CHARS:
@@ -109,15 +109,15 @@ def quote_words(words: str) -> str:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """`two people, a dog and a bench`: each name once, with its number, in the order given."""
+    """`two people, a dog and a bench`: each name once, with its count, in the given order."""
     counted = list(Counter(names).items())
-    parts = [_some(name, count) for name, count in counted[:SORTS]]
-    if len(counted) > SORTS:
+    parts = [_count_name(name, count) for name, count in counted[:MAX_NAMES]]
+    if len(counted) > MAX_NAMES:
         parts.append("other things")
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
-def _some(name: str, count: int) -> str:
+def _count_name(name: str, count: int) -> str:
     if count == 1:
         return with_article(name)
     number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
@@ -125,12 +125,12 @@ def _some(name: str, count: int) -> str:
 
 
 def plural(name: str) -> str:
-    """More than one of it; only the last word changes."""
+    """The plural of a name; only its last word changes."""
     before, space, last = name.rpartition(" ")
-    return before + space + (_ODD_PLURALS.get(last) or _regular(last))
+    return before + space + (_IRREGULAR_PLURALS.get(last) or _regular_plural(last))
 
 
-def _regular(word: str) -> str:
+def _regular_plural(word: str) -> str:
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"
     if word.endswith("y") and word[-2:-1] not in "aeiou":

@@ -1,4 +1,4 @@
-"""The 80 things the COCO collection has names for, by their numbers, which have gaps, and their categories."""
+"""The names and categories of the 80 COCO object classes, by class number (the numbers have gaps)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say in a sentence what a picture shows."""
+"""The digester that describes in a sentence what a picture shows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chyme.pictures.vision_model import PROMPTS, ask_for_caption
 from chyme.text.model_output import plain_line, remove_invisible
 
 COMPOSED = "composed"
-SURE = 0.8  # a detector less confident than this is quoted with doubt: it took a rose for an apple at 0.74
+SURE = 0.8  # below this confidence a name is hedged: the detector took a rose for an apple at 0.74
 CAPTION_LENGTH, VISIBLE_LENGTH = 1000, 20_000
 
 
 class ImageCaptioning(Digester):
-    """Asks the vision model if there is one, else composes a plain sentence from what the others found."""
+    """Asks the vision model if one is configured, else composes a plain sentence from what other digesters found."""
 
     name = "image-captioning"
     label = "Caption"
@@ -51,49 +51,53 @@ class ImageCaptioning(Digester):
         return "vision" if self.waits_for(file) else None
 
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of composing, which serves when it cannot."""
-        asked = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
-        return self.seconds + asked
+        """The model's time if one is asked, plus the time to compose a caption, which is the fallback."""
+        model_seconds = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
+        return self.seconds + model_seconds
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is None or not self.waits_for(source.file):
             return self.without_model(source)
-        return [Output(self.name, _described(source.calls, source.file.name, preview_of(source), self.vision))]
+        return [
+            Output(self.name, _describe_with_model(source.calls, source.file.name, preview_of(source), self.vision))
+        ]
 
     def without_model(self, source: Source) -> list[Output]:
         note = not_sent_note(source.file, self.vision) if self.vision else None
-        return [Output(self.name, _composed(source, preview_of(source), note))]
+        return [Output(self.name, _compose_without_model(source, preview_of(source), note))]
 
 
-def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
-    seen = ask_for_caption(calls, name, jpeg, vision)
-    text = clean_line(plain_line(seen.caption), CAPTION_LENGTH)
-    read = clean_line(
-        remove_invisible(seen.visible_text), VISIBLE_LENGTH
-    )  # as it stands there: it may be a picture of markup
-    text = text or clean_line(plain_line(read), CAPTION_LENGTH)
-    return as_json(text, vision.model, composed=False, words=read) if text or read else None
+def _describe_with_model(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
+    answer = ask_for_caption(calls, name, jpeg, vision)
+    text = clean_line(plain_line(answer.caption), CAPTION_LENGTH)
+    visible_text = clean_line(
+        remove_invisible(answer.visible_text), VISIBLE_LENGTH
+    )  # unchanged, because it may be a picture of markup
+    text = text or clean_line(plain_line(visible_text), CAPTION_LENGTH)
+    return as_json(text, vision.model, composed=False, words=visible_text) if text or visible_text else None
 
 
-def _composed(source: Source, jpeg: bytes, note: str | None) -> str:
+def _compose_without_model(source: Source, jpeg: bytes, note: str | None) -> str:
     ocr = source.output("image-ocr")
-    recognised = (ocr.content if ocr else None) or ""
-    words = words_in(recognised)
+    recognised_text = (ocr.content if ocr else None) or ""
+    words = words_in(recognised_text)
     with source.open() as stream:
         head = stream.read(PNG_HEAD)
     scene = analyse_scene(source.file.name, jpeg, head)
     sort = sort_of_picture(
-        count_text_words(recognised), **asdict(scene), camera=bool(_told(source, "image-preview").get("camera"))
+        count_text_words(recognised_text),
+        **asdict(scene),
+        camera=bool(_json_output(source, "image-preview").get("camera")),
     )
-    things = _told(source, "image-objects").get("objects", ())
+    things = _json_output(source, "image-objects").get("objects", ())
     sure = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) >= SURE]
     likely = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) < SURE]
     text = compose_caption(sort, sure, words, scene.colour, likely)
     return as_json(text, COMPOSED, composed=True, words=words, note=note)
 
 
-def _told(source: Source, name: str) -> dict[str, Any]:
-    """An upstream's JSON; empty when it has none."""
+def _json_output(source: Source, name: str) -> dict[str, Any]:
+    """The JSON object another digester wrote; empty if it has none."""
     output = source.output(name)
-    told = json.loads(output.content) if output and output.content else {}
-    return told if isinstance(told, dict) else {}
+    fields = json.loads(output.content) if output and output.content else {}
+    return fields if isinstance(fields, dict) else {}

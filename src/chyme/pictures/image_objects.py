@@ -1,4 +1,4 @@
-"""Find the things in a picture."""
+"""The digester that finds the objects in a picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.weights.catalog import OBJECTS
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
 from chyme.pictures.objects import (
-    MOST,
+    MAX_OBJECTS,
     PictureObject,
     as_json,
     normalise_boxes,
@@ -19,11 +19,11 @@ from chyme.pictures.objects import (
 from chyme.pictures.preview_output import preview_of
 from chyme.pictures.vision_model import PROMPTS, ask_for_objects, size_of
 
-SLACK_SECONDS = 10.0  # whoever waits for an answer waits longer than the answer may take
+SLACK_SECONDS = 10.0  # the attempt may take this much longer than the model's answer
 
 
 class ImageObjects(Digester):
-    """Asks the vision model if there is one, else the detector whose weights `chyme weights` fetches."""
+    """Asks the vision model if one is configured, else the detector whose weights `chyme weights` fetches."""
 
     name = "image-objects"
     label = "Objects"
@@ -45,8 +45,8 @@ class ImageObjects(Digester):
 
     @property
     def fingerprint(self) -> str:
-        asked = f"{self.vision.fingerprint}, prompts {PROMPTS}, " if self.vision else ""
-        return asked + fingerprint(self.detector)
+        vision_part = f"{self.vision.fingerprint}, prompts {PROMPTS}, " if self.vision else ""
+        return vision_part + fingerprint(self.detector)
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -58,28 +58,28 @@ class ImageObjects(Digester):
         return "vision" if self.waits_for(file) else None
 
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of the detector, which serves when it cannot."""
-        asked = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
-        return self.seconds + asked
+        """The model's time if one is asked, plus the detector's time, which is the fallback."""
+        model_seconds = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
+        return self.seconds + model_seconds
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is None or not self.waits_for(source.file):
             return self.without_model(source)
-        things = _described(source.calls, source.file.name, preview_of(source), self.vision)
-        return [Output(self.name, as_json(things, self.vision.model))]
+        objects = _describe_with_model(source.calls, source.file.name, preview_of(source), self.vision)
+        return [Output(self.name, as_json(objects, self.vision.model))]
 
     def without_model(self, source: Source) -> list[Output]:
         file = source.file
-        found = [
-            object_from_detector(one.name, one.category, one.confidence, one.edges)
-            for one in detect(file.name, preview_of(source), self.detector)
+        objects = [
+            object_from_detector(detection.name, detection.category, detection.confidence, detection.edges)
+            for detection in detect(file.name, preview_of(source), self.detector)
         ]
         note = not_sent_note(file, self.vision) if self.vision else None
-        return [Output(self.name, as_json(select_objects(thing for thing in found if thing), OBJECTS.engine, note))]
+        return [Output(self.name, as_json(select_objects(item for item in objects if item), OBJECTS.engine, note))]
 
 
 def not_sent_note(file: File, vision: VisionSettings) -> str | None:
-    """The note for a picture that stayed here for its size although there is a vision model."""
+    """The note for a picture that was not sent to the vision model because of its size."""
     if vision.may_send(file.mime, file.size):
         return None
     return (
@@ -87,11 +87,11 @@ def not_sent_note(file: File, vision: VisionSettings) -> str | None:
     )
 
 
-def _described(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> list[PictureObject]:
-    seen = ask_for_objects(calls, name, jpeg, vision).objects[:MOST]
-    boxes = normalise_boxes([one.box or () for one in seen], size_of(jpeg))
-    things = (
-        object_from_model(one.name, one.description, one.category, one.tags, box)
-        for one, box in zip(seen, boxes, strict=True)
+def _describe_with_model(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> list[PictureObject]:
+    answered = ask_for_objects(calls, name, jpeg, vision).objects[:MAX_OBJECTS]
+    boxes = normalise_boxes([described.box or () for described in answered], size_of(jpeg))
+    objects = (
+        object_from_model(described.name, described.description, described.category, described.tags, box)
+        for described, box in zip(answered, boxes, strict=True)
     )
-    return select_objects(thing for thing in things if thing)
+    return select_objects(item for item in objects if item)

@@ -1,4 +1,4 @@
-"""Read the words in a picture."""
+"""The digester that reads the text in a picture."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ PREVIEW = "image-preview"
 WORDS = "words.json"
 TIFF = "TIFF"
 SLACK = 6  # pixels by which tiles may disagree about where a line is
-SAME_LINE, SEEN_TWICE = 0.5, 400  # shared area of a line seen in two tiles, and how far back it may have been seen
+SAME_LINE, SEEN_TWICE = 0.5, 400  # shared area of a line seen in two tiles, and how many lines back to look for it
 LARGEST_PAGE = 4096  # pixels of the longest side at which a page of a TIFF is read
-PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # a page has at least so many bytes and takes at most so long, as a rule
+PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # usually a page has at least so many bytes and takes at most so long
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """One page as it was read; `number` is None for a picture that has no pages."""
+    """One page that was read; `number` is None for a picture without pages."""
 
     number: int | None
     reading: OcrResult
@@ -53,8 +53,8 @@ class _Page:
 class ImageOcr(Digester):
     """Plain text in reading order, a place for every line, and all words with their boxes in `words.json`.
 
-    Boxes are those of the upright preview, also where the writing runs up, down or stands on its head. What could not
-    be read is told in the text's last lines, each `> note: …`; a picture without words has no content.
+    Boxes refer to the upright preview, also where the text runs up, down or upside down. The last lines of the
+    text, each `> note: …`, say what could not be read; a picture without words has no content.
     """
 
     name = "image-ocr"
@@ -84,31 +84,31 @@ class ImageOcr(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         preview, upstream = preview_of(source), source.output(PREVIEW)
-        known = _known(upstream.content if upstream else None)
+        facts = _parse_preview_facts(upstream.content if upstream else None)
         try:
             engine = load_engine(self.settings)
-            if known.format == TIFF and known.frames > 1:
-                pages = list(self._leaves(source, engine, known.frames))
+            if facts.format == TIFF and facts.frames > 1:
+                pages = list(self._read_tiff_pages(source, engine, facts.frames))
             else:
-                pages = [self._single(source, engine, preview, known)]
+                pages = [self._read_single(source, engine, preview, facts)]
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
-        return [self._output(pages, engine, known.frames if known.format == TIFF else 1)]
+        return [self._make_output(pages, engine, facts.frames if facts.format == TIFF else 1)]
 
-    def _single(self, source: Source, engine: OcrEngine, preview: bytes, known: _Known) -> _Page:
+    def _read_single(self, source: Source, engine: OcrEngine, preview: bytes, facts: _PreviewFacts) -> _Page:
         from PIL import Image
 
         with Image.open(io.BytesIO(preview)) as image:
-            shown = image.size
+            size = image.size
             reading = engine.read(image)
-        heights = [(line.box[3] - line.box[1]) * shown[1] for line in reading.lines]
-        if known.size and needs_tiles(known.size, shown, heights):
-            closer = self._closer(source, engine, known.size)
-            reading = closer or reading
-        return _Page(None, reading, page_text(reading.lines, shown[0] / shown[1], self.settings.ocr_doubt))
+        heights = [(line.box[3] - line.box[1]) * size[1] for line in reading.lines]
+        if facts.size and needs_tiles(facts.size, size, heights):
+            from_tiles = self._read_tiles(source, engine, facts.size)
+            reading = from_tiles or reading
+        return _Page(None, reading, page_text(reading.lines, size[0] / size[1], self.settings.ocr_doubt))
 
-    def _closer(self, source: Source, engine: OcrEngine, size: tuple[int, int]) -> OcrResult | None:
-        """The original, tile by tile; None when it cannot be had, for the preview was read already."""
+    def _read_tiles(self, source: Source, engine: OcrEngine, size: tuple[int, int]) -> OcrResult | None:
+        """Read the original tile by tile; None if it cannot be decoded, because the preview was already read."""
         from chyme.imaging.decoding.reader import open_picture
 
         try:
@@ -118,30 +118,30 @@ class ImageOcr(Digester):
             return None
         lines: list[Line] = []
         unread = 0
-        cut = tiles(image.width, image.height)
-        for number, tile in enumerate(cut, 1):
-            found = engine.read(image.crop(tile.seen))
-            for line in _whole(found.lines, tile, image):
+        all_tiles = tiles(image.width, image.height)
+        for number, tile in enumerate(all_tiles, 1):
+            result = engine.read(image.crop(tile.seen))
+            for line in _lines_of_tile(result.lines, tile, image):
                 if all(overlap(line.box, other.box) < SAME_LINE for other in lines[-SEEN_TWICE:]):
                     lines.append(line)
-            unread += found.unread
-            source.progress(number / len(cut))
+            unread += result.unread
+            source.progress(number / len(all_tiles))
         return OcrResult(tuple(lines), unread)
 
-    def _leaves(self, source: Source, engine: OcrEngine, count: int) -> Iterator[_Page]:
+    def _read_tiff_pages(self, source: Source, engine: OcrEngine, count: int) -> Iterator[_Page]:
         from chyme.imaging.decoding.reader import frames
 
         count = min(count, self.settings.ocr_pages)
         with source.open() as stream:
-            leaves = frames(stream, source.file.name, self.limits)
+            pages = frames(stream, source.file.name, self.limits)
             number = 0
             while number < count:
                 try:
-                    number, image = next(leaves, (count + 1, None))
+                    number, image = next(pages, (count + 1, None))
                 except LimitReached:
                     if not number:
                         raise
-                    return  # the pages before it are read
+                    return  # the pages before it are already read
                 if image is None or number > count:
                     return
                 image.thumbnail((LARGEST_PAGE, LARGEST_PAGE))
@@ -150,83 +150,85 @@ class ImageOcr(Digester):
                 yield _Page(number, reading, text)
                 source.progress(number / count)
 
-    def _output(self, pages: list[_Page], engine: OcrEngine, count: int) -> Output:
+    def _make_output(self, pages: list[_Page], engine: OcrEngine, count: int) -> Output:
         text, places = join_pages(pages)
-        read = sum(len(page.reading.lines) for page in pages)
-        unread = unread_note(read, sum(page.reading.unread for page in pages), engine.letters)
+        line_count = sum(len(page.reading.lines) for page in pages)
+        unread = unread_note(line_count, sum(page.reading.unread for page in pages), engine.letters)
         notes = [unread] if unread else []
         wanted = min(count, self.settings.ocr_pages)
         if count > wanted:
             notes.append(f"first {wanted:,} of {count:,} pages read (limit ocr_pages)")
-        lost = sorted(set(range(1, wanted + 1)) - {page.number or 1 for page in pages})
-        if lost:
-            notes.append(f"{'page' if len(lost) == 1 else 'pages'} {format_ranges(lost)} cannot be decoded")
+        missing = sorted(set(range(1, wanted + 1)) - {page.number or 1 for page in pages})
+        if missing:
+            notes.append(f"{'page' if len(missing) == 1 else 'pages'} {format_ranges(missing)} cannot be decoded")
         if not text and not unread:
             return Output(self.name, None)
-        told = "\n\n".join([*([text] if text else []), *(f"> note: {note}" for note in notes)])
-        return Output(self.name, told, (Artifact(WORDS, _words(pages, engine)),) if text else (), places)
+        content = "\n\n".join([*([text] if text else []), *(f"> note: {note}" for note in notes)])
+        return Output(self.name, content, (Artifact(WORDS, _words_json(pages, engine)),) if text else (), places)
 
 
 def join_pages(pages: list[_Page]) -> tuple[str, tuple[Place, ...]]:
     """One text of all pages, and the places of pages and lines in it."""
     parts: list[str] = []
     places: list[Place] = []
-    at = 0
+    position = 0
     for page in pages:
         if not page.text.text:
             continue
-        at += 2 if parts else 0
+        position += 2 if parts else 0
         if page.number is not None:
-            places.append(Place(at, at + len(page.text.text), page=page.number))
+            places.append(Place(position, position + len(page.text.text), page=page.number))
         for span in page.text.spans:
-            places.append(Place(at + span.start, at + span.end, box=page.reading.lines[span.line].box))
+            places.append(Place(position + span.start, position + span.end, box=page.reading.lines[span.line].box))
         parts.append(page.text.text)
-        at += len(page.text.text)
+        position += len(page.text.text)
     return "\n\n".join(parts), tuple(places)
 
 
-def _words(pages: list[_Page], engine: OcrEngine) -> bytes:
+def _words_json(pages: list[_Page], engine: OcrEngine) -> bytes:
     lines: list[dict[str, object]] = []
     for page in pages:
         for span in page.text.spans:
             line = page.reading.lines[span.line]
-            told: dict[str, object] = {"text": line.text, "confidence": line.confidence, "box": line.box}
+            fields: dict[str, object] = {"text": line.text, "confidence": line.confidence, "box": line.box}
             if page.number is not None:
-                told["page"] = page.number
-            told["words"] = [{"text": word.text, "confidence": word.confidence, "box": word.box} for word in line.words]
-            lines.append(told)
+                fields["page"] = page.number
+            fields["words"] = [
+                {"text": word.text, "confidence": word.confidence, "box": word.box} for word in line.words
+            ]
+            lines.append(fields)
     angle = next((page.text.angle for page in pages if page.text.spans), 0.0)
-    found = {"engine": engine.name, "angle": angle, "lines": lines}
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+    document = {"engine": engine.name, "angle": angle, "lines": lines}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What the preview tells of the original."""
+class _PreviewFacts:
+    """What the preview says about the original."""
 
     size: tuple[int, int] | None = None
     format: str = ""
     frames: int = 1
 
 
-def _known(content: str | None) -> _Known:
+def _parse_preview_facts(content: str | None) -> _PreviewFacts:
     try:
-        told = json.loads(content or "{}")
+        fields = json.loads(content or "{}")
     except ValueError:
-        return _Known()
-    if not isinstance(told, dict):
-        return _Known()
-    width, height = told.get("width"), told.get("height")
+        return _PreviewFacts()
+    if not isinstance(fields, dict):
+        return _PreviewFacts()
+    width, height = fields.get("width"), fields.get("height")
     size = (width, height) if isinstance(width, int) and isinstance(height, int) and min(width, height) > 0 else None
-    count = told.get("frames", 1)
-    return _Known(size, str(told.get("format", "")).upper(), count if isinstance(count, int) else 1)
+    count = fields.get("frames", 1)
+    return _PreviewFacts(size, str(fields.get("format", "")).upper(), count if isinstance(count, int) else 1)
 
 
-def _whole(lines: tuple[Line, ...], tile: Tile, image: Image.Image) -> Iterator[Line]:
+def _lines_of_tile(lines: tuple[Line, ...], tile: Tile, image: Image.Image) -> Iterator[Line]:
     """The lines of a tile as lines of the picture, without the words that belong to a neighbouring tile."""
     left, top, right, bottom = tile.seen
     across, down = image.width, image.height
-    # A line on a seam may lie a pixel higher in one tile than in the other: better twice than never.
+    # A line on a seam may lie a pixel higher in one tile than in the other; reading it twice is better than losing it.
     core = (
         tile.core[0] / across,
         (tile.core[1] - SLACK) / down,
@@ -234,21 +236,21 @@ def _whole(lines: tuple[Line, ...], tile: Tile, image: Image.Image) -> Iterator[
         (tile.core[3] + SLACK) / down,
     )
     for line in lines:
-        here = move_line(line, left / across, top / down, (right - left) / across, (bottom - top) / down)
-        kept = tuple(word for word in here.words if _inside(word.box, core))
-        if len(kept) == len(here.words):
-            yield here
-        elif kept:
-            yield replace(here, text=" ".join(word.text for word in kept), words=kept, quad=_cut(here, kept))
+        moved = move_line(line, left / across, top / down, (right - left) / across, (bottom - top) / down)
+        words = tuple(word for word in moved.words if _center_inside(word.box, core))
+        if len(words) == len(moved.words):
+            yield moved
+        elif words:
+            yield replace(moved, text=" ".join(word.text for word in words), words=words, quad=_corners(moved, words))
 
 
-def _inside(box: Box, core: Box) -> bool:
+def _center_inside(box: Box, core: Box) -> bool:
     across, down = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return core[0] <= across < core[2] and core[1] <= down < core[3]
 
 
-def _cut(line: Line, kept: tuple[Word, ...]) -> Quad:
-    """The corners of what is left of an upright line."""
-    left, right = min(word.box[0] for word in kept), max(word.box[2] for word in kept)
+def _corners(line: Line, words: tuple[Word, ...]) -> Quad:
+    """The corners of the remaining part of an upright line."""
+    left, right = min(word.box[0] for word in words), max(word.box[2] for word in words)
     top, bottom = line.box[1], line.box[3]
     return (left, top), (right, top), (right, bottom), (left, bottom)

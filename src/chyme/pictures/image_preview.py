@@ -1,4 +1,4 @@
-"""Show pictures: upright, small, as JPEG, whatever they were."""
+"""The digester that makes an upright JPEG preview and a thumbnail of a picture of any format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DECODERS = ("pillow", "pillow-heif", "pillow-jxl-plugin", "resvg-py", "av", "ope
 
 
 class ImagePreview(Digester):
-    """Writes `preview.jpg` and `thumbnail.jpg`, and as content what the file tells about itself, as JSON."""
+    """Writes `preview.jpg` and `thumbnail.jpg`; the content is the file's own metadata as JSON."""
 
     name = "image-preview"
     label = "Preview"
@@ -41,7 +41,7 @@ class ImagePreview(Digester):
 
         with source.open() as stream:
             picture = open_picture(source.file.name, stream, self.limits, self.limits.preview)
-        told = {
+        fields = {
             "width": picture.width,
             "height": picture.height,
             "format": picture.format,
@@ -53,8 +53,8 @@ class ImagePreview(Digester):
             "note": picture.note,
         }
         if not self.tell_place:
-            told.pop("place", None)
-        known = {name: value for name, value in told.items() if value is not None}
+            fields.pop("place", None)
+        known = {name: value for name, value in fields.items() if value is not None}
         content = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        faces = make_preview_and_thumbnail("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
-        return [Output(self.name, content, faces)]
+        artifacts = make_preview_and_thumbnail("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
+        return [Output(self.name, content, artifacts)]

@@ -1,4 +1,4 @@
-"""SSD-MobileNet v2 run by OpenCV: 80 sorts of everyday things, in about a tenth of a second a picture."""
+"""SSD-MobileNet v2 run by OpenCV: detects 80 kinds of everyday objects, in about a tenth of a second per picture."""
 
 from __future__ import annotations
 
@@ -16,62 +16,65 @@ from chyme.pictures.coco_labels import CATEGORIES, NAMES
 if TYPE_CHECKING:
     from PIL import Image
 
-SIDE = 300  # what the network was trained on; the picture is squeezed to a square
+SIDE = 300  # the size the network was trained on; the picture is squeezed to a square
 GRAPH, TEXT_GRAPH = (member.filename for member in OBJECTS.members)
 PACKAGE = "opencv-python-headless"
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
-    """How the embedded detector looks; each field is the name of its setting."""
+    """Settings of the embedded detector; each field has the name of its setting."""
 
-    weights_dir: str = ""  # where weights stand; empty means beside Python
-    object_confidence: float = 0.6  # things less sure than this are left out
+    weights_dir: str = ""  # the folder of the weights; empty means beside Python
+    object_confidence: float = 0.6  # objects with less confidence are left out
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """One thing as the network saw it. Its edges may lie outside the picture."""
+    """One object the network found. Its edges may lie outside the picture."""
 
     name: str
     category: str
     confidence: float
-    edges: tuple[float, float, float, float]  # left, top, right, bottom in parts of the picture
+    edges: tuple[float, float, float, float]  # left, top, right, bottom as fractions of the picture
 
 
 def fingerprint(settings: DetectorSettings) -> str:
-    """Engine, version and threshold, and whether the weights are there, so that a digest wakes when they appear."""
-    there = "with" if path_of(OBJECTS, settings.weights_dir) else "without"
-    return f"{OBJECTS.engine} {there} weights, {describe_versions(PACKAGE)}, confidence {settings.object_confidence}"
+    """Engine, version, threshold and whether the weights are present, so that digests are redone when they appear."""
+    presence = "with" if path_of(OBJECTS, settings.weights_dir) else "without"
+    return f"{OBJECTS.engine} {presence} weights, {describe_versions(PACKAGE)}, confidence {settings.object_confidence}"
 
 
 def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detection]:
-    """What stands in the picture, surest first. `name` is the file's, for messages."""
+    """The objects in the picture, most confident first. `name` is the file's name, for messages."""
     try:
-        network = _network(settings.weights_dir)
+        network = _load_network(settings.weights_dir)
     except EngineUnavailable as error:
         raise EngineUnavailable(f"{name}: {error}") from None
-    found = [_thing(row) for row in _forward(network, _square(name, jpeg)) if row[1] in NAMES]
+    detections = [
+        _to_detection(row) for row in _run_network(network, _squeeze_to_square(name, jpeg)) if row[1] in NAMES
+    ]
     return sorted(
-        (one for one in found if one.confidence >= settings.object_confidence), key=lambda one: -one.confidence
+        (detection for detection in detections if detection.confidence >= settings.object_confidence),
+        key=lambda detection: -detection.confidence,
     )
 
 
 @functools.cache
-def _network(weights_dir: str) -> Any:
-    """The network, loaded once in a process."""
+def _load_network(weights_dir: str) -> Any:
+    """Load the network, once per process."""
     files = read_files(OBJECTS, weights_dir)
     try:
         import cv2
         import numpy
     except ImportError as error:
         raise EngineUnavailable(f"the object detector needs {PACKAGE} ({error}); pip install {PACKAGE}") from error
-    cv2.setNumThreads(1)  # there is a child per core
-    graph, text = (numpy.frombuffer(files.pop(one), numpy.uint8) for one in (GRAPH, TEXT_GRAPH))
+    cv2.setNumThreads(1)  # there is one child process per core
+    graph, text = (numpy.frombuffer(files.pop(filename), numpy.uint8) for filename in (GRAPH, TEXT_GRAPH))
     return cv2.dnn.readNetFromTensorflow(graph, text)
 
 
-def _square(name: str, jpeg: bytes) -> Image.Image:
+def _squeeze_to_square(name: str, jpeg: bytes) -> Image.Image:
     from PIL import Image
 
     try:
@@ -82,16 +85,16 @@ def _square(name: str, jpeg: bytes) -> Image.Image:
         raise UnreadableFile(f"{name}: its preview is broken ({error}); reset image-preview") from error
 
 
-def _forward(network: Any, square: Image.Image) -> list[list[float]]:
+def _run_network(network: Any, image: Image.Image) -> list[list[float]]:
     """Rows of image, class, confidence, left, top, right, bottom."""
     import cv2
     import numpy
 
-    network.setInput(cv2.dnn.blobFromImage(numpy.asarray(square)))
+    network.setInput(cv2.dnn.blobFromImage(numpy.asarray(image)))
     rows: list[list[float]] = network.forward().reshape(-1, 7).tolist()
     return rows
 
 
-def _thing(row: list[float]) -> Detection:
+def _to_detection(row: list[float]) -> Detection:
     number = int(row[1])
     return Detection(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))

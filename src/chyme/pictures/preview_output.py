@@ -1,4 +1,4 @@
-"""The picture as image-preview made it, for those who look at it."""
+"""Access to the preview image that image-preview made, for digesters that look at the picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PREVIEW = "preview.jpg"
 
 
 def preview_of(source: Source) -> bytes:
-    """An upright JPEG, or UpstreamMissing."""
+    """Return the upright JPEG, or raise UpstreamMissing."""
     preview = source.output("image-preview")
     jpeg = preview.artifacts.get(PREVIEW) if preview else None
     if not jpeg:

@@ -1,4 +1,4 @@
-"""What sort of picture this is, from simple statistics. Says only what is sure."""
+"""Classify a picture by simple statistics, reporting only what is certain."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from chyme.errors import UnreadableFile
 if TYPE_CHECKING:
     pass
 
-LONGEST = 1024  # no more pixels than this are looked at along the longer side
-SMALLEST = 64  # of smaller pictures nothing is said but their colour
-SAMPLES = 65_536  # of the picture's pixels, spread evenly, for its colours
+LONGEST = 1024  # at most this many pixels along the longer side are examined
+SMALLEST = 64  # of smaller pictures only the colour is reported
+SAMPLES = 65_536  # pixels, spread evenly over the picture, that are examined for colours
 PNG_HEAD = 24
 _LUMA = (0.299, 0.587, 0.114)
 _MOSTLY = 0.5
@@ -26,18 +26,18 @@ _SCREENS = frozenset(
     }
 )
 _HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
-_HUES_END = (15, 42, 68, 165, 260, 295, 345)  # in degrees; the last goes on to 360
+_HUE_ENDS = (15, 42, 68, 165, 260, 295, 345)  # in degrees; the last one extends to 360
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What can be said about a picture without understanding it. Everything False means: nothing for sure."""
+    """What can be said about a picture without understanding it. If everything is False, nothing is certain."""
 
     photograph: bool = False
     drawn: bool = False  # flat colours with sharp edges: a drawing, a diagram, a sign
     paper: bool = False  # nearly all of it is white
-    grey: bool = False  # no colour in it
-    pale: bool = False  # hardly any colour in it, as on yellowed paper
+    grey: bool = False  # without colour
+    pale: bool = False  # hardly any colour, as on yellowed paper
     bright: bool = False
     dark: bool = False
     plain: bool = False  # one colour and nothing else
@@ -46,7 +46,7 @@ class Scene:
 
 
 def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
-    """The scene in a preview. `head` is the beginning of the original, `name` its name, for messages."""
+    """Analyse a preview. `head` is the beginning of the original file and `name` its name, for messages."""
     import numpy
     from PIL import Image
 
@@ -56,30 +56,30 @@ def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
             pixels = numpy.asarray(image.convert("RGB"), dtype=numpy.int16)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise UnreadableFile(f"{name}: its preview is broken ({error}); reset image-preview") from error
-    return _judged(pixels, _as_large_as_a_screen(head))
+    return _classify(pixels, _has_screen_size(head))
 
 
-def _judged(pixels: Any, screen: bool) -> Scene:
+def _classify(pixels: Any, screen: bool) -> Scene:
     import numpy
 
     height, width = pixels.shape[:2]
     step = max(1, int((height * width / SAMPLES) ** 0.5))
-    some = pixels[::step, ::step].reshape(-1, 3)
-    luma = some @ numpy.array(_LUMA)
-    chroma = some.max(axis=1) - some.min(axis=1)
-    shades = numpy.sort(_shares(some))[::-1]
+    samples = pixels[::step, ::step].reshape(-1, 3)
+    luma = samples @ numpy.array(_LUMA)
+    chroma = samples.max(axis=1) - samples.min(axis=1)
+    shades = numpy.sort(_colour_shares(samples))[::-1]
     flat, textured, sharp = _texture(pixels)
 
-    few = float(shades[:4].sum())
-    many = int((shades > 0.0005).sum())
+    top_four_share = float(shades[:4].sum())
+    shade_count = int((shades > 0.0005).sum())
     strongest = numpy.percentile(chroma, 99)
     grey = bool(strongest < 24)
     large = min(height, width) >= SMALLEST
     plain = bool(shades[0] > 0.995 and flat > 0.99 and sharp == 0)
-    textured_photo = textured >= 0.3 and flat <= 0.4 and few <= 0.5 and many >= 60
-    grey_photo = textured >= 0.4 and flat <= 0.3 and few <= 0.65
+    textured_photo = textured >= 0.3 and flat <= 0.4 and top_four_share <= 0.5 and shade_count >= 60
+    grey_photo = textured >= 0.4 and flat <= 0.3 and top_four_share <= 0.65
     photograph = 0.004 <= sharp <= 0.15 and (grey_photo if grey else textured_photo) and large
-    drawn = large and flat >= 0.6 and sharp >= 0.005 and many < 120
+    drawn = large and flat >= 0.6 and sharp >= 0.005 and shade_count < 120
     paper = bool(((luma > 225) & (chroma < 24)).mean() >= 0.75) and not plain
     return Scene(
         photograph=photograph,
@@ -91,12 +91,12 @@ def _judged(pixels: Any, screen: bool) -> Scene:
         dark=bool(luma.mean() < 50 and numpy.percentile(luma, 95) < 110),
         plain=plain,
         screen=screen and flat >= 0.5,
-        colour=_colour(some),
+        colour=_main_colour(samples),
     )
 
 
 def _texture(pixels: Any) -> tuple[float, float, float]:
-    """How much of it is flat, how much softly changing, how much sharp edges, from 0 to 1."""
+    """The shares, from 0 to 1, that are flat, that change softly, and that are sharp edges."""
     import numpy
 
     luma = pixels @ numpy.array(_LUMA, dtype=numpy.float32)
@@ -109,32 +109,32 @@ def _texture(pixels: Any) -> tuple[float, float, float]:
     return float((steeper < 1).mean()), float(soft.mean()), float((steeper > 40).mean())
 
 
-def _shares(some: Any) -> Any:
-    """How much of the picture each of 4096 colours covers."""
+def _colour_shares(samples: Any) -> Any:
+    """The share of the picture that each of 4096 colours covers."""
     import numpy
 
-    coarse = some >> 4
-    return numpy.bincount(coarse[:, 0] * 256 + coarse[:, 1] * 16 + coarse[:, 2], minlength=4096) / len(some)
+    coarse = samples >> 4
+    return numpy.bincount(coarse[:, 0] * 256 + coarse[:, 1] * 16 + coarse[:, 2], minlength=4096) / len(samples)
 
 
-def _colour(some: Any) -> str | None:
+def _main_colour(samples: Any) -> str | None:
     """The name of the colour that more than half of the pixels have."""
     import numpy
     from PIL import Image
 
-    hsv = numpy.asarray(Image.fromarray(some.astype(numpy.uint8)[None]).convert("HSV"))[0].astype(int)
+    hsv = numpy.asarray(Image.fromarray(samples.astype(numpy.uint8)[None]).convert("HSV"))[0].astype(int)
     hue, saturation, value = hsv[:, 0] * 360 // 256, hsv[:, 1], hsv[:, 2]
-    names = numpy.array(_HUES)[numpy.searchsorted(_HUES_END, hue, side="right")]
+    names = numpy.array(_HUES)[numpy.searchsorted(_HUE_ENDS, hue, side="right")]
     names = numpy.where((names == "orange") & ((value < 150) | (saturation < 120)), "brown", names)
     names = numpy.where(saturation < 40, "grey", names)
     names = numpy.where((saturation < 40) & (value > 215), "white", names)
     names = numpy.where(value < 45, "black", names)
     found, counts = numpy.unique(names, return_counts=True)
-    most = int(counts.argmax())
-    return str(found[most]) if counts[most] > _MOSTLY * len(some) else None
+    commonest = int(counts.argmax())
+    return str(found[commonest]) if counts[commonest] > _MOSTLY * len(samples) else None
 
 
-def _as_large_as_a_screen(head: bytes) -> bool:
+def _has_screen_size(head: bytes) -> bool:
     """Screenshots are PNG files of exactly the size of a screen, upright or turned."""
     if not head.startswith(b"\x89PNG\r\n\x1a\n") or len(head) < PNG_HEAD:
         return False

@@ -1,4 +1,4 @@
-"""What a vision model must answer. Loaded only when one is asked."""
+"""The schemas of a vision model's answers. Imported only when a model is asked."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Documents converted to Markdown, with the pages they are from."""
+"""Conversion of documents to Markdown, with page numbers."""

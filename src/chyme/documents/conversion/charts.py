@@ -1,4 +1,4 @@
-"""Read the words and figures of charts in office documents, which the readers leave out."""
+"""Read the text and numbers of charts in office documents, which the converters leave out."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from xml.etree.ElementTree import Element
 
 from chyme.documents.conversion.zip_packages import Package
 
-ROWS, COLUMNS, CHARTS = 200, 20, 50  # a chart with more shows a shape, not figures
+MAX_ROWS, MAX_COLUMNS, MAX_CHARTS = 200, 20, 50  # a chart with more shows a shape, not numbers
 _OOXML_CHART = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
 _ODF_CHART = re.compile(r"Object [^/]+/content\.xml")
-_BINARY_REST = re.compile(r"(?<![\w.])(?=[\d.]{17,24}(?![\w.]))\d+\.\d*?(?:0{6,}|9{6,})\d{1,2}(?![\w.])")
+_ROUNDING_ERROR = re.compile(r"(?<![\w.])(?=[\d.]{17,24}(?![\w.]))\d+\.\d*?(?:0{6,}|9{6,})\d{1,2}(?![\w.])")
 _WORD = re.compile(r"\w+")
 
 
 def charts_in(package: Package, known: str) -> list[str]:
-    """Each chart as a small table, unless the text around it (`known`) tells its words already."""
-    found: list[str] = []
-    words = set(_WORD.findall(known.lower()))
+    """Each chart as a small table, unless the surrounding text (`known`) already contains its words."""
+    charts: list[str] = []
+    known_words = set(_WORD.findall(known.lower()))
     for part in package.names:
-        if len(found) >= CHARTS:
+        if len(charts) >= MAX_CHARTS:
             break
         if _OOXML_CHART.fullmatch(part):
             tree = package.tree(part)
-            rows = _drawn(tree) if tree is not None else []
+            rows = _ooxml_rows(tree) if tree is not None else []
         elif _ODF_CHART.fullmatch(part):
             tree = package.tree(part)
-            rows = _tabled(tree) if tree is not None and any(_tag(e) == "chart" for e in tree.iter()) else []
+            rows = _odf_rows(tree) if tree is not None and any(_tag(e) == "chart" for e in tree.iter()) else []
         else:
             continue
         title = _title(tree) if tree is not None else ""
         labels = _WORD.findall(" ".join([title, *(cell for row in rows for cell in row)]).lower())
-        if any(label not in words for label in labels):
-            found.append("\n\n".join(filter(None, [title, _table(rows)])))
-    return found
+        if any(label not in known_words for label in labels):
+            charts.append("\n\n".join(filter(None, [title, _table(rows)])))
+    return charts
 
 
 def format_numbers(text: str) -> str:
-    """The text with figures as their program shows them: 4.4 where the file stores 4.4000000000000004."""
-    return _BINARY_REST.sub(lambda figure: f"{float(figure[0]):.15g}", text)
+    """The text with numbers as their program shows them: 4.4 where the file stores 4.4000000000000004."""
+    return _ROUNDING_ERROR.sub(lambda figure: f"{float(figure[0]):.15g}", text)
 
 
-def _drawn(tree: Element) -> list[list[str]]:
-    """An OOXML chart: one column for each series, one row for each category."""
+def _ooxml_rows(tree: Element) -> list[list[str]]:
+    """The rows of an OOXML chart: one column for each series, one row for each category."""
     header, columns = [""], []
     categories: list[str] = []
     for series in (element for element in tree.iter() if _tag(element) == "ser"):
@@ -55,24 +55,24 @@ def _drawn(tree: Element) -> list[list[str]]:
         columns.append(_points(values) if values is not None else [])
     if not columns:
         return []
-    height = min(ROWS, max([len(categories), *map(len, columns)]))
+    height = min(MAX_ROWS, max([len(categories), *map(len, columns)]))
     rows = [
         [
-            categories[at] if at < len(categories) else "",
-            *(column[at] if at < len(column) else "" for column in columns),
+            categories[row] if row < len(categories) else "",
+            *(column[row] if row < len(column) else "" for column in columns),
         ]
-        for at in range(height)
+        for row in range(height)
     ]
     return [header, *rows]
 
 
 def _points(element: Element) -> list[str]:
-    return [format_numbers(point.text.strip()) for point in element.iter() if _tag(point) == "v" and point.text][:ROWS]
+    return [format_numbers(node.text.strip()) for node in element.iter() if _tag(node) == "v" and node.text][:MAX_ROWS]
 
 
-def _tabled(tree: Element) -> list[list[str]]:
-    """An ODF chart: it carries its own table."""
-    rows = [element for element in tree.iter() if _tag(element) == "table-row"][: ROWS + 1]
+def _odf_rows(tree: Element) -> list[list[str]]:
+    """The rows of an ODF chart, which contains its own table."""
+    rows = [element for element in tree.iter() if _tag(element) == "table-row"][: MAX_ROWS + 1]
     return [[_text(cell) for cell in row if _tag(cell) == "table-cell"] for row in rows]
 
 
@@ -88,7 +88,7 @@ def _text(element: Element) -> str:
 def _table(rows: list[list[str]]) -> str:
     if not rows:
         return ""
-    width = min(COLUMNS, max(map(len, rows)))
+    width = min(MAX_COLUMNS, max(map(len, rows)))
     lines = ["| " + " | ".join([*row, *[""] * width][:width]) + " |" for row in rows]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
 

@@ -1,4 +1,4 @@
-"""Find what people wrote beside an office document: comments and speaker notes, which the readers leave out."""
+"""Find comments and speaker notes in an office document, which the converters leave out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RELATIONSHIPS = "{http://schemas.openxmlformats.org/package/2006/relationships}
 _R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _SHEET_COMMENTS = re.compile(r"xl/(?:comments\d*|comments/comment\d+)\.xml")
 _THREADS = re.compile(r"xl/threadedComments/[^/]+\.xml")
-_STAND_IN = "[Threaded comment]"
+_THREAD_PLACEHOLDER = "[Threaded comment]"
 
 
 def word_comments(package: Package) -> list[str]:
@@ -21,7 +21,7 @@ def word_comments(package: Package) -> list[str]:
     tree = package.tree("word/comments.xml")
     if tree is None:
         return []
-    return _lines((_attribute(comment, "author"), _text(comment)) for comment in tree)
+    return _quote_lines((_attribute(comment, "author"), _text(comment)) for comment in tree)
 
 
 def sheet_comments(package: Package) -> list[str]:
@@ -32,7 +32,7 @@ def sheet_comments(package: Package) -> list[str]:
         if part.startswith("xl/persons/")
         for person in _children(package, part)
     }
-    said: list[tuple[str, str]] = []
+    comments: list[tuple[str, str]] = []
     for part in package.names:
         if _SHEET_COMMENTS.fullmatch(part):
             tree = package.tree(part)
@@ -40,32 +40,32 @@ def sheet_comments(package: Package) -> list[str]:
                 continue
             authors = [_text(author) for author in tree.iter() if _tag(author) == "author"]
             for comment in tree.iter():
-                if _tag(comment) == "comment" and not _text(comment).startswith(_STAND_IN):
+                if _tag(comment) == "comment" and not _text(comment).startswith(_THREAD_PLACEHOLDER):
                     number = _attribute(comment, "authorId")
                     author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
-                    said.append((f"{_attribute(comment, 'ref')} {author}".strip(), _text(comment)))
+                    comments.append((f"{_attribute(comment, 'ref')} {author}".strip(), _text(comment)))
         elif _THREADS.fullmatch(part):
             for comment in _children(package, part):
-                who = people.get(_attribute(comment, "personId"), "")
-                where = _attribute(comment, "ref")
-                said.append((f"{where} {who}".strip(), _text(comment)))
-    return _lines(said)
+                author_name = people.get(_attribute(comment, "personId"), "")
+                cell = _attribute(comment, "ref")
+                comments.append((f"{cell} {author_name}".strip(), _text(comment)))
+    return _quote_lines(comments)
 
 
 def slide_comments(package: Package) -> dict[int, list[str]]:
-    """Speaker notes and comments by the number of their slide, as quoted lines."""
+    """Speaker notes and comments by slide number, as quoted lines."""
     authors = _slide_authors(package)
-    found: dict[int, list[str]] = {}
+    by_slide: dict[int, list[str]] = {}
     for number, slide in enumerate(slides_of(package), start=1):
         lines: list[str] = []
-        for part in _related(package, slide).values():
+        for part in _related_parts(package, slide).values():
             if "/notesSlides/" in part:
-                lines += _lines([("", note) for note in _notes(package, part)])
+                lines += _quote_lines([("", note) for note in _notes(package, part)])
             elif "/comments/" in part:
-                lines += _lines(_slide_comments(package, part, authors))
+                lines += _quote_lines(_slide_comments(package, part, authors))
         if lines:
-            found[number] = lines
-    return found
+            by_slide[number] = lines
+    return by_slide
 
 
 def slides_of(package: Package) -> list[str]:
@@ -73,12 +73,12 @@ def slides_of(package: Package) -> list[str]:
     presentation = package.tree("ppt/presentation.xml")
     if presentation is None:
         return []
-    related = _related(package, "ppt/presentation.xml")
+    related = _related_parts(package, "ppt/presentation.xml")
     shown = [entry.get(_R_ID, "") for entry in presentation.iter() if _tag(entry) == "sldId"]
     return [related[identity] for identity in shown if identity in related]
 
 
-def _related(package: Package, part: str) -> dict[str, str]:
+def _related_parts(package: Package, part: str) -> dict[str, str]:
     folder, _, file = part.rpartition("/")
     tree = package.tree(f"{folder}/_rels/{file}.rels")
     if tree is None:
@@ -116,12 +116,12 @@ def _slide_comments(package: Package, part: str, authors: dict[str, str]) -> lis
     tree = package.tree(part)
     if tree is None:
         return []
-    said: list[tuple[str, str]] = []
+    comments: list[tuple[str, str]] = []
     for comment in tree.iter():
         if _tag(comment) in ("cm", "reply"):
-            own = "".join(_text(child) for child in comment if _tag(child) in ("text", "txBody"))
-            said.append((authors.get(_attribute(comment, "authorId"), ""), own))
-    return said
+            text = "".join(_text(child) for child in comment if _tag(child) in ("text", "txBody"))
+            comments.append((authors.get(_attribute(comment, "authorId"), ""), text))
+    return comments
 
 
 def _children(package: Package, part: str) -> list[Element]:
@@ -129,12 +129,12 @@ def _children(package: Package, part: str) -> list[Element]:
     return list(tree) if tree is not None else []
 
 
-def _lines(said: Iterable[tuple[str, str]]) -> list[str]:
+def _quote_lines(comments: Iterable[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
-    for who, spoken in said:
-        words = " ".join(spoken.split())
-        if words:
-            lines.append(f"> {who}: {words}" if who else f"> {words}")
+    for author, comment in comments:
+        text = " ".join(comment.split())
+        if text:
+            lines.append(f"> {author}: {text}" if author else f"> {text}")
     return lines
 
 
@@ -150,7 +150,7 @@ def _attribute(element: Element, name: str) -> str:
 
 
 def _text(element: Element) -> str:
-    """All words inside, paragraphs and line breaks kept apart."""
+    """All words inside, with a blank between paragraphs and line breaks."""
     parts: list[str] = []
     for inner in element.iter():
         if _tag(inner) in ("p", "br", "tab"):

@@ -1,4 +1,4 @@
-"""Choose the converter for a document."""
+"""Choose the converter for a document and apply the limits."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def convert(
         raise LimitReached(
             f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
         )
-    return truncate(_converted(name, data, mime, limits, progress, scans), limits.text_chars)
+    return truncate(_convert_by_type(name, data, mime, limits, progress, scans), limits.text_chars)
 
 
-def _converted(
+def _convert_by_type(
     name: str,
     data: bytes,
     mime: str,

@@ -1,4 +1,4 @@
-"""Read e-mails: the header people look at, the body, the names of the attachments."""
+"""Convert e-mails: the main headers, the body, and the names of the attachments."""
 
 from __future__ import annotations
 
@@ -26,70 +26,74 @@ _SPACES = re.compile(r"\s+")
 
 
 def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
-    """The text of an e-mail as mail programs save it."""
+    """The text of an e-mail in the format that mail programs save."""
     try:
         message = email.message_from_bytes(data)
-        lines = list(_message(name, message, limits, depth=0))
+        lines = list(_message_blocks(name, message, limits, depth=0))
     except RecursionError as error:
-        raise _too_deep(name, limits) from error
+        raise _nesting_error(name, limits) from error
     return build_unpaged_result("\n\n".join(part for part in lines if part.strip()))
 
 
 def convert_msg(name: str, data: bytes, mime: str) -> ConversionResult:
-    """The text of an e-mail as Outlook saves it."""
-    found = read_with_xberg(name, "Outlook message", data, mime)
-    if not found.markdown:
+    """The text of an e-mail in Outlook's format."""
+    result = read_with_xberg(name, "Outlook message", data, mime)
+    if not result.markdown:
         raise broken_file_error(name, "Outlook message")
-    return found
+    return result
 
 
-def _message(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[str]:
+def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[str]:
     if depth > limits.nesting:
-        raise _too_deep(name, limits)
+        raise _nesting_error(name, limits)
     yield "  \n".join(f"**{field}:** {text}" for field in HEADER_FIELDS if (text := header_text(message, field)))
-    plain: list[str] = []
-    pages: list[str] = []
-    inner: list[Message] = []
-    attached: list[str] = []
-    for part in _leaves(name, message, limits, depth):
+    plain_texts: list[str] = []
+    html_texts: list[str] = []
+    inner_messages: list[Message] = []
+    attachments: list[str] = []
+    for part in _leaf_parts(name, message, limits, depth):
         kind = part.get_content_type()
         file = _filename(part)
         if kind == "message/rfc822":
-            held = part.get_payload()
-            inner += [one for one in held if isinstance(one, Message)] if isinstance(held, list) else []
+            payload = part.get_payload()
+            inner_messages += (
+                [inner_message for inner_message in payload if isinstance(inner_message, Message)]
+                if isinstance(payload, list)
+                else []
+            )
         elif file or part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text":
-            attached.append(file or kind)
+            attachments.append(file or kind)
         elif kind == "text/html":
-            pages.append(markdown_of(_source_of(part)))
+            html_texts.append(markdown_of(_source_of(part)))
         else:
-            plain.append(_text_of(part))
-    written, shown = "\n\n".join(plain).strip(), "\n\n".join(pages).strip()
+            plain_texts.append(_text_of(part))
+    plain_text, html_text = "\n\n".join(plain_texts).strip(), "\n\n".join(html_texts).strip()
     # Programs that write HTML often leave a stub ("open this in a browser") as plain text.
-    yield shown if 2 * count_words(written) < count_words(shown) else written
-    for one in inner:
+    yield html_text if 2 * count_words(plain_text) < count_words(html_text) else plain_text
+    for inner_message in inner_messages:
         yield "---"
-        yield from _message(name, one, limits, depth + 1)
-    if attached:
-        yield "Attachments:\n\n" + "\n".join(f"- {file}" for file in attached)
+        yield from _message_blocks(name, inner_message, limits, depth + 1)
+    if attachments:
+        yield "Attachments:\n\n" + "\n".join(f"- {file}" for file in attachments)
 
 
-def _leaves(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[Message]:
-    """The parts that hold something, without those of messages inside."""
+def _leaf_parts(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[Message]:
+    """The parts with content, without those of nested messages."""
     if depth > limits.nesting:
-        raise _too_deep(name, limits)
-    held = message.get_payload()
+        raise _nesting_error(name, limits)
+    payload = message.get_payload()
     if message.get_content_type() == "message/rfc822" and depth:
         yield message
-    elif isinstance(held, list):
-        for part in held:
+    elif isinstance(payload, list):
+        for part in payload:
             if isinstance(part, Message):
-                yield from _leaves(name, part, limits, depth + 1)
+                yield from _leaf_parts(name, part, limits, depth + 1)
     else:
         yield message
 
 
 def header_text(message: Message, field: str) -> str:
-    """A header field as people read it, on one line."""
+    """A decoded header field, on one line."""
     raw = message.get(field)
     if raw is None:
         return ""
@@ -116,12 +120,12 @@ def _bytes_of(part: Message) -> bytes:
 
 def _text_of(part: Message) -> str:
     data = _bytes_of(part)
-    told = part.get_content_charset()
-    if told:
+    charset = part.get_content_charset()
+    if charset:
         try:
-            return clean(data.decode(told))
+            return clean(data.decode(charset))
         except (LookupError, UnicodeDecodeError):
-            pass  # the letters know better than the header
+            pass  # the header is wrong; detect the encoding from the content
     return decode(data, len(data)).text
 
 
@@ -129,7 +133,7 @@ def _source_of(part: Message) -> str:
     return _text_of(part) if part.get_content_charset() else page_text(_bytes_of(part))
 
 
-def _too_deep(name: str, limits: ConversionLimits) -> LimitReached:
+def _nesting_error(name: str, limits: ConversionLimits) -> LimitReached:
     return LimitReached(
         f"{name}: e-mail holds more than {limits.nesting} parts inside each other; raise nesting to read it"
     )

@@ -1,4 +1,4 @@
-"""Turn web pages that are files into markdown: find their encoding, and read them like any page."""
+"""Convert web pages that are files into markdown: detect their encoding, then read them like any page."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def convert_html(name: str, data: bytes, limits: ConversionLimits) -> Conversion
 
 
 def page_text(data: bytes) -> str:
-    """The page's source as text: by its mark, by what it says of itself, else by its letters."""
+    """The page's source as text, decoded by its byte order mark, its declared encoding, or else its content."""
     if not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        told = _META.search(data[:4096])
-        if told:
+        declared = _META.search(data[:4096])
+        if declared:
             try:
-                return clean(data.decode(told[1].decode("ascii")))
+                return clean(data.decode(declared[1].decode("ascii")))
             except (LookupError, UnicodeDecodeError, ValueError):
-                pass  # pages often misname their encoding
+                pass  # pages often declare a wrong encoding
     return decode(data, len(data)).text
 
 
 def markdown_of(page: str, limits: ConversionLimits | None = None) -> str:
-    """Markdown of a page's source, with its title on top where the text does not repeat it."""
+    """The markdown of a page's source, with its title on top if the text does not repeat it."""
     return read_page(page, "", limits or ConversionLimits()).markdown

@@ -1,4 +1,4 @@
-"""Read office documents: word processing, tables, slides and books, each by the reader that keeps most of it."""
+"""Convert office documents: text, tables, slides and books, each with the library that keeps most of it."""
 
 from __future__ import annotations
 
@@ -49,44 +49,44 @@ _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
 def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
-    """The text of an office document, with what people wrote beside it."""
-    form, what = _form_of(mime)
+    """The text of an office document, with its comments and notes."""
+    document_format, what = _format_of(mime)
     if data.startswith(OLE_MARK):
         if "EncryptedPackage" in ole_names(data[:512], len(data), lambda at, length: data[at : at + length]):
             raise encrypted_file_error(name, what)
-        return _first_readable(name, what, data, mime, form)
-    if form in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):
-        return _first_readable(name, what, data, mime, form)
-    package = open_package(name, what, data, limits, doctypes=form in ("odt", "ods", "odp", "epub"))
-    if form == "pptx":
-        found = _slides(name, what, data, mime, package)
-    elif form == "xlsx":
-        found = _with_blocks(_tables(name, what, data, mime, package), sheet_comments(package))
+        return _first_readable(name, what, data, mime, document_format)
+    if document_format in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):
+        return _first_readable(name, what, data, mime, document_format)
+    package = open_package(name, what, data, limits, doctypes=document_format in ("odt", "ods", "odp", "epub"))
+    if document_format == "pptx":
+        result = _convert_slides(name, what, data, mime, package)
+    elif document_format == "xlsx":
+        result = _append_blocks(_convert_tables(name, what, data, mime, package), sheet_comments(package))
     else:
-        found = _first_readable(name, what, data, mime, form, package)
-    if form == "docx":
-        found = _with_blocks(found, word_comments(package))
-    return _with_blocks(found, charts_in(package, found.markdown))
+        result = _first_readable(name, what, data, mime, document_format, package)
+    if document_format == "docx":
+        result = _append_blocks(result, word_comments(package))
+    return _append_blocks(result, charts_in(package, result.markdown))
 
 
-def _form_of(mime: str) -> tuple[Format, str]:
+def _format_of(mime: str) -> tuple[Format, str]:
     if mime in _NAMES:
         return _NAMES[mime]
-    for part, form, what in _FAMILIES:
+    for part, document_format, what in _FAMILIES:
         if part in mime:
-            return form, what
+            return document_format, what
     return "docx", "document"
 
 
 def _first_readable(
-    name: str, what: str, data: bytes, mime: str, form: Format, package: Package | None = None
+    name: str, what: str, data: bytes, mime: str, document_format: Format, package: Package | None = None
 ) -> ConversionResult:
-    """By anydoc; by xberg when anydoc cannot read it or finds nothing."""
+    """Convert with anydoc; with xberg if anydoc cannot read it or finds nothing."""
     refusal: UnreadableFile | None = None
     try:
-        markdown = clean(_by_anydoc(name, what, data, form))
+        markdown = clean(_convert_with_anydoc(name, what, data, document_format))
         if markdown.strip():
-            return build_unpaged_result(_marked(markdown, data, form, package))
+            return build_unpaged_result(_fix_markdown(markdown, data, document_format, package))
     except UnreadableFile as error:
         refusal = error
         if isinstance(error.__cause__, _final_refusals()):
@@ -99,21 +99,21 @@ def _first_readable(
         raise refusal from error
 
 
-def _marked(markdown: str, data: bytes, form: Format, package: Package | None) -> str:
-    """The text of a written document in markdown's own marks; tables and slides have no use for them."""
-    if form not in ("doc", "docx", "odt", "rtf", "epub"):
+def _fix_markdown(markdown: str, data: bytes, document_format: Format, package: Package | None) -> str:
+    """The text of a written document in proper markdown syntax; tables and slides do not need it."""
+    if document_format not in ("doc", "docx", "odt", "rtf", "epub"):
         return markdown
-    marked = format_numbers(mark_boxes(markdown))
-    if package is not None and form == "docx":
-        marked = mark_pictures(marked, package)
-    if has_labels(marked):
+    fixed = format_numbers(mark_boxes(markdown))
+    if package is not None and document_format == "docx":
+        fixed = mark_pictures(fixed, package)
+    if has_labels(fixed):
         import anydoc
 
         try:
-            return mark_numbers(marked, anydoc.to_document(data, anydoc.format_from_bytes(data) or form))
+            return mark_numbers(fixed, anydoc.to_document(data, anydoc.format_from_bytes(data) or document_format))
         except anydoc.ConvertError:
-            return marked  # it keeps all pictures in memory and so has one more limit to run into
-    return marked
+            return fixed  # to_document holds all pictures in memory, so it has one more limit to exceed
+    return fixed
 
 
 def _final_refusals() -> tuple[type[Exception], ...]:
@@ -122,11 +122,11 @@ def _final_refusals() -> tuple[type[Exception], ...]:
     return (EncryptedError,)
 
 
-def _by_anydoc(name: str, what: str, data: bytes, form: Format) -> str:
+def _convert_with_anydoc(name: str, what: str, data: bytes, document_format: Format) -> str:
     import anydoc
 
     try:
-        return anydoc.to_markdown_bytes(data, anydoc.format_from_bytes(data) or form)
+        return anydoc.to_markdown_bytes(data, anydoc.format_from_bytes(data) or document_format)
     except anydoc.EncryptedError as error:
         raise encrypted_file_error(name, what) from error
     except anydoc.ResourceLimitError as error:
@@ -139,44 +139,44 @@ def _by_anydoc(name: str, what: str, data: bytes, form: Format) -> str:
         raise broken_file_error(name, what) from error
 
 
-def _slides(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
+def _convert_slides(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
     """xberg reads slides best; notes and comments follow the slide they belong to."""
-    remarks = slide_comments(package)
+    comments = slide_comments(package)
     try:
-        found = read_with_xberg(name, what, data, mime)
+        result = read_with_xberg(name, what, data, mime)
     except UnreadableFile:
-        found = build_unpaged_result("")
-    if not found.markdown:
+        result = build_unpaged_result("")
+    if not result.markdown:
         if not slides_of(package):
-            return found
-        return _with_blocks(
-            _first_readable(name, what, data, mime, "pptx"), [line for lines in remarks.values() for line in lines]
+            return result
+        return _append_blocks(
+            _first_readable(name, what, data, mime, "pptx"), [line for lines in comments.values() for line in lines]
         )
     texts: dict[int, str] = {}
-    for place in found.places:
+    for place in result.places:
         number = place.page or 1
-        texts[number] = texts.get(number, "") + found.markdown[place.start : place.end]
-    for number, lines in remarks.items():
+        texts[number] = texts.get(number, "") + result.markdown[place.start : place.end]
+    for number, lines in comments.items():
         texts[number] = texts.get(number, "").rstrip() + "\n\n" + "\n".join(lines)
     return join_pages(sorted(texts.items()))
 
 
-def _tables(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
-    """anydoc leaves out rows that a filter hides; then xberg may keep more."""
-    found = _first_readable(name, what, data, mime, "xlsx")
+def _convert_tables(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
+    """anydoc leaves out rows hidden by a filter; then xberg may keep more."""
+    result = _first_readable(name, what, data, mime, "xlsx")
     sheets = (part for part in package.names if _SHEET.fullmatch(part))
     if any(_HIDDEN_ROW.search(package.read(sheet) or b"") for sheet in sheets):
         try:
-            other = read_with_xberg(name, what, data, mime)
+            by_xberg = read_with_xberg(name, what, data, mime)
         except UnreadableFile:
-            return found
-        return other if count_words(other.markdown) > count_words(found.markdown) else found
-    return found
+            return result
+        return by_xberg if count_words(by_xberg.markdown) > count_words(result.markdown) else result
+    return result
 
 
-def _with_blocks(found: ConversionResult, blocks: list[str]) -> ConversionResult:
-    """The document with more text at its end, which belongs to no page."""
+def _append_blocks(result: ConversionResult, blocks: list[str]) -> ConversionResult:
+    """The document with additional text at its end, which belongs to no page."""
     if not blocks:
-        return found
-    text = "\n\n".join(filter(None, [found.markdown, *blocks]))
-    return ConversionResult(text, found.places or places_in(text), found.notes)
+        return result
+    text = "\n\n".join(filter(None, [result.markdown, *blocks]))
+    return ConversionResult(text, result.places or places_in(text), result.notes)

@@ -1,4 +1,4 @@
-"""Read PDF files: layout from liteparse, checked page by page against the characters that PDFium sees."""
+"""Convert PDF files: layout from liteparse, checked page by page against the characters that PDFium finds."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
 
 BATCH = 50
-STAMP = 20  # letters; scanners and archives print that much on a page that is a picture otherwise
-KEPT = 0.93  # of a page's characters; less means that the layout reader dropped a part of it
+STAMP_LETTERS = 20  # scanners and archives print that much on a page that is otherwise a picture
+MIN_KEPT = 0.93  # of a page's characters; with less, the layout reader dropped a part of it
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"\w")
-_EMPTY_CODE = re.compile(r"^```\w*\s*^```\s*$", re.MULTILINE)  # what liteparse makes of a page without text
-_HYPHEN = re.compile("[\ufffe\x02\u00ad]\\s*")  # what PDFium leaves where a line broke inside a word
+_EMPTY_CODE = re.compile(r"^```\w*\s*^```\s*$", re.MULTILINE)  # liteparse's result for a page without text
+_HYPHEN = re.compile("[\ufffe\x02\u00ad]\\s*")  # what PDFium leaves where a line breaks inside a word
 
 
 def convert_pdf(
@@ -39,32 +39,32 @@ def convert_pdf(
     progress: Callable[[float], None] = lambda _: None,
     scans: ScanReader | None = None,
 ) -> ConversionResult:
-    """The text of a PDF, page by page. Pages without a text layer are read by `scans`; the notes name them."""
-    document = _opened(name, data)
+    """The text of a PDF, page by page. `scans` reads pages without a text layer; the notes name them."""
+    document = _open_pdf(name, data)
     try:
         total = len(document)
         count = min(total, limits.pdf_pages)
         plain, pictures = _plain_pages(document, count, lambda part: progress(0.2 * part))
-        share = 0.6 if pictures and scans else 0.0  # of the time
-        # Before the layout reader, which keeps a gigabyte of address space to itself from its first page on.
-        found = read_scanned(document, pictures, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part))
+        share = 0.6 if pictures and scans else 0.0  # of the progress
+        # Before the layout reader, which reserves a gigabyte of address space from its first page on.
+        scanned = read_scanned(document, pictures, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part))
     finally:
         document.close()
     laid_out: dict[int, str] = {}
     if any(text.strip() for text in plain.values()):
-        begun = 0.2 + share
-        laid_out = _laid_out_pages(data, count, lambda part: progress(begun + (1 - begun) * part))
-    pages = {number: _better(laid_out.get(number, ""), plain[number]) for number in range(1, count + 1)}
+        layout_start = 0.2 + share
+        laid_out = _laid_out_pages(data, count, lambda part: progress(layout_start + (1 - layout_start) * part))
+    pages = {number: _choose_text(laid_out.get(number, ""), plain[number]) for number in range(1, count + 1)}
     lines: dict[int, Sequence[Place]] = {}
-    for number, scan in found.read.items():
+    for number, scan in scanned.read.items():
         if scan.text and len(_LETTER.findall(scan.text)) >= len(_LETTER.findall(pages[number])):
             pages[number], lines[number] = scan.text, scan.lines
-    beginning = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
-    told = join_pages(list(pages.items()), [*beginning, *found.notes(lines)], lines)
-    return replace(told, withheld=found.unread_note is not None)
+    limit_note = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
+    result = join_pages(list(pages.items()), [*limit_note, *scanned.notes(lines)], lines)
+    return replace(result, has_unreadable_text=scanned.unread_note is not None)
 
 
-def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
+def _open_pdf(name: str, data: bytes) -> pypdfium2.PdfDocument:
     import pypdfium2
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
 
@@ -79,7 +79,7 @@ def _opened(name: str, data: bytes) -> pypdfium2.PdfDocument:
 def _plain_pages(
     document: pypdfium2.PdfDocument, count: int, progress: Callable[[float], None]
 ) -> tuple[dict[int, str], set[int]]:
-    """The characters of every page, and which pages must be read from their pictures."""
+    """The characters of every page, and the pages that must be read from their pictures."""
     import pypdfium2
 
     texts: dict[int, str] = {}
@@ -91,8 +91,8 @@ def _plain_pages(
             textpage = page.get_textpage()
             texts[number] = clean(_HYPHEN.sub("", textpage.get_text_range()))
             letters = len(_LETTER.findall(texts[number]))
-            shown = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
-            if shown or (letters < STAMP and has_covering_image(page)):
+            has_objects = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
+            if has_objects or (letters < STAMP_LETTERS and has_covering_image(page)):
                 pictures.add(number)
             textpage.close()
             page.close()
@@ -104,7 +104,7 @@ def _plain_pages(
 
 
 def _laid_out_pages(data: bytes, count: int, progress: Callable[[float], None]) -> dict[int, str]:
-    """Markdown by page, as far as liteparse comes; what it cannot read is left to PDFium's text."""
+    """Markdown by page, as far as liteparse gets; PDFium's text is used for the rest."""
     start = data.find(b"%PDF-", 0, 1024)
     if start < 0:
         return {}  # given anything else, liteparse would look for a converter to start
@@ -132,10 +132,10 @@ def _laid_out_pages(data: bytes, count: int, progress: Callable[[float], None]) 
     return pages
 
 
-def _better(laid_out: str, plain: str) -> str:
-    letters, kept = len(_LETTER.findall(plain)), len(_LETTER.findall(laid_out))
-    if not kept or kept < KEPT * letters:
+def _choose_text(laid_out: str, plain: str) -> str:
+    letters, laid_out_letters = len(_LETTER.findall(plain)), len(_LETTER.findall(laid_out))
+    if not laid_out_letters or laid_out_letters < MIN_KEPT * letters:
         return plain
     if len(_RIGHT_TO_LEFT.findall(plain)) > 0.3 * letters:
-        return plain  # liteparse puts lines of right-to-left words in reverse
+        return plain  # liteparse reverses lines of right-to-left words
     return laid_out

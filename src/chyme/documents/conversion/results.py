@@ -1,4 +1,4 @@
-"""What every converter returns and the limits every converter keeps."""
+"""The result that every converter returns and the limits that every converter applies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADING_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class ConversionLimits:
-    """How far a document may go; each field is the name of its setting."""
+    """Limits for one document; each field is the name of its setting."""
 
     document_bytes: int = 500 * MB
     archive_ratio: int = 100
@@ -38,34 +38,34 @@ class ConversionLimits:
 
 @dataclass(frozen=True, slots=True)
 class ConversionResult:
-    """A document as markdown, where its parts stand, and what was left out."""
+    """A document as markdown, the places of its parts, and notes about what was left out."""
 
     markdown: str
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
-    withheld: bool = False  # it shows writing that nobody here can read: worth telling even where there is no text
+    has_unreadable_text: bool = False  # it shows writing that cannot be read here: worth a note even without text
 
 
-def truncate(found: ConversionResult, most: int) -> ConversionResult:
-    """The beginning of a text that is too long, cut at the end of a line, and a note that says so."""
-    text = found.markdown
-    if len(text) <= most:
-        return found
-    end = max(text.rfind("\n", 0, most), most // 2)
-    places = tuple(replace(place, end=min(place.end, end)) for place in found.places if place.start < end)
+def truncate(result: ConversionResult, max_chars: int) -> ConversionResult:
+    """The beginning of a text that is too long, cut at the end of a line, with a note that says so."""
+    text = result.markdown
+    if len(text) <= max_chars:
+        return result
+    end = max(text.rfind("\n", 0, max_chars), max_chars // 2)
+    places = tuple(replace(place, end=min(place.end, end)) for place in result.places if place.start < end)
     note = f"the first {end:,} of {len(text):,} characters are kept; raise text_chars to keep more"
-    return replace(found, markdown=text[:end].rstrip(), places=places, notes=(*found.notes, note))
+    return replace(result, markdown=text[:end].rstrip(), places=places, notes=(*result.notes, note))
 
 
 def compact_tables(markdown: str) -> str:
-    """Tables without the spaces and dashes that make their columns equally wide."""
+    """Tables without the spaces and dashes that pad their columns."""
     return _ROW.sub(lambda row: _RULE.sub("---", _PADDING.sub(" ", row[0])), markdown)
 
 
 def cut_long_runs(markdown: str) -> tuple[str, tuple[str, ...]]:
-    """The text with endless runs of letters cut, and the note that says so: pictures written as base64, filled cells.
+    """The text with endless runs of letters (base64 pictures, filled cells) cut, and the note that says so.
 
-    Nobody searches for them, and one workbook held 57 MB. Scripts that write no spaces are no such runs.
+    They are useless for search, and one workbook held 57 MB of them. Scripts without spaces are not affected.
     """
     text, count = _RUN.subn(lambda run: run[0][:RUN_KEPT] + "…", markdown)
     return text, (f"runs of more than {RUN_LENGTH:,} letters without a space are cut: {count:,}",) if count else ()
@@ -78,22 +78,22 @@ def join_pages(
 ) -> ConversionResult:
     """One document from numbered pages; each place knows its page and the heading above it.
 
-    `lines` holds, by page, where its lines stand in the page's own text.
+    `lines` holds, by page, the places of its lines in the page's own text.
     """
     parts: list[str] = []
     boxes: list[Place] = []
     starts: list[tuple[int, int]] = []
-    cut: tuple[str, ...] = ()
+    cut_note: tuple[str, ...] = ()
     length = 0
     for number, page in pages:
-        markdown, more = cut_long_runs(compact_tables(page.strip()))
-        cut = cut or more
+        markdown, page_note = cut_long_runs(compact_tables(page.strip()))
+        cut_note = cut_note or page_note
         if not markdown:
             continue
         if parts:
             length += 2
         starts.append((length, number))
-        if markdown == page:  # else the lines have moved
+        if markdown == page:  # otherwise the lines have moved
             boxes += [
                 replace(place, start=place.start + length, end=place.end + length)
                 for place in (lines or {}).get(number, ())
@@ -101,13 +101,13 @@ def join_pages(
         parts.append(markdown)
         length += len(markdown)
     text = "\n\n".join(parts)
-    return ConversionResult(text, (*places_in(text, starts), *boxes), (*notes, *cut))
+    return ConversionResult(text, (*places_in(text, starts), *boxes), (*notes, *cut_note))
 
 
 def build_unpaged_result(markdown: str, notes: Iterable[str] = ()) -> ConversionResult:
     """One document without pages; each place knows the heading above it."""
-    text, cut = cut_long_runs(compact_tables(markdown.strip()))
-    return ConversionResult(text, places_in(text), (*notes, *cut))
+    text, cut_note = cut_long_runs(compact_tables(markdown.strip()))
+    return ConversionResult(text, places_in(text), (*notes, *cut_note))
 
 
 def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Place, ...]:
@@ -123,20 +123,20 @@ def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Pla
     heading_above: str | None = None
     starts = sorted(changes)
     places: list[Place] = []
-    for at, start in enumerate(starts):
+    for i, start in enumerate(starts):
         number_here, heading_here = changes[start]
         page = number_here if number_here is not None else page
         heading_above = heading_here or heading_above
-        end = starts[at + 1] if at + 1 < len(starts) else len(markdown)
+        end = starts[i + 1] if i + 1 < len(starts) else len(markdown)
         places.append(Place(start, end, page=page, heading=heading_above))
     return tuple(places)
 
 
 def headings_in(markdown: str) -> list[tuple[int, str]]:
-    """Where headings begin and what they say; `#` lines inside code are none."""
+    """Where headings begin and their text; `#` lines inside code are ignored."""
     fences = [fence.start() for fence in _FENCE.finditer(markdown)]
     code = list(zip(fences[::2], [*fences[1::2], len(markdown)][: len(fences[::2])], strict=False))
-    found: list[tuple[int, str]] = []
+    headings: list[tuple[int, str]] = []
     block = 0
     for heading in _HEADING.finditer(markdown):
         while block < len(code) and code[block][1] < heading.start():
@@ -145,23 +145,23 @@ def headings_in(markdown: str) -> list[tuple[int, str]]:
             continue
         title = _MARKUP.sub(r"\1", heading[2]).strip()
         if title:
-            found.append((heading.start(), title[:HEADING_LENGTH]))
-    return found
+            headings.append((heading.start(), title[:HEADING_LENGTH]))
+    return headings
 
 
 def count_words(text: str) -> int:
-    """How many words a text holds; the measure by which converters are compared."""
+    """How many words a text has; the measure by which converters are compared."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 def broken_file_error(name: str, what: str, cause: str = "") -> UnreadableFile:
-    """The error for a file that no reader here can make sense of."""
-    because = f" ({cause})" if cause else ""
+    """The error for a file that no converter can read."""
+    reason = f" ({cause})" if cause else ""
     return UnreadableFile(
-        f"{name}: {what} is broken or incomplete{because}; open it in its own program and save it anew"
+        f"{name}: {what} is broken or incomplete{reason}; open it in its own program and save it anew"
     )
 
 
 def encrypted_file_error(name: str, what: str) -> UnreadableFile:
-    """The error for a file that asks for a password."""
+    """The error for a file that needs a password."""
     return UnreadableFile(f"{name}: {what} is encrypted; save a copy without password")

@@ -1,4 +1,4 @@
-"""Draw a page of a PDF as a picture to be read, within bounds of size, memory and time."""
+"""Render a page of a PDF for OCR, within limits of size, memory and time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from PIL import Image
 
 DOTS_PER_INCH = 200
-LONGEST = 2300  # pixels, whatever size the page claims to be
-SMALLEST = 16  # pixels; nothing can be read on a narrower strip
+LONGEST = 2300  # pixels, whatever size the page claims to have
+SMALLEST = 16  # pixels; a narrower strip is unreadable
 DRAW_SECONDS = 30.0
 IMAGE_PIXELS = 250_000_000  # of one picture on the page
-OBJECTS = 5_000  # looked at on one page
-DEPTH = 4  # forms within forms
-COVERS = 0.6  # of the page
+MAX_OBJECTS = 5_000  # examined on one page
+MAX_DEPTH = 4  # forms within forms
+COVERED_SHARE = 0.6  # of the page
 
 
 class CannotDraw(Exception):
@@ -35,7 +35,7 @@ def draw(document: pypdfium2.PdfDocument, number: int, seconds: float = DRAW_SEC
     except (pypdfium2.PdfiumError, IndexError) as error:
         raise CannotDraw("it is broken") from error
     try:
-        return _drawn(page, seconds)
+        return _draw_page(page, seconds)
     except pypdfium2.PdfiumError as error:
         raise CannotDraw("it is broken") from error
     finally:
@@ -49,7 +49,7 @@ def has_covering_image(page: pypdfium2.PdfPage) -> bool:
         left, bottom, right, top = item.get_bounds()
         across = min(right, east) - max(left, west)
         down = min(top, north) - max(bottom, south)
-        if across > 0 and down > 0 and across * down >= COVERS * (east - west) * (north - south):
+        if across > 0 and down > 0 and across * down >= COVERED_SHARE * (east - west) * (north - south):
             return True
     return False
 
@@ -57,12 +57,12 @@ def has_covering_image(page: pypdfium2.PdfPage) -> bool:
 def _images(page: pypdfium2.PdfPage) -> Iterator[Any]:
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE  # type: ignore[import-untyped]
 
-    for item in islice(page.get_objects(max_depth=DEPTH), OBJECTS):
+    for item in islice(page.get_objects(max_depth=MAX_DEPTH), MAX_OBJECTS):
         if item.type == FPDF_PAGEOBJ_IMAGE:
             yield item
 
 
-def _drawn(page: pypdfium2.PdfPage, seconds: float) -> Image.Image:
+def _draw_page(page: pypdfium2.PdfPage, seconds: float) -> Image.Image:
     import pypdfium2
 
     across, down = page.get_size()
@@ -75,7 +75,7 @@ def _drawn(page: pypdfium2.PdfPage, seconds: float) -> Image.Image:
             raise CannotDraw("its picture is too large")
         left, _, right, _ = item.get_bounds()
         if right - left > 1:
-            finest = max(finest, width / (right - left))  # a page may be small and its picture fine
+            finest = max(finest, width / (right - left))  # a page may be small and its picture detailed
     scale = min(LONGEST / max(across, down), finest)
     size = max(1, round(across * scale)), max(1, round(down * scale))
     if min(size) < SMALLEST:
@@ -84,14 +84,14 @@ def _drawn(page: pypdfium2.PdfPage, seconds: float) -> Image.Image:
     try:
         bitmap.fill_rect((255, 255, 255, 255), 0, 0, *size)
         _render(page, bitmap, size, time.monotonic() + seconds)
-        picture: Image.Image = bitmap.to_pil().copy()  # the bitmap's memory goes with it
+        picture: Image.Image = bitmap.to_pil().copy()  # the bitmap's memory is freed with it
         return picture
     finally:
         bitmap.close()
 
 
 def _render(page: pypdfium2.PdfPage, bitmap: pypdfium2.PdfBitmap, size: tuple[int, int], until: float) -> None:
-    """Draw step by step, so that a page that never ends can be left."""
+    """Draw step by step, so that an endless page can be abandoned."""
     from pypdfium2 import raw
 
     def too_long(_: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A scanned page as it was read, and how finished pages are kept for another attempt."""
+"""The text read from a scanned page, and how finished pages are stored for another attempt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The text of a page, where its lines stand in that text and on the page, and what was not read."""
+    """The text of a page, the places of its lines in that text and on the page, and how much was not read."""
 
     text: str = ""
     lines: tuple[Place, ...] = ()  # each with a box
     unread: int = 0
-    letters: str = ""  # which letters the reader knows, for people
+    letters: str = ""  # the letters the OCR engine knows, for messages
 
 
 ScanReader = Callable[[int, Callable[[], "Image.Image"]], Scan]
@@ -30,23 +30,23 @@ ScanReader = Callable[[int, Callable[[], "Image.Image"]], Scan]
 
 
 def save_scan(folder: Path, number: int, scan: Scan) -> None:
-    """Lay a page down: under another name first, so that nobody ever finds half of one."""
-    told = {
+    """Store a page: under a temporary name first, so that a file is never incomplete."""
+    fields = {
         "text": scan.text,
         "lines": [[line.start, line.end, *(line.box or ())] for line in scan.lines],
         "unread": scan.unread,
         "letters": scan.letters,
     }
     target = _path(folder, number)
-    half = target.with_suffix(".half")
-    half.write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8", errors="surrogatepass")
-    os.replace(half, target)
+    temporary = target.with_suffix(".half")
+    temporary.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8", errors="surrogatepass")
+    os.replace(temporary, target)
 
 
 def load_scan(folder: Path, number: int) -> Scan | None:
-    """A page that an earlier attempt has read; None when there is none or it is not whole."""
+    """A page that an earlier attempt has read; None if there is none or it is not complete."""
     try:
-        return _scan(json.loads(_path(folder, number).read_text(encoding="utf-8", errors="surrogatepass")))
+        return _parse_scan(json.loads(_path(folder, number).read_text(encoding="utf-8", errors="surrogatepass")))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -55,12 +55,12 @@ def _path(folder: Path, number: int) -> Path:
     return folder / f"scan-{number:05}.json"
 
 
-def _scan(told: dict[str, Any]) -> Scan:
-    text, letters, unread = told["text"], told["letters"], told["unread"]
+def _parse_scan(fields: dict[str, Any]) -> Scan:
+    text, letters, unread = fields["text"], fields["letters"], fields["unread"]
     if not isinstance(text, str) or not isinstance(letters, str) or not isinstance(unread, int):
         raise ValueError("not a page")
     lines: list[Place] = []
-    for start, end, left, top, right, bottom in told["lines"]:
+    for start, end, left, top, right, bottom in fields["lines"]:
         box = float(left), float(top), float(right), float(bottom)
         if not 0 <= int(start) <= int(end) <= len(text) or not all(0 <= edge <= 1 for edge in box):
             raise ValueError("a line outside the page")

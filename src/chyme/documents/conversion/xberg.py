@@ -1,4 +1,4 @@
-"""Read office documents and Outlook messages with xberg, offline and without OCR."""
+"""Convert office documents and Outlook messages with xberg, offline and without OCR."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from xberg import ExtractInput, ExtractionConfig, ExtractionResult
 
 
-SETTLE = 0.005  # seconds; its threads still hold Python for a moment and crash an interpreter that ends then
+SETTLE_SECONDS = 0.005  # its threads hold Python for a moment longer, and crash an interpreter that ends then
 
 
 def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> ConversionResult:
-    """The document as markdown, by pages where the format has them."""
+    """The document as markdown, by pages if the format has them."""
     import xberg
 
     config = xberg.ExtractionConfig(
@@ -30,25 +30,25 @@ def read_with_xberg(name: str, what: str, data: bytes, mime: str) -> ConversionR
     )
     document = xberg.ExtractInput(kind="bytes", bytes=data, mime_type=mime)
     try:
-        result = asyncio.run(_extracted(document, config))
+        result = asyncio.run(_extract(document, config))
     except (RuntimeError, ValueError, OSError) as error:  # its own classes never reach Python
         raise broken_file_error(name, what) from error
     if not result.results:
         raise broken_file_error(name, what)
-    found = result.results[0]
-    if found.pages and not any(page.sheet_name for page in found.pages):
-        return join_pages([(page.page_number, _tidy(page.content)) for page in found.pages])
-    return build_unpaged_result(_tidy(found.content))
+    extracted = result.results[0]
+    if extracted.pages and not any(page.sheet_name for page in extracted.pages):
+        return join_pages([(page.page_number, _remove_escapes(page.content)) for page in extracted.pages])
+    return build_unpaged_result(_remove_escapes(extracted.content))
 
 
-async def _extracted(document: ExtractInput, config: ExtractionConfig) -> ExtractionResult:
+async def _extract(document: ExtractInput, config: ExtractionConfig) -> ExtractionResult:
     import xberg
 
     result = await xberg.extract(document, config)
-    await asyncio.sleep(SETTLE)
+    await asyncio.sleep(SETTLE_SECONDS)
     return result
 
 
-def _tidy(markdown: str) -> str:
-    """xberg escapes marks that mean nothing where it puts them."""
+def _remove_escapes(markdown: str) -> str:
+    """xberg escapes characters that need no escape where it puts them."""
     return clean(markdown.replace("\\!", "!").replace("\\<", "<").replace("\\>", ">"))

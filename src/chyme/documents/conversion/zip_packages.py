@@ -1,4 +1,4 @@
-"""Open the zip package of an office document only after it has proved harmless."""
+"""Open the zip package of an office document, after checking that it is harmless."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from xml.etree import ElementTree
 from chyme.documents.conversion.results import MB, ConversionLimits, broken_file_error, encrypted_file_error
 from chyme.errors import LimitReached, UnreadableFile
 
-SMALL = 64 * MB  # below this no ratio is alarming: a table of equal rows packs 200:1
+ALWAYS_ALLOWED_BYTES = 64 * MB  # below this any ratio is allowed: a table of equal rows packs 200:1
 CHUNK = 256 * 1024
 _ROOT = re.compile(rb"<[A-Za-z_]")
-_ASIDE = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_COMMENT_OR_INSTRUCTION = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_NAMES = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".vml", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A checked package: its parts can be read whole."""
+    """A checked package: its parts can be read completely."""
 
     archive: zipfile.ZipFile
     names: tuple[str, ...]
 
     def read(self, part: str) -> bytes | None:
-        """A part's bytes, or None when the package has no such part or it is damaged."""
+        """A part's bytes, or None if the package has no such part or it is damaged."""
         try:
             return self.archive.read(part)
         except (KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError):
             return None
 
     def tree(self, part: str) -> ElementTree.Element | None:
-        """A part as XML. Safe, because packages that declare entities are refused at the door."""
+        """A part as XML. Safe, because packages that declare entities are refused on opening."""
         data = self.read(part)
         if data is None:
             return None
@@ -47,7 +47,7 @@ class Package:
 
 
 def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *, doctypes: bool) -> Package:
-    """The package in `data`, or an error when it is a bomb, carries entities or is encrypted."""
+    """The package in `data`, or an error if it is a zip bomb, declares entities or is encrypted."""
     _check_count(name, data, limits)
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -55,7 +55,7 @@ def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *,
         raise broken_file_error(name, what) from error
     entries = archive.infolist()
     if len(entries) > limits.archive_entries:
-        raise _too_many(name, len(entries), limits)
+        raise _too_many_entries(name, len(entries), limits)
     _check_size(name, sum(entry.file_size for entry in entries), len(data), limits)
     unpacked = 0
     for entry in entries:
@@ -65,7 +65,7 @@ def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *,
         if entry.compress_type == zipfile.ZIP_STORED and not xml:
             continue
         beginning = b""
-        for chunk in _inflated(data, entry):
+        for chunk in _inflate(data, entry):
             unpacked += len(chunk)
             _check_size(name, unpacked, len(data), limits)
             beginning = beginning or chunk
@@ -78,17 +78,17 @@ def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *,
 
 
 def _check_count(name: str, data: bytes, limits: ConversionLimits) -> None:
-    """Before anything lists the entries: a directory of millions costs memory by itself."""
-    at = data.rfind(b"PK\x05\x06", max(0, len(data) - 65_557))
-    if at >= 0 and len(data) - at >= 22:
-        count, length = struct.unpack_from("<HI", data, at + 10)
+    """Called before anything lists the entries, because a directory of millions takes much memory."""
+    position = data.rfind(b"PK\x05\x06", max(0, len(data) - 65_557))
+    if position >= 0 and len(data) - position >= 22:
+        count, length = struct.unpack_from("<HI", data, position + 10)
         count = max(count, min(length, len(data)) // 300)  # an entry rarely takes more than 300 bytes
         if count > limits.archive_entries:
-            raise _too_many(name, count, limits)
+            raise _too_many_entries(name, count, limits)
 
 
 def _check_size(name: str, unpacked: int, packed: int, limits: ConversionLimits) -> None:
-    if unpacked > SMALL and unpacked > packed * limits.archive_ratio:
+    if unpacked > ALWAYS_ALLOWED_BYTES and unpacked > packed * limits.archive_ratio:
         raise LimitReached(
             f"{name}: unpacks to more than {limits.archive_ratio} times its size, like a bomb; "
             "raise archive_ratio if you trust it"
@@ -99,13 +99,13 @@ def _check_size(name: str, unpacked: int, packed: int, limits: ConversionLimits)
         )
 
 
-def _too_many(name: str, count: int, limits: ConversionLimits) -> LimitReached:
+def _too_many_entries(name: str, count: int, limits: ConversionLimits) -> LimitReached:
     return LimitReached(
         f"{name}: holds {count:,} entries, more than {limits.archive_entries:,}; raise archive_entries to read it"
     )
 
 
-def _inflated(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+def _inflate(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
     """The entry's real bytes, whatever size its header claims; stops where the stream is damaged."""
     header = data[entry.header_offset : entry.header_offset + 30]
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
@@ -118,23 +118,23 @@ def _inflated(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
     if entry.compress_type != zipfile.ZIP_DEFLATED:
         return
     inflater = zlib.decompressobj(-15)
-    waiting = bytes(packed)
+    remaining = bytes(packed)
     try:
-        while waiting and not inflater.eof:
-            chunk = inflater.decompress(waiting, CHUNK)
+        while remaining and not inflater.eof:
+            chunk = inflater.decompress(remaining, CHUNK)
             if not chunk:
                 return
             yield chunk
-            waiting = inflater.unconsumed_tail
+            remaining = inflater.unconsumed_tail
     except zlib.error:
         return
 
 
 def _is_plain_xml(beginning: bytes, doctypes: bool) -> bool:
-    """Whether nothing is declared before the root element; `doctypes` allows naming a document type."""
-    told = _ASIDE.sub(b"", beginning.replace(b"\x00", b"")).upper()  # UTF-16 hides nothing
-    root = _ROOT.search(told)
+    """Whether nothing is declared before the root element; `doctypes` allows a document type declaration."""
+    source = _COMMENT_OR_INSTRUCTION.sub(b"", beginning.replace(b"\x00", b"")).upper()  # so that UTF-16 hides nothing
+    root = _ROOT.search(source)
     if root is None:
-        return b"<!" not in told  # a declaration or a comment longer than any honest prolog
-    prolog = told if b"<!ENTITY" in told else told[: root.start()]
+        return b"<!" not in source  # a declaration or a comment longer than any honest prolog
+    prolog = source if b"<!ENTITY" in source else source[: root.start()]
     return b"<!ENTITY" not in prolog and (doctypes or b"<!DOCTYPE" not in prolog)

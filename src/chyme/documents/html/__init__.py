@@ -1,1 +1,1 @@
-"""Reading the HTML of a page: article, metadata, structured data."""
+"""Read the HTML of a page: article, metadata, structured data."""

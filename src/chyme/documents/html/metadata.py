@@ -1,4 +1,4 @@
-"""What a page tells about itself: title, author, dates, picture, language. Only what is told, nothing guessed."""
+"""Read a page's own metadata: title, author, dates, picture, language. Only what it declares, nothing is guessed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from chyme.documents.html.tree import base_of, title_of, tree_of
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
 
-HEAD = 200_000  # characters looked at of a page that is too wild for a tree
-MOST_META = 1_000
-MOST_KEYWORDS = 30
-MOST_AUTHORS = 10
-TITLE, DESCRIPTION, NAME, KEYWORD = 500, 2_000, 300, 100  # characters
+HEAD_CHARS = 200_000  # examined of a page that is too complex for a tree
+MAX_META = 1_000
+MAX_KEYWORDS = 30
+MAX_AUTHORS = 10
+TITLE_CHARS, DESCRIPTION_CHARS, NAME_CHARS, KEYWORD_CHARS = 500, 2_000, 300, 100  # limits
 _ADDRESS = re.compile(r"https?://\S+$", re.IGNORECASE)
 _PUBLISHED = (
     "article:published_time", "og:published_time", "datepublished", "date", "pubdate", "publish_date",
@@ -34,14 +34,14 @@ _BY = re.compile(r"^(?:by|von|par|por|di|door|от)\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PageMetadata:
-    """The page as it presents itself; None and empty where it says nothing."""
+    """The page as it presents itself; None or empty where it says nothing."""
 
     url: str
     canonical_url: str | None
     title: str | None
     description: str | None
     author: str | None
-    published_date: str | None  # ISO 8601, as precise as told
+    published_date: str | None  # ISO 8601, as precise as given
     modified_date: str | None
     image: str | None
     site_name: str | None
@@ -58,61 +58,67 @@ class PageMetadata:
 
 
 def metadata_of(page: str, url: str, headers: Mapping[str, str], markdown: str) -> PageMetadata:
-    """What the page that came from `url` tells; `headers` by lower-case name, `markdown` as it was read."""
+    """The metadata of the page from `url`; `headers` by lower-case name, `markdown` as it was read."""
     from lxml.html import document_fromstring as fromstring
 
     root = tree_of(page)
     if root is None:
-        root = tree_of(page[:HEAD])
+        root = tree_of(page[:HEAD_CHARS])
     if root is None:
         root = fromstring("<html></html>")
     words, minutes = reading_time(markdown)
-    told = _Told(root, url)
-    site = told.first(NAME, told.meta("og:site_name"), told.site(), told.meta("application-name", "dc.publisher"))
+    declared = _Declared(root, url)
+    site = declared.first(
+        NAME_CHARS, declared.meta("og:site_name"), declared.site(), declared.meta("application-name", "dc.publisher")
+    )
     return PageMetadata(
         url=url,
-        canonical_url=told.address(told.links("canonical"), told.meta("og:url"), told.of("url")),
-        title=_without_site(told.title(), site),
-        description=told.first(
-            DESCRIPTION,
-            told.of("description"),
-            told.meta("og:description", "twitter:description", "description", "dc.description", "dcterms.abstract"),
+        canonical_url=declared.address(
+            declared.links("canonical"), declared.meta("og:url"), declared.structured("url")
         ),
-        author=told.author(),
-        published_date=told.date(
-            told.of("datePublished", "uploadDate", "dateCreated"),
-            told.meta(*_PUBLISHED),
-            told.times(),
+        title=_without_site(declared.title(), site),
+        description=declared.first(
+            DESCRIPTION_CHARS,
+            declared.structured("description"),
+            declared.meta("og:description", "twitter:description", "description", "dc.description", "dcterms.abstract"),
         ),
-        modified_date=told.date(
-            told.of("dateModified"),
-            told.meta("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified"),
+        author=declared.author(),
+        published_date=declared.date(
+            declared.structured("datePublished", "uploadDate", "dateCreated"),
+            declared.meta(*_PUBLISHED),
+            declared.times(),
         ),
-        image=told.address(
-            told.meta("og:image:secure_url", "og:image", "og:image:url"),
-            told.of("image", "thumbnailUrl", within=("url", "contentUrl")),
-            told.meta("twitter:image", "twitter:image:src"),
-            told.links("image_src"),
+        modified_date=declared.date(
+            declared.structured("dateModified"),
+            declared.meta(
+                "article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified"
+            ),
+        ),
+        image=declared.address(
+            declared.meta("og:image:secure_url", "og:image", "og:image:url"),
+            declared.structured("image", "thumbnailUrl", within=("url", "contentUrl")),
+            declared.meta("twitter:image", "twitter:image:src"),
+            declared.links("image_src"),
         ),
         site_name=site,
         domain=_domain(url),
-        language=told.language(headers),
-        type=told.kind(),
-        keywords=told.keywords(),
+        language=declared.language(headers),
+        type=declared.kind(),
+        keywords=declared.keywords(),
         word_count=words,
         reading_minutes=minutes,
-        favicon=told.address(told.links("icon"), told.links("apple-touch-icon")),
+        favicon=declared.address(declared.links("icon"), declared.links("apple-touch-icon")),
     )
 
 
-class _Told:
-    """Every place where a page says something of itself, looked through once."""
+class _Declared:
+    """All places where a page declares metadata, parsed once."""
 
     def __init__(self, root: HtmlElement, url: str) -> None:
         self.root = root
         self.base = base_of(root, url)
         self.metas: dict[str, list[str]] = {}
-        for element in islice(root.iter("meta"), MOST_META):
+        for element in islice(root.iter("meta"), MAX_META):
             name = (
                 element.get("property") or element.get("name") or element.get("http-equiv") or element.get("itemprop")
             )
@@ -120,7 +126,7 @@ class _Told:
             if name and content:
                 self.metas.setdefault(name.strip().lower(), []).append(content[:10_000])
         self.things = things_in(root)
-        self.known = {
+        self.by_id = {
             name: thing for thing in self.things if isinstance(name := thing.get("@id"), str) and len(thing) > 1
         }
         self.main = main_subjects(self.things, {url, *self.links("canonical"), *self.meta("og:url")})
@@ -128,58 +134,61 @@ class _Told:
     def meta(self, *names: str) -> Iterator[str]:
         return chain.from_iterable(self.metas.get(name, ()) for name in names)
 
-    def of(self, *properties: str, within: tuple[str, ...] = ("@value", "name")) -> Iterator[str]:
+    def structured(self, *properties: str, within: tuple[str, ...] = ("@value", "name")) -> Iterator[str]:
         """What the page's own JSON-LD or microdata says under these properties."""
         return chain.from_iterable(
-            texts(self.meant(thing.get(name)), *within) for name in properties for thing in self.main
+            texts(self.resolve(thing.get(name)), *within) for name in properties for thing in self.main
         )
 
-    def meant(self, value: object) -> object:
-        """A value with the things it only points at put in their place."""
+    def resolve(self, value: object) -> object:
+        """A value with references replaced by the things they refer to."""
         if isinstance(value, list):
-            return [self.meant(one) for one in value[:MOST_AUTHORS] if not isinstance(one, list)]
+            return [self.resolve(item) for item in value[:MAX_AUTHORS] if not isinstance(item, list)]
         if isinstance(value, dict) and set(value) <= {"@id", "@type"}:
-            return self.known.get(str(value.get("@id")), value)
+            return self.by_id.get(str(value.get("@id")), value)
         return value
 
     def people(self) -> Iterator[str]:
         for thing in self.main:
-            for value in (self.meant(thing.get("author")), self.meant(thing.get("creator"))):
-                for one in value if isinstance(value, list) else (value,):
-                    if isinstance(one, dict) and not one.get("name"):
-                        yield " ".join(str(one.get(part) or "") for part in ("givenName", "familyName")).strip()
+            for value in (self.resolve(thing.get("author")), self.resolve(thing.get("creator"))):
+                for person in value if isinstance(value, list) else (value,):
+                    if isinstance(person, dict) and not person.get("name"):
+                        yield " ".join(str(person.get(part) or "") for part in ("givenName", "familyName")).strip()
                     else:
-                        yield from texts(one, "name")
+                        yield from texts(person, "name")
 
     def links(self, rel: str) -> Iterator[str]:
-        for link in islice(self.root.iter("link"), MOST_META):
+        for link in islice(self.root.iter("link"), MAX_META):
             if rel in (link.get("rel") or "").lower().split() and link.get("href"):
                 yield link.get("href")
 
-    def first(self, most: int, *sources: Iterable[str]) -> str | None:
-        """The first that says something; an address is no name for anything."""
+    def first(self, max_chars: int, *sources: Iterable[str]) -> str | None:
+        """The first non-empty value that is not an address."""
         return next(
-            (text for one in chain(*sources) if (text := clean_line(one, most)) and not _ADDRESS.match(text)), None
+            (text for value in chain(*sources) if (text := clean_line(value, max_chars)) and not _ADDRESS.match(text)),
+            None,
         )
 
     def address(self, *sources: Iterable[str]) -> str | None:
-        return next((found for one in chain(*sources) if (found := web_address(one, self.base))), None)
+        return next((found for value in chain(*sources) if (found := web_address(value, self.base))), None)
 
     def date(self, *sources: Iterable[str]) -> str | None:
-        return next((found for one in chain(*sources) if (found := date_of(one))), None)
+        return next((found for value in chain(*sources) if (found := date_of(value))), None)
 
     def title(self) -> str | None:
-        heads = [clean_line(one.text_content()[:5000], TITLE) for one in islice(self.root.iter("h1"), 20)]
-        named = clean_line(title_of(self.root), TITLE) or ""
-        alone = [head for head in heads if head and len(head) > 3 and head in named]
+        headings = [
+            clean_line(heading.text_content()[:5000], TITLE_CHARS) for heading in islice(self.root.iter("h1"), 20)
+        ]
+        title_element = clean_line(title_of(self.root), TITLE_CHARS) or ""
+        in_title = [head for head in headings if head and len(head) > 3 and head in title_element]
         return self.first(
-            TITLE,
-            self.of("headline"),
+            TITLE_CHARS,
+            self.structured("headline"),
             self.meta("og:title", "twitter:title", "citation_title", "dc.title", "dcterms.title"),
-            alone[:1],
-            (named,),
-            self.of("name"),
-            (one for one in heads if one),
+            in_title[:1],
+            (title_element,),
+            self.structured("name"),
+            (heading for heading in headings if heading),
         )
 
     def author(self) -> str | None:
@@ -188,68 +197,75 @@ class _Told:
             self.people(),
             self.meta("author", "article:author", "citation_author", "dc.creator", "dcterms.creator"),
             self.meta("parsely-author", "sailthru.author", "byl"),
-            (one.text_content()[:500] for one in self.root.xpath("//a[@rel='author'] | //*[@itemprop='author']")[:5]),
+            (
+                value.text_content()[:500]
+                for value in self.root.xpath("//a[@rel='author'] | //*[@itemprop='author']")[:5]
+            ),
         ):
-            for one in source:
-                name = _BY.sub("", clean_line(one, NAME) or "")
+            for value in source:
+                name = _BY.sub("", clean_line(value, NAME_CHARS) or "")
                 if name and "://" not in name and not name.startswith(("@", "/", "www.")):
                     names.setdefault(name.casefold(), name)
             if names:
-                return ", ".join(list(names.values())[:MOST_AUTHORS])[: NAME * 3]
+                return ", ".join(list(names.values())[:MAX_AUTHORS])[: NAME_CHARS * 3]
         return None
 
     def times(self) -> Iterator[str]:
-        """The moments written in the text: those marked as publication, else the only one there is."""
+        """Timestamps in the text: those marked as publication, else the only one there is."""
         marked = (
             "@pubdate or @itemprop='datePublished' or contains(@class, 'published') or contains(@class, 'entry-date')"
         )
-        yield from (one.get("datetime") for one in self.root.xpath(f"//time[@datetime and ({marked})]")[:5])
-        every = {one.get("datetime") for one in self.root.xpath("//time[@datetime]")[:200]}
-        if len({(date_of(one) or "")[:10] for one in every}) == 1:
-            yield from every
+        yield from (element.get("datetime") for element in self.root.xpath(f"//time[@datetime and ({marked})]")[:5])
+        all_times = {element.get("datetime") for element in self.root.xpath("//time[@datetime]")[:200]}
+        if len({(date_of(element) or "")[:10] for element in all_times}) == 1:
+            yield from all_times
 
     def site(self) -> Iterator[str]:
         sites = (thing for thing in self.things if "WebSite" in types_of(thing))
         return chain(
             chain.from_iterable(texts(thing.get("name")) for thing in sites),
-            self.of("isPartOf", within=("name",)),
-            self.of("publisher", within=("name",)),
+            self.structured("isPartOf", within=("name",)),
+            self.structured("publisher", within=("name",)),
         )
 
     def language(self, headers: Mapping[str, str]) -> str | None:
         sources = chain(
             (self.root.get(name) or "" for name in ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")),
             self.meta("og:locale"),
-            self.of("inLanguage", within=("alternateName", "name")),
+            self.structured("inLanguage", within=("alternateName", "name")),
             self.meta("content-language", "language", "dc.language", "dcterms.language"),
             (headers.get("content-language", ""),),
         )
-        return next((found for one in sources if (found := language_of(one))), None)
+        return next((found for value in sources if (found := language_of(value))), None)
 
     def kind(self) -> str | None:
         kinds = [kind for thing in self.main if (kind := kind_of(thing))]
-        told = [one.partition(".")[0].lower() for one in self.meta("og:type")]
-        named = [clean_line(one, 30) or "" for one in told if re.fullmatch(r"[a-z][a-z_-]{1,29}", one)]
-        telling = [kind for kind in (*kinds, *named) if kind != "website"]
-        return next(iter((*telling, *kinds, *named)), None)
+        og_types = [og_type.partition(".")[0].lower() for og_type in self.meta("og:type")]
+        valid_types = [
+            clean_line(og_type, 30) or "" for og_type in og_types if re.fullmatch(r"[a-z][a-z_-]{1,29}", og_type)
+        ]
+        specific = [kind for kind in (*kinds, *valid_types) if kind != "website"]
+        return next(iter((*specific, *kinds, *valid_types)), None)
 
     def keywords(self) -> tuple[str, ...]:
-        found: dict[str, str] = {}
+        keywords_found: dict[str, str] = {}
         listed = chain(
-            self.of("keywords", within=("name",)), self.meta("keywords", "news_keywords", "citation_keywords")
+            self.structured("keywords", within=("name",)), self.meta("keywords", "news_keywords", "citation_keywords")
         )
-        parts = chain(self.meta("article:tag"), (part for one in listed for part in re.split(r"[,;、，]", one[:5000])))
+        parts = chain(
+            self.meta("article:tag"), (part for text in listed for part in re.split(r"[,;、，]", text[:5000]))
+        )
         for part in parts:
-            word = clean_line(part, KEYWORD)
+            word = clean_line(part, KEYWORD_CHARS)
             if word and not word.startswith("@"):
-                found.setdefault(word.casefold(), word)
-            if len(found) >= MOST_KEYWORDS:
+                keywords_found.setdefault(word.casefold(), word)
+            if len(keywords_found) >= MAX_KEYWORDS:
                 break
-        return tuple(found.values())
+        return tuple(keywords_found.values())
 
 
 def _without_site(title: str | None, site: str | None) -> str | None:
-    """A title without the site's name behind it."""
+    """A title without the site's name at its end."""
     if title and site:
         short = re.sub(rf"\s+[-–—|·•:»]\s+{re.escape(site)}$", "", title, flags=re.IGNORECASE)
         return short or title

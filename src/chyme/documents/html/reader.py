@@ -1,4 +1,4 @@
-"""Read a page: the article where there is one, the whole page where there is not, as markdown."""
+"""Read a page as markdown: the article if there is one, else the whole page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from chyme.documents.conversion.results import ConversionLimits, build_unpaged_result, count_words, truncate
-from chyme.documents.html.article import LEAST_FOUND, article_markdown, article_text, keep_article, same_words
-from chyme.documents.html.complexity_limits import MOST_TAGS
+from chyme.documents.html.article import MIN_FOUND, article_markdown, article_text, keep_article, same_words
+from chyme.documents.html.complexity_limits import MAX_TAGS
 from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.structured_data import texts, things_in
 from chyme.documents.html.tree import cleanse, drop, escape_link_syntax, title_of, tree_of
@@ -21,25 +21,25 @@ from chyme.model import Place
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
 
-FEW_LINKS = 2  # a page with fewer has no navigation to leave out
-LEAST_SHARE = 0.15  # of the page's words; an "article" smaller than that is a mistake
-FAR_MORE = 2  # times the words shown: scripts would show the rest, which the page tells machines already
-ARTICLE_WORDS = 100  # enough for an article where the page says that it is one
+FEW_LINKS = 2  # a page with no more links has no navigation to leave out
+MIN_SHARE = 0.15  # of the page's words; a smaller "article" is a mistake
+MIN_BODY_RATIO = 2  # times the words shown: scripts would show the rest, which the structured data already contains
+ARTICLE_WORDS = 100  # enough for an article if the page says that it is one
 TITLE_LENGTH = 500
 TEXT_LENGTH = 1_000_000
-WORDS_A_MINUTE, SIGNS_A_MINUTE = 230, 500
+WORDS_PER_MINUTE, SIGNS_PER_MINUTE = 230, 500
 _WORD = re.compile(r"\w+")
-_ARTICLE = re.compile(r'"@type"\s{0,9}:\s{0,9}(?:\[\s{0,9})?"(?:\w{0,20}Article|BlogPosting|Report)"')
+_ARTICLE_TYPE = re.compile(r'"@type"\s{0,9}:\s{0,9}(?:\[\s{0,9})?"(?:\w{0,20}Article|BlogPosting|Report)"')
 _TARGET = re.compile(r"\]\((?:<[^<>\n]*>|[^()\n]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """What a page says."""
+    """The content of a page."""
 
     markdown: str
     places: tuple[Place, ...]
-    article: bool  # False: the whole page, because it is no article
+    article: bool  # False: the whole page, because it is not an article
     words: int
     notes: tuple[str, ...] = ()
 
@@ -48,64 +48,64 @@ def read_page(page: str, url: str, limits: ConversionLimits) -> PageContent:
     """The text of a page's source that came from `url` (empty: from nowhere). Nothing it refers to is fetched."""
     root = tree_of(page)
     if root is None:
-        title, markdown, article = "", _untreed(page), False
+        title, markdown, article = "", _read_without_tree(page), False
     else:
-        title, told = _title(root), declares_article(root)
-        body = _told_body(root) if '"articleBody"' in page else ""
+        title, declared = _title(root), declares_article(root)
+        body = _declared_body(root) if '"articleBody"' in page else ""
         cleanse(root, url)
-        markdown, article = _read(root, told)
+        markdown, article = _read_tree(root, declared)
         words = count_words(strip_link_targets(markdown))
-        if count_words(body) > max(FAR_MORE * words, ARTICLE_WORDS):
+        if count_words(body) > max(MIN_BODY_RATIO * words, ARTICLE_WORDS):
             markdown, article = body, True
         elif not words:
             markdown = _visible_words(root)
-    found = truncate(build_unpaged_result(_with_title(title, markdown)), limits.text_chars)
-    return PageContent(found.markdown, found.places, article, reading_time(found.markdown)[0], found.notes)
+    result = truncate(build_unpaged_result(_with_title(title, markdown)), limits.text_chars)
+    return PageContent(result.markdown, result.places, article, reading_time(result.markdown)[0], result.notes)
 
 
 def strip_link_targets(markdown: str) -> str:
-    """A text without the addresses its links lead to: they are no words."""
+    """A text without the addresses of its links, which are not words."""
     return _TARGET.sub("] ", markdown)
 
 
 def reading_time(markdown: str) -> tuple[int, int]:
-    """How many words a text has, addresses apart, and the minutes it takes to read them."""
+    """How many words a text has, without addresses, and the minutes it takes to read them."""
     spaced, signs = count_words_and_signs(strip_link_targets(markdown))
-    return spaced + signs, math.ceil(spaced / WORDS_A_MINUTE + signs / SIGNS_A_MINUTE)
+    return spaced + signs, math.ceil(spaced / WORDS_PER_MINUTE + signs / SIGNS_PER_MINUTE)
 
 
-def _read(root: HtmlElement, told: bool) -> tuple[str, bool]:
-    """The markdown of a page that holds only what a reader sees, and whether it is the article alone."""
+def _read_tree(root: HtmlElement, declared: bool) -> tuple[str, bool]:
+    """The markdown of a page that contains only what a reader sees, and whether it is the article alone."""
     links = sum(1 for link in root.iter("a") if link.get("href"))
     if links > FEW_LINKS:
         _drop_navigation(root)
-    text, entire = article_text(root), _markdown(root)
-    words, kept = count_words(strip_link_targets(entire)), count_words(text)
-    telling = kept >= LEAST_SHARE * words or (told and kept >= ARTICLE_WORDS)
-    chosen = telling if links > FEW_LINKS else kept > words
-    return (_article(root, text), True) if chosen and kept else (entire, False)
+    text, whole_page = article_text(root), _tree_to_markdown(root)
+    words, article_words = count_words(strip_link_targets(whole_page)), count_words(text)
+    plausible = article_words >= MIN_SHARE * words or (declared and article_words >= ARTICLE_WORDS)
+    chosen = plausible if links > FEW_LINKS else article_words > words
+    return (_article_in_page_form(root, text), True) if chosen and article_words else (whole_page, False)
 
 
-def _untreed(page: str) -> str:
-    """The text of a page that is too wild for a tree: converted where that keeps its words, else the bare words."""
+def _read_without_tree(page: str) -> str:
+    """The text of a page too complex for a tree: converted if that keeps its words, else the bare words."""
     bare = bare_words(page)
-    markdown = _converted(page, links=False) if page.count("<") <= MOST_TAGS else ""
-    return escape_link_syntax(markdown if count_words(markdown) >= LEAST_FOUND * count_words(bare) else bare)
+    markdown = _convert(page, links=False) if page.count("<") <= MAX_TAGS else ""
+    return escape_link_syntax(markdown if count_words(markdown) >= MIN_FOUND * count_words(bare) else bare)
 
 
-def _article(root: HtmlElement, text: str) -> str:
-    """The article in the page's own form where its words are found again there, else in trafilatura's."""
+def _article_in_page_form(root: HtmlElement, text: str) -> str:
+    """The article in the page's own form if its words are found there, else in trafilatura's."""
     pruned = deepcopy(root)
     keep_article(pruned, text)
-    markdown = _markdown(pruned)
+    markdown = _tree_to_markdown(pruned)
     return markdown if same_words(strip_link_targets(markdown), text) else article_markdown(root) or text
 
 
-def _markdown(root: HtmlElement) -> str:
+def _tree_to_markdown(root: HtmlElement) -> str:
     from lxml.html import tostring
 
     body = root.find("body")
-    return _converted(tostring(root if body is None else body, encoding="unicode"))
+    return _convert(tostring(root if body is None else body, encoding="unicode"))
 
 
 def _visible_words(root: HtmlElement) -> str:
@@ -113,7 +113,7 @@ def _visible_words(root: HtmlElement) -> str:
     return escape_link_syntax(" ".join((root if body is None else body).text_content().split()))
 
 
-def _converted(page: str, links: bool = True) -> str:
+def _convert(page: str, links: bool = True) -> str:
     from html_to_markdown import ConversionOptions, convert
     from html_to_markdown.exceptions import ConversionError
 
@@ -137,18 +137,18 @@ def _drop_navigation(root: HtmlElement) -> None:
 
 
 def declares_article(root: HtmlElement) -> bool:
-    """Whether the page says of itself that it is one article."""
-    told = {
+    """Whether the page declares itself an article."""
+    og_types = {
         (meta.get("content") or "").strip().lower() for meta in root.iter("meta") if meta.get("property") == "og:type"
     }
-    if "article" in told:
+    if "article" in og_types:
         return True
     scripts = (script.text or "" for script in root.iter("script") if script.get("type") == "application/ld+json")
-    return any(_ARTICLE.search(script) for script in scripts)
+    return any(_ARTICLE_TYPE.search(script) for script in scripts)
 
 
-def _told_body(root: HtmlElement) -> str:
-    """The article's text as the page tells it to machines, a paragraph a line."""
+def _declared_body(root: HtmlElement) -> str:
+    """The article's text from the structured data, one paragraph per line."""
     bodies = (text for thing in things_in(root) for text in texts(thing.get("articleBody")))
     lines = (clean_line(line, TEXT_LENGTH) for line in next(bodies, "").splitlines())
     return escape_link_syntax("\n\n".join(line for line in lines if line))

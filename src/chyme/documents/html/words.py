@@ -1,4 +1,4 @@
-"""Words, counted in every script, and the bare words of a page that no other reader follows."""
+"""Count words in every script, and extract the bare words of a page that no other reader can parse."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ _TAGS = re.compile(r"<[^<>]*>")
 
 
 def bare_words(page: str) -> str:
-    """The words between the tags, on one line. Passes over the page once, whatever it looks like."""
-    return " ".join(unescape(_TAGS.sub(" ", "".join(_seen(page)))).split())
+    """The words between the tags, on one line. Passes once over the page, whatever it looks like."""
+    return " ".join(unescape(_TAGS.sub(" ", "".join(_visible_parts(page)))).split())
 
 
 def count_words_and_signs(text: str) -> tuple[int, int]:
-    """How many words stand in a text, and how many signs of scripts that write no spaces between words."""
+    """How many words a text has, and how many signs of scripts that write no spaces between words."""
     spaced = signs = 0
-    for found in _WORD.finditer(text):
-        if found[1]:
+    for match in _WORD.finditer(text):
+        if match[1]:
             signs += 1
         else:
             spaced += 1
     return spaced, signs
 
 
-def _seen(page: str) -> list[str]:
-    """The stretches between comments, scripts and the like; one that never ends hides the rest."""
+def _visible_parts(page: str) -> list[str]:
+    """The parts between comments, scripts and similar elements; one that never ends hides the rest."""
     lower = page.lower()
     if len(lower) != len(page):  # a few letters change their length
         lower = page
-    seen: list[str] = []
-    at = 0
-    while start := _HIDDEN.search(page, at):
-        seen.append(page[at : start.start()])
+    parts: list[str] = []
+    position = 0
+    while start := _HIDDEN.search(page, position):
+        parts.append(page[position : start.start()])
         mark = "-->" if start[1] else f"</{start[2].lower()}"
         end = lower.find(mark, start.end())
         if end < 0:
-            return seen
-        at = end + len(mark) if start[1] else end
-        seen.append(" ")
-    seen.append(page[at:])
-    return seen
+            return parts
+        position = end + len(mark) if start[1] else end
+        parts.append(" ")
+    parts.append(page[position:])
+    return parts

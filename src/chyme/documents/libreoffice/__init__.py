@@ -1,1 +1,1 @@
-"""LibreOffice: found, run and kept apart."""
+"""LibreOffice: finding it, running it, and isolating it."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 COMMANDS = ("soffice", "libreoffice", "loffice")
 FOLDERS = ("/usr/lib/libreoffice/program", "/usr/lib64/libreoffice/program", "/usr/local/lib/libreoffice/program")
-ROOTS = ("/opt", "/usr/local")  # where the project's own packages go: /opt/libreoffice24.8/program
-BINARY = "soffice.bin"  # started directly: the scripts around it would be processes of their own
+ROOTS = ("/opt", "/usr/local")  # where the project's own packages are installed: /opt/libreoffice24.8/program
+BINARY = "soffice.bin"  # started directly, because the wrapper scripts would be extra processes
 
 
 def office_program(office: str) -> Path | None:
@@ -23,15 +23,15 @@ def office_program(office: str) -> Path | None:
 
 
 def office_marker(office: str) -> str:
-    """What changes when LibreOffice is installed, replaced or removed."""
+    """A string that changes when LibreOffice is installed, replaced or removed."""
     program = office_program(office)
     if program is None:
         return "no LibreOffice"
     try:
-        found = program.stat()
+        status = program.stat()
     except OSError:
         return "no LibreOffice"
-    return f"LibreOffice {program} {found.st_size} {found.st_mtime_ns}"
+    return f"LibreOffice {program} {status.st_size} {status.st_mtime_ns}"
 
 
 def _candidates() -> Iterator[Path]:
@@ -45,7 +45,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _binary(command: Path) -> Path | None:
-    """The program that a command stands for: beside the script to which its links lead."""
+    """The program for a command: beside the script to which its links lead."""
     try:
         program = command.resolve(strict=True).parent / BINARY
     except (OSError, RuntimeError):

@@ -1,8 +1,9 @@
-"""Turn office documents into PDF by a LibreOffice process of our own, kept for the documents that follow.
+"""Convert office documents to PDF with a LibreOffice process of our own, which is reused for further documents.
 
-The process keeps an empty document open, so that it does not end with the first conversion; each document is handed
-to it over the socket by which a second `soffice` command would pass on its arguments. Warm, that takes 0.02 to 0.2
-seconds instead of one. It ends with us: the kernel kills it when the thread that started it dies.
+
+The process keeps an empty document open, so that it does not end after the first conversion; each document is handed to
+it over the socket by which a second `soffice` command would pass on its arguments. Warm, that takes 0.02 to 0.2 seconds
+instead of one. It ends with us: the kernel kills it when the thread that started it dies.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from chyme.documents.pages.limits import PageLimits
 
 START_SECONDS = 45.0
 POLL_SECONDS = 0.02
-PDF_BYTES = 256 << 20  # what is read back into memory
-RESTARTS_ITSELF = 81  # the exit code by which it asks to be started again: its profile was new
-STARTS = 3
+PDF_BYTES = 256 << 20  # limit for what is read back into memory
+RESTART_EXIT_CODE = 81  # the exit code by which it asks to be started again, because its profile was new
+MAX_STARTS = 3
 PR_SET_PDEATHSIG = 1
-PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
 
 class OfficeFailed(Exception):
-    """LibreOffice did not make a PDF; the message says why, as part of a sentence."""
+    """LibreOffice did not make a PDF; the message gives the reason, as part of a sentence."""
 
 
 @functools.cache
 def office(program: Path, limits: PageLimits) -> Office:
     """This process's LibreOffice; it starts with its first document and ends with this process."""
-    made = Office(program, limits)
-    atexit.register(made.close)
-    return made
+    instance = Office(program, limits)
+    atexit.register(instance.close)
+    return instance
 
 
 class Office:
@@ -68,16 +69,16 @@ class Office:
         """The document as PDF, or OfficeFailed."""
         try:
             home = self._home = self._home or OfficeProfile()
-            if self._is_worn():
+            if self._needs_replacement():
                 self._stop()
             fresh = self.pid is None
             try:
-                return self._converted(home, data, extension)
+                return self._convert_once(home, data, extension)
             except EOFError:
                 if fresh:
                     raise OfficeFailed("LibreOffice crashed on it") from None
-            # Perhaps an earlier document had made it ill.
-            return self._converted(home, data, extension)
+            # Perhaps an earlier document had damaged it, so try once more.
+            return self._convert_once(home, data, extension)
         except EOFError:
             raise OfficeFailed("LibreOffice crashed on it") from None
         except OSError as error:
@@ -95,17 +96,17 @@ class Office:
             self._home.remove()
             self._home = None
 
-    def _converted(self, home: OfficeProfile, data: bytes, extension: str) -> bytes:
+    def _convert_once(self, home: OfficeProfile, data: bytes, extension: str) -> bytes:
         if self.pid is None:
             self._start(home)
         self._served += 1
-        document, made = home.desk / f"document.{extension}", home.desk / "made" / "document.pdf"
+        document, pdf = home.document_folder / f"document.{extension}", home.document_folder / "made" / "document.pdf"
         document.write_bytes(data)
         deadline = time.monotonic() + self._limits.office_seconds
-        self._allow_cpu(self._limits.office_seconds)
-        told = ("--headless", "--convert-to", "pdf", "--outdir", str(made.parent), str(document))
+        self._limit_cpu(self._limits.office_seconds)
+        arguments = ("--headless", "--convert-to", "pdf", "--outdir", str(pdf.parent), str(document))
         try:
-            _hand_over(home.pipes, home.desk, told, deadline)
+            _send_arguments(home.pipes, home.document_folder, arguments, deadline)
         except (EOFError, ConnectionError):
             self._stop()
             raise EOFError from None
@@ -113,9 +114,9 @@ class Office:
             self._stop()
             raise OfficeFailed(f"LibreOffice took longer than {self._limits.office_seconds:g} seconds") from None
         try:
-            if made.stat().st_size > PDF_BYTES:
+            if pdf.stat().st_size > PDF_BYTES:
                 raise OfficeFailed(f"LibreOffice made a PDF of more than {PDF_BYTES >> 20} MB of it")
-            return made.read_bytes()
+            return pdf.read_bytes()
         except FileNotFoundError:
             raise OfficeFailed("LibreOffice could not read it") from None
 
@@ -123,11 +124,12 @@ class Office:
         self._served = 0
         home.reset()
         deadline = time.monotonic() + START_SECONDS
-        for _ in range(STARTS):
-            self._process = self._spawned(home)
+        for _ in range(MAX_STARTS):
+            self._process = self._spawn(home)
             while (code := self._process.poll()) is None:
                 try:
-                    _hand_over(home.pipes, home.desk, (), deadline)  # answered when the empty document stands
+                    # Answered when the empty document is open.
+                    _send_arguments(home.pipes, home.document_folder, (), deadline)
                     home.restrict_pipe_access()
                     return
                 except (OSError, EOFError):
@@ -136,12 +138,12 @@ class Office:
                         raise OfficeFailed(f"LibreOffice did not start within {START_SECONDS:g} seconds") from None
                     time.sleep(POLL_SECONDS)
             home.delete_pipes()
-            if code != RESTARTS_ITSELF:
+            if code != RESTART_EXIT_CODE:
                 break
         self._stop()
         raise OfficeFailed(f"LibreOffice does not start (code {code}); try `soffice --headless` by hand")
 
-    def _spawned(self, home: OfficeProfile) -> subprocess.Popen[bytes]:
+    def _spawn(self, home: OfficeProfile) -> subprocess.Popen[bytes]:
         environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         environment |= {
             "HOME": str(home.path),
@@ -162,34 +164,37 @@ class Office:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=home.desk,
+            cwd=home.document_folder,
             env=environment,
-            # In our group on purpose: what LibreOffice might start dies with the group when we are ended.
-            preexec_fn=_bound_to(os.getpid(), self._limits.office_memory_mb << 20),  # noqa: PLW1509 (one thread here)
+            # In our process group on purpose: processes that LibreOffice starts die with the group when we are ended.
+            preexec_fn=_child_limits(os.getpid(), self._limits.office_memory_mb << 20),  # noqa: PLW1509 (one thread here)
         )
 
-    def _is_worn(self) -> bool:
+    def _needs_replacement(self) -> bool:
         if self.pid is None:
             return False
-        return self._served >= self._limits.office_documents or self._resident() > self._limits.office_memory_mb << 19
+        return (
+            self._served >= self._limits.office_documents
+            or self._resident_bytes() > self._limits.office_memory_mb << 19
+        )
 
-    def _resident(self) -> int:
+    def _resident_bytes(self) -> int:
         try:
             with open(f"/proc/{self.pid}/statm", "rb", buffering=0) as statm:
-                return int(statm.read().split()[1]) * PAGE
+                return int(statm.read().split()[1]) * PAGE_BYTES
         except (OSError, IndexError):
             return 0
 
-    def _allow_cpu(self, seconds: float) -> None:
-        """From here on, so that a busy loop ends even where nobody watches the clock."""
+    def _limit_cpu(self, seconds: float) -> None:
+        """Limit CPU time from now on, so that a busy loop ends even if no one watches the clock."""
         try:
-            with open(f"/proc/{self.pid}/stat", "rb", buffering=0) as told:
-                fields = told.read().rpartition(b")")[2].split()
+            with open(f"/proc/{self.pid}/stat", "rb", buffering=0) as stat:
+                fields = stat.read().rpartition(b")")[2].split()
             used = (int(fields[11]) + int(fields[12])) // TICKS
             limit = used + int(seconds) + 2
             resource.prlimit(self.pid or 0, resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         except (OSError, IndexError, ValueError):
-            return  # the wall clock still watches
+            return  # the wall clock limit still applies
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -200,49 +205,49 @@ class Office:
             self._home.delete_pipes()
 
 
-def _bound_to(parent: int, memory: int) -> Callable[[], None]:
+def _child_limits(parent: int, memory: int) -> Callable[[], None]:
     libc = ctypes.CDLL(None)
 
-    def bind() -> None:
+    def apply_limits() -> None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+        _, limit = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        most = memory if most == resource.RLIM_INFINITY else min(memory, most)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        _, limit = resource.getrlimit(resource.RLIMIT_AS)
+        limit = memory if limit == resource.RLIM_INFINITY else min(memory, limit)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    return bind
+    return apply_limits
 
 
-def _hand_over(pipes: tuple[Path, ...], folder: Path, arguments: tuple[str, ...], deadline: float) -> None:
-    """Have the running process act on these arguments, and wait until it has."""
+def _send_arguments(pipes: tuple[Path, ...], folder: Path, arguments: tuple[str, ...], deadline: float) -> None:
+    """Make the running process act on these arguments, and wait until it has."""
     pipe = next(filter(Path.exists, pipes), None)
     if pipe is None:
-        raise ConnectionError("nobody listens")
-    with socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(max(0.01, deadline - time.monotonic()))
-        line.connect(str(pipe))
-        if _heard(line, deadline) != b"InternalIPC::SendArguments":
-            raise ConnectionError("somebody else listens")
-        told = ",".join([_escaped(str(folder)), *map(_escaped, arguments)])
-        line.sendall(f"InternalIPC::Arguments2{told}".encode() + b"\0")
-        _heard(line, deadline)
+        raise ConnectionError("nothing listens")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        connection.connect(str(pipe))
+        if _receive(connection, deadline) != b"InternalIPC::SendArguments":
+            raise ConnectionError("something else listens")
+        joined = ",".join([_escape(str(folder)), *map(_escape, arguments)])
+        connection.sendall(f"InternalIPC::Arguments2{joined}".encode() + b"\0")
+        _receive(connection, deadline)
 
 
-def _heard(line: socket.socket, deadline: float) -> bytes:
-    """What it says next; EOFError when it is gone."""
-    heard = b""
-    while not heard.endswith(b"\0"):
-        line.settimeout(max(0.01, deadline - time.monotonic()))
-        more = line.recv(1024)
-        if not more:
+def _receive(connection: socket.socket, deadline: float) -> bytes:
+    """The next message of the process; EOFError if it is gone."""
+    message = b""
+    while not message.endswith(b"\0"):
+        connection.settimeout(max(0.01, deadline - time.monotonic()))
+        chunk = connection.recv(1024)
+        if not chunk:
             raise EOFError
-        heard += more
-    return heard[:-1]
+        message += chunk
+    return message[:-1]
 
 
-def _escaped(argument: str) -> str:
+def _escape(argument: str) -> str:
     return argument.replace("\\", "\\\\").replace(",", "\\,")

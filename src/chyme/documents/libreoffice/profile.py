@@ -1,4 +1,4 @@
-"""A home for LibreOffice: its profile, the document at hand, and nothing that outlives us."""
+"""The folder of a LibreOffice process: its profile, the current document, and nothing that outlives us."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chyme.core.files.temporary_folder import TEMPORARY, TemporaryFolder, recrea
 
 PREFIX = "chyme-office-"
 
-_ITEMS = (
+_SETTINGS = (
     ("Office.Common/Security/Scripting", "MacroSecurityLevel", "3"),
     ("Office.Common/Security/Scripting", "DisableMacrosExecution", "true"),
     ("Office.Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),  # pictures and objects by address
-    ("Office.Common/Security/Scripting", "DisableActiveContent", "true"),  # from 24.2 on
+    ("Office.Common/Security/Scripting", "DisableActiveContent", "true"),  # since 24.2
     ("Office.Common/Misc", "FirstRun", "false"),
     ("Office.Common/Misc", "UseLocking", "false"),
     ("Office.Common/Misc", "UseDocumentOOoLockFile", "false"),
@@ -27,14 +27,14 @@ _ITEMS = (
     ("Office.Common/Cache/GraphicManager", "TotalCacheSize", "50000000"),
     ("Office.Calc/Content/Update", "Link", "1"),  # never
     ("Office.Writer/Content/Update", "Link", "0"),  # never
-    ("Office.Calc/Formula/Load", "OOXMLRecalcMode", "1"),  # never: the values that were saved are shown
+    ("Office.Calc/Formula/Load", "OOXMLRecalcMode", "1"),  # never: the saved values are shown
     ("Office.Calc/Formula/Load", "ODFRecalcMode", "1"),
     ("Office.Java/VirtualMachine", "Enable", "false"),
     ("Office.Recovery/AutoSave", "Enabled", "false"),
     ("Office.Recovery/RecoveryInfo", "Enabled", "false"),
     ("Setup/Office", "ooSetupInstCompleted", "true"),
     ("Inet/Settings", "ooInetProxyType", "1"),
-    ("Inet/Settings", "ooInetHTTPProxyName", "127.0.0.1"),  # nobody answers on port 9
+    ("Inet/Settings", "ooInetHTTPProxyName", "127.0.0.1"),  # port 9 does not answer
     ("Inet/Settings", "ooInetHTTPProxyPort", "9"),
     ("Inet/Settings", "ooInetHTTPSProxyName", "127.0.0.1"),
     ("Inet/Settings", "ooInetHTTPSProxyPort", "9"),
@@ -42,13 +42,13 @@ _ITEMS = (
 
 
 class OfficeProfile:
-    """One process's folder: `profile`, `desk` for the document, `temporary` for LibreOffice's own files."""
+    """One process's folder: `profile`, `desk` for the document, `tmp` for LibreOffice's own files."""
 
     def __init__(self) -> None:
         self._folder = TemporaryFolder(PREFIX, lambda folder: _pipes(folder / "profile"))
         self.path = self._folder.path
         self.profile = self.path / "profile"
-        self.desk = self.path / "desk"
+        self.document_folder = self.path / "desk"
         self.temporary = self.path / "tmp"
         self.pipes = _pipes(self.profile)
         try:
@@ -58,8 +58,8 @@ class OfficeProfile:
             raise
 
     def reset(self) -> None:
-        """Everything as new: no trace of the documents before."""
-        for path in (self.profile, self.desk, self.temporary):
+        """Recreate everything, without a trace of earlier documents."""
+        for path in (self.profile, self.document_folder, self.temporary):
             recreate_folder(path)
         user = self.profile / "user"
         user.mkdir(mode=0o700)
@@ -67,7 +67,7 @@ class OfficeProfile:
         self.delete_pipes()
 
     def restrict_pipe_access(self) -> None:
-        """Where the user has no name, LibreOffice lets everybody in."""
+        """For a user without a name, LibreOffice lets everyone in."""
         for pipe in self.pipes:
             with suppress(OSError):
                 pipe.chmod(0o600)
@@ -79,7 +79,7 @@ class OfficeProfile:
                 pipe.unlink(missing_ok=True)
 
     def clear_document_folder(self) -> None:
-        for path in self.desk.iterdir():
+        for path in self.document_folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -100,7 +100,7 @@ def _registry() -> str:
     items = "\n".join(
         f'<item oor:path="/org.openoffice.{path}"><prop oor:name="{name}" oor:op="fuse">'
         f"<value>{value}</value></prop></item>"
-        for path, name, value in _ITEMS
+        for path, name, value in _SETTINGS
     )
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -1,4 +1,4 @@
-"""Pictures of pages that were drawn once, in a folder that never grows beyond its size."""
+"""A cache of rendered pages, in a folder of limited size."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 _NAME = re.compile(r"([0-9a-f]{16,128})-[0-9]{1,9}-[0-9]{1,5}\.jpg")
-SHRINK_TO = 0.8  # of its size, so that not every page that comes sends another one away
-PAGES_BETWEEN_CLEANUPS = 16  # pages between two looks at how large the folder is
+SHRINK_TO = 0.8  # of the limit, so that not every new page removes another one
+PAGES_BETWEEN_CLEANUPS = 16  # pages between two checks of the folder's size
 
 
 class PageCache:
-    """`HASH-PAGE-WIDTH.jpg`: named after content, so nothing in it is ever out of date. It may be deleted any time."""
+    """`HASH-PAGE-WIDTH.jpg`: named after content, so nothing is ever out of date. It may be deleted at any time."""
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
-        self._most = most_bytes
-        self._since_tidied = PAGES_BETWEEN_CLEANUPS
-        self._guard = threading.Lock()
+        self._max_bytes = max_bytes
+        self._since_cleanup = PAGES_BETWEEN_CLEANUPS
+        self._lock = threading.Lock()
 
     def get(self, hash_: str, page: int, width: int) -> bytes | None:
-        """A page that was drawn before; it stays longer for having been asked for."""
+        """A page that was rendered before; using it makes it stay longer."""
         path = self._path(hash_, page, width)
         if path is None:
             return None
@@ -37,7 +37,7 @@ class PageCache:
         return data
 
     def put(self, hash_: str, page: int, width: int, data: bytes) -> None:
-        """Keep a page. A disk that is full or read-only is no reason not to show it."""
+        """Store a page. If the disk is full or read-only, the page is still shown."""
         path = self._path(hash_, page, width)
         if path is None:
             return
@@ -51,15 +51,15 @@ class PageCache:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             return
-        self._tidy()
+        self._remove_oldest()
 
     def delete_unknown(self, known: Callable[[Collection[str]], Collection[str]]) -> None:
-        """Pages of files that are nowhere any more go; `known` tells which of these hashes there still are."""
-        hashes = {found[1] for name in self._names() if (found := _NAME.fullmatch(name))}
+        """Delete pages of files that no longer exist; `known` returns which of the given hashes still do."""
+        hashes = {match[1] for name in self._names() if (match := _NAME.fullmatch(name))}
         gone = hashes.difference(known(hashes)) if hashes else hashes
         for name in self._names() if gone else ():
-            found = _NAME.fullmatch(name)
-            if found and found[1] in gone:
+            match = _NAME.fullmatch(name)
+            if match and match[1] in gone:
                 with contextlib.suppress(OSError):
                     (self._folder / name).unlink()
 
@@ -73,25 +73,25 @@ class PageCache:
         except OSError:
             return []
 
-    def _tidy(self) -> None:
-        """The pages nobody has asked for longest go first."""
-        with self._guard:
-            self._since_tidied += 1
-            if self._since_tidied < PAGES_BETWEEN_CLEANUPS:
+    def _remove_oldest(self) -> None:
+        """Remove the pages that were not used for longest."""
+        with self._lock:
+            self._since_cleanup += 1
+            if self._since_cleanup < PAGES_BETWEEN_CLEANUPS:
                 return
-            self._since_tidied = 0
-            found: list[tuple[float, int, str]] = []
+            self._since_cleanup = 0
+            pages: list[tuple[float, int, str]] = []
             with contextlib.suppress(OSError), os.scandir(self._folder) as entries:
                 for entry in entries:
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        found.append((status.st_mtime, status.st_size, entry.path))
-            total = sum(size for _, size, _ in found)
-            if total <= self._most:
+                        pages.append((status.st_mtime, status.st_size, entry.path))
+            total = sum(size for _, size, _ in pages)
+            if total <= self._max_bytes:
                 return
-            for _, size, path in sorted(found):
+            for _, size, path in sorted(pages):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
                     total -= size
-                if total <= self._most * SHRINK_TO:
+                if total <= self._max_bytes * SHRINK_TO:
                     return

@@ -1,45 +1,45 @@
-"""How many pages a document says it has, where it says so itself."""
+"""The number of pages that a document declares."""
 
 from __future__ import annotations
 
 from chyme.documents.conversion.comments import slides_of
 from chyme.documents.conversion.zip_packages import Package
 
-MOST = 1_000_000  # beyond it the number is nonsense
+MAX_PAGES = 1_000_000  # a larger number is nonsense
 
 
 def declared_page_count(package: Package) -> int | None:
-    """Slides that are there, else the number of pages that the program which saved the document wrote into it."""
+    """The number of slides, else the number of pages that the program wrote into the document when saving."""
     slides = slides_of(package)
     if slides:
         return len(slides)
-    return _of_openxml(package) or _of_opendocument(package)
+    return _openxml_count(package) or _opendocument_count(package)
 
 
-def _of_openxml(package: Package) -> int | None:
+def _openxml_count(package: Package) -> int | None:
     properties = package.tree("docProps/app.xml")
     if properties is None or not any(name.startswith("word/") for name in package.names):
         return None
-    told = {element.tag.rpartition("}")[2]: element.text for element in properties if isinstance(element.tag, str)}
-    if told.get("Words") == "0":
-        return None  # left from the template with which a program began that counts nothing
-    return _number(told.get("Pages"))
+    fields = {element.tag.rpartition("}")[2]: element.text for element in properties if isinstance(element.tag, str)}
+    if fields.get("Words") == "0":
+        return None  # left from the template of a program that counts nothing
+    return _parse_count(fields.get("Pages"))
 
 
-def _of_opendocument(package: Package) -> int | None:
+def _opendocument_count(package: Package) -> int | None:
     meta = package.tree("meta.xml")
     if meta is None:
         return None
     for element in meta.iter():
         if isinstance(element.tag, str) and element.tag.endswith("}document-statistic"):
-            told = next((value for name, value in element.items() if name.endswith("}page-count")), None)
-            return _number(told)
+            count = next((value for name, value in element.items() if name.endswith("}page-count")), None)
+            return _parse_count(count)
     return None
 
 
-def _number(told: str | None) -> int | None:
+def _parse_count(text: str | None) -> int | None:
     try:
-        number = int(told or "")
+        number = int(text or "")
     except ValueError:
         return None
-    return number if 0 < number <= MOST else None
+    return number if 0 < number <= MAX_PAGES else None

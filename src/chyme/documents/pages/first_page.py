@@ -1,4 +1,4 @@
-"""Choose how a document's first page is drawn: the document's own layout where it can be had, else its text."""
+"""Choose how to render a document's first page: in its own layout if possible, else as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chyme.errors import DigestError, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK, ole_names
 from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF
 
-_OFFICE = ("application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
+_OFFICE_TYPES = ("application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
            "application/vnd.ms-word", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
            "application/msword", RTF)  # fmt: skip
 _EXTENSIONS = {mime: extension for extension, mime in reversed(DOCUMENTS.items())}  # the usual one of each type
@@ -51,23 +51,23 @@ def render_first_page(
             pages = error.pages
             notes.append(f"no page could be drawn: {error}")
     elif mime == EPUB:
-        package = _package(name, data, mime, conversion)
-        front = find_cover(name, package, limits) if package else None
-        if front is not None:
-            return PageImage(front, "cover")
-    elif mime.startswith(_OFFICE):
-        package = _package(name, data, mime, conversion)
-        if package or _is_known_form(data):
-            found = _by_office(name, data, mime, limits, notes)
-            if found is not None:
-                return found
+        package = _open_package(name, data, mime, conversion)
+        cover = find_cover(name, package, limits) if package else None
+        if cover is not None:
+            return PageImage(cover, "cover")
+    elif mime.startswith(_OFFICE_TYPES):
+        package = _open_package(name, data, mime, conversion)
+        if package or _is_old_office_or_rtf(data):
+            office_page = _render_with_office(name, data, mime, limits, notes)
+            if office_page is not None:
+                return office_page
         pages = declared_page_count(package) if package else None
     progress(0.5)
-    return _by_text(name, data, mime, limits, conversion, pages, notes)
+    return _render_as_text(name, data, mime, limits, conversion, pages, notes)
 
 
-def _package(name: str, data: bytes, mime: str, conversion: ConversionLimits) -> Package | None:
-    """The document's package; None when it is none or must not be opened: `convert` then says why, in its words."""
+def _open_package(name: str, data: bytes, mime: str, conversion: ConversionLimits) -> Package | None:
+    """The document's package; None if it has none or must not be opened: `convert` then reports the reason."""
     if not data.startswith(b"PK"):
         return None
     try:
@@ -76,14 +76,14 @@ def _package(name: str, data: bytes, mime: str, conversion: ConversionLimits) ->
         return None
 
 
-def _by_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: list[str]) -> PageImage | None:
-    """LibreOffice's first page; None when it is not here or does not manage, which the notes tell."""
+def _render_with_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: list[str]) -> PageImage | None:
+    """LibreOffice's first page; None if it is not installed or fails, which the notes then mention."""
     program = office_program(limits.office)
     if program is None:
         return None
     try:
-        made = office(program, limits).convert_to_pdf(data, _EXTENSIONS.get(mime, "docx"))
-        image, pages, note = render_first_pdf_page(name, made, limits)
+        pdf = office(program, limits).convert_to_pdf(data, _EXTENSIONS.get(mime, "docx"))
+        image, pages, note = render_first_pdf_page(name, pdf, limits)
     except OfficeFailed as error:
         notes.append(str(error))
         return None
@@ -93,14 +93,14 @@ def _by_office(name: str, data: bytes, mime: str, limits: PageLimits, notes: lis
     return PageImage(image, "libreoffice", pages, note)
 
 
-def _is_known_form(data: bytes) -> bool:
-    """Whether it begins like an old office document or RTF; LibreOffice would take anything else for plain text."""
+def _is_old_office_or_rtf(data: bytes) -> bool:
+    """Whether it begins like an old office document or RTF; LibreOffice would read anything else as plain text."""
     if data.startswith(OLE_MARK):
         return "EncryptedPackage" not in ole_names(data[:512], len(data), lambda at, length: data[at : at + length])
     return data[:64].lstrip(b"\xef\xbb\xbf\x00 \r\n\t").startswith(b"{\\rtf")
 
 
-def _by_text(
+def _render_as_text(
     name: str,
     data: bytes,
     mime: str,
@@ -109,7 +109,7 @@ def _by_text(
     pages: int | None,
     notes: list[str],
 ) -> PageImage:
-    found = convert(name, data, mime, conversion)
-    image, missing = render_text_page(found.markdown, limits)
-    told = [*notes, *([missing] if missing else [])]
-    return PageImage(image, "text", pages, "; ".join(told) or None)
+    result = convert(name, data, mime, conversion)
+    image, missing_fonts = render_text_page(result.markdown, limits)
+    all_notes = [*notes, *([missing_fonts] if missing_fonts else [])]
+    return PageImage(image, "text", pages, "; ".join(all_notes) or None)

@@ -1,4 +1,4 @@
-"""Fonts of this machine: which there are, and which letters each can draw."""
+"""The fonts of this machine, and the letters each can draw."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FOLDERS = (
     "/System/Library/Fonts",
     "/Library/Fonts",
 )
-MOST_FILES = 3000
+MAX_FILES = 3000
 CMAP_BYTES = 4 << 20
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
-# Regular, bold and fixed-width faces that go together, the ones we like best first.
+# Regular, bold and fixed-width faces that belong together, preferred ones first.
 _FAMILIES = (
     ("NotoSans-Regular", "NotoSans-Bold", "NotoSansMono-Regular"),
     ("LiberationSans-Regular", "LiberationSans-Bold", "LiberationMono-Regular"),
@@ -44,47 +44,49 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class FontFile:
-    """A font and the letters it holds, as rising ranges of code points."""
+    """A font and the letters it has, as rising ranges of code points."""
 
-    path: str  # empty for the one that comes with Pillow
+    path: str  # empty for the font built into Pillow
     letters: Ranges = field(repr=False)
 
     def has_glyph(self, letter: str) -> bool:
         code = ord(letter)
-        at = bisect.bisect_right(self.letters, (code, 0x110000)) - 1
-        return at >= 0 and self.letters[at][0] <= code <= self.letters[at][1]
+        i = bisect.bisect_right(self.letters, (code, 0x110000)) - 1
+        return i >= 0 and self.letters[i][0] <= code <= self.letters[i][1]
 
     def load(self, size: int) -> ImageFont.FreeTypeFont:
-        return _loaded(self.path, size)
+        return _load_font(self.path, size)
 
 
 class Fonts:
-    """Regular, bold and mono, and for letters that these lack whatever other font has them."""
+    """Regular, bold and mono, and for letters that these lack any other font that has them."""
 
     def __init__(self, folders: tuple[str, ...] = FOLDERS) -> None:
-        self._paths = _font_files(folders)
+        self._paths = _find_font_files(folders)
         by_stem = {Path(path).stem: path for path in self._paths}
         family = next((names for names in _FAMILIES if names[0] in by_stem), None)
-        regular = _read(by_stem[family[0]]) if family else None
+        regular = _read_font(by_stem[family[0]]) if family else None
         self.regular = regular or _first_latin(self._paths) or _built_in()
-        self.bold = (family and _read(by_stem.get(family[1], ""))) or self.regular
-        self.mono = (family and _read(by_stem.get(family[2], ""))) or self.regular
-        self._others: dict[int, FontFile | None] = {}
+        self.bold = (family and _read_font(by_stem.get(family[1], ""))) or self.regular
+        self.mono = (family and _read_font(by_stem.get(family[2], ""))) or self.regular
+        self._fallbacks: dict[int, FontFile | None] = {}
 
     def font_for(self, letter: str, wanted: FontFile) -> FontFile | None:
-        """The font for a letter; None when no font here has it."""
+        """The font for a letter; None if no font here has it."""
         if wanted.has_glyph(letter):
             return wanted
         if self.regular.has_glyph(letter):
             return self.regular
         block = ord(letter) >> 7
-        known = self._others.get(block)
-        if known is None or not known.has_glyph(letter):
-            if block in self._others and known is None:
+        fallback = self._fallbacks.get(block)
+        if fallback is None or not fallback.has_glyph(letter):
+            if block in self._fallbacks and fallback is None:
                 return None
-            found = (_read(path) for path in self._paths)
-            known = self._others[block] = next((font for font in found if font and font.has_glyph(letter)), None)
-        return known
+            candidates = (_read_font(path) for path in self._paths)
+            fallback = self._fallbacks[block] = next(
+                (font for font in candidates if font and font.has_glyph(letter)), None
+            )
+        return fallback
 
 
 @functools.cache
@@ -93,32 +95,32 @@ def fonts() -> Fonts:
     return Fonts()
 
 
-def _font_files(folders: tuple[str, ...]) -> list[str]:
-    """Plain faces first: they stand in for letters that the chosen family lacks."""
-    found: list[str] = []
+def _find_font_files(folders: tuple[str, ...]) -> list[str]:
+    """The font files, plain faces first: they are the fallback for letters that the chosen family lacks."""
+    paths: list[str] = []
     for folder in folders:
         for root, inner, names in os.walk(Path(folder).expanduser()):
             inner.sort()
-            found += [os.path.join(root, name) for name in names if name.lower().endswith(_ENDINGS)]
-            if len(found) >= MOST_FILES:
+            paths += [os.path.join(root, name) for name in names if name.lower().endswith(_ENDINGS)]
+            if len(paths) >= MAX_FILES:
                 break
 
     def rank(path: str) -> tuple[bool, bool, str]:
         stem = Path(path).stem
         return any(word in stem for word in _UNWANTED), not any(word in stem for word in _PLAIN), path
 
-    return sorted(found[:MOST_FILES], key=rank)
+    return sorted(paths[:MAX_FILES], key=rank)
 
 
 def _first_latin(paths: list[str]) -> FontFile | None:
-    found = (_read(path) for path in paths)
-    return next((font for font in found if font and all(map(font.has_glyph, "Aaz09é"))), None)
+    candidates = (_read_font(path) for path in paths)
+    return next((font for font in candidates if font and all(map(font.has_glyph, "Aaz09é"))), None)
 
 
 @functools.cache
-def _read(path: str) -> FontFile | None:
+def _read_font(path: str) -> FontFile | None:
     if not path or "Color" in path:
-        return None  # colour fonts come in one size only
+        return None  # colour fonts have only one size
     try:
         with open(path, "rb") as file:
             letters = letters_of(file)
@@ -131,12 +133,12 @@ def _read(path: str) -> FontFile | None:
 
 @functools.cache
 def _built_in() -> FontFile:
-    data: bytes = _loaded("", 20).font_bytes
+    data: bytes = _load_font("", 20).font_bytes
     return FontFile("", letters_of(io.BytesIO(data)))
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(path: str, size: int) -> ImageFont.FreeTypeFont:
+def _load_font(path: str, size: int) -> ImageFont.FreeTypeFont:
     from PIL import ImageFont
 
     if path:
@@ -158,26 +160,26 @@ def letters_of(file: BinaryIO) -> Ranges:
         tag, offset, length = struct.unpack(">4s4xII", file.read(16))
         if tag == b"cmap":
             file.seek(offset)
-            return _ranges(file.read(min(length, CMAP_BYTES)))
+            return _parse_cmap(file.read(min(length, CMAP_BYTES)))
     return ()
 
 
-def _ranges(cmap: bytes) -> Ranges:
+def _parse_cmap(cmap: bytes) -> Ranges:
     count = struct.unpack_from(">2xH", cmap)[0]
     tables = [struct.unpack_from(">HHI", cmap, 4 + 8 * number) for number in range(count)]
     best: Ranges = ()
     for platform, encoding, offset in tables:
         if (platform, encoding) not in ((3, 10), (3, 1), (0, 3), (0, 4), (0, 6)):
             continue
-        form = struct.unpack_from(">H", cmap, offset)[0]
-        found: Ranges = ()
-        if form == 12:
+        table_format = struct.unpack_from(">H", cmap, offset)[0]
+        candidate: Ranges = ()
+        if table_format == 12:
             groups = struct.unpack_from(">I", cmap, offset + 12)[0]
-            found = tuple(struct.unpack_from(">II", cmap, offset + 16 + 12 * number) for number in range(groups))
-        elif form == 4:
-            half = struct.unpack_from(">H", cmap, offset + 6)[0] // 2
-            ends = struct.unpack_from(f">{half}H", cmap, offset + 14)
-            starts = struct.unpack_from(f">{half}H", cmap, offset + 16 + 2 * half)
-            found = tuple(pair for pair in zip(starts, ends, strict=True) if pair[0] < 0xFFFF)
-        best = max(best, tuple(sorted(found)), key=lambda ranges: sum(last - first + 1 for first, last in ranges))
+            candidate = tuple(struct.unpack_from(">II", cmap, offset + 16 + 12 * number) for number in range(groups))
+        elif table_format == 4:
+            segment_count = struct.unpack_from(">H", cmap, offset + 6)[0] // 2
+            ends = struct.unpack_from(f">{segment_count}H", cmap, offset + 14)
+            starts = struct.unpack_from(f">{segment_count}H", cmap, offset + 16 + 2 * segment_count)
+            candidate = tuple(pair for pair in zip(starts, ends, strict=True) if pair[0] < 0xFFFF)
+        best = max(best, tuple(sorted(candidate)), key=lambda ranges: sum(last - first + 1 for first, last in ranges))
     return best

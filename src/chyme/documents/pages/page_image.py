@@ -1,4 +1,4 @@
-"""What every way to a first page returns."""
+"""The result of rendering a first page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RenderMethod = Literal["pdf", "libreoffice", "cover", "text"]
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A picture of the document, how it came about, and how many pages the document has, where that is known."""
+    """A picture of the document, how it was made, and the document's number of pages, if known."""
 
     image: Image.Image
     rendered: RenderMethod

@@ -1,7 +1,7 @@
-"""Draw one page of a PDF for somebody who looks at it now, or tell where words stand on it: the digester of a child
-that does nothing else.
+"""Render one page of a PDF for a viewer, or locate words on it: the digester of a child that does nothing else.
 
-It is in no registry: no file ever has its output.
+
+It is not in the registry: no file ever has its output.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 ENTRY = "chyme.documents.pages.pdf_child:load_digesters"
 NAME, REQUEST, PICTURE = "draw-page", "wanted", "page.jpg"
-TALLEST = 4  # times as high as wide: a till roll is drawn smaller
+MAX_HEIGHT_RATIO = 4  # times as high as wide: a till roll is drawn smaller
 QUALITY = 85
 
 
 class DrawPage(Digester):
-    """Gives the page as an artifact, and how many pages there are; no artifact beyond the last one."""
+    """Returns the page as an artifact, and the number of pages; no artifact beyond the last page."""
 
     name = NAME
     label = "Page"
@@ -45,42 +45,42 @@ class DrawPage(Digester):
         import pypdfium2
 
         upstream = source.output(REQUEST)
-        wanted = json.loads((upstream and upstream.content) or "{}")
-        number = int(wanted["page"])
+        request = json.loads((upstream and upstream.content) or "{}")
+        number = int(request["page"])
         with source.open() as stream, open_pdf(source.file.name, stream) as document:
-            told = json.dumps({"pages": len(document)})
+            content = json.dumps({"pages": len(document)})
             if not 1 <= number <= len(document):
-                return [Output(NAME, told)]
-            if "spans" in wanted:
-                return [Output(NAME, _words(document, number, wanted["spans"]))]
-            width = int(wanted["width"])
+                return [Output(NAME, content)]
+            if "spans" in request:
+                return [Output(NAME, _words_json(document, number, request["spans"]))]
+            width = int(request["width"])
             try:
                 image = render_page(
                     *(document, number, self._image_pixels),
-                    lambda wide, high: min(width / wide, TALLEST * width / high),
+                    lambda wide, high: min(width / wide, MAX_HEIGHT_RATIO * width / high),
                 )
             except (pypdfium2.PdfiumError, Undrawable) as error:
                 reason = str(error) if isinstance(error, Undrawable) else f"page {number} is damaged"
                 raise UnreadableFile(f"{source.file.name}: {reason}") from error
         out = io.BytesIO()
         image.save(out, "JPEG", quality=QUALITY, optimize=True, progressive=False)
-        return [Output(NAME, told, (Artifact(PICTURE, out.getvalue()),))]
+        return [Output(NAME, content, (Artifact(PICTURE, out.getvalue()),))]
 
 
-def _words(document: pypdfium2.PdfDocument, number: int, spans: list[tuple[int, int]]) -> str:
-    """The characters of the page, and where these spans of them are drawn; none of a page that PDFium cannot read."""
+def _words_json(document: pypdfium2.PdfDocument, number: int, spans: list[tuple[int, int]]) -> str:
+    """The characters of the page, and the boxes of these spans; both empty if PDFium cannot read the page."""
     import pypdfium2
 
-    told: dict[str, object] = {"pages": len(document), "text": "", "boxes": []}
+    fields: dict[str, object] = {"pages": len(document), "text": "", "boxes": []}
     with contextlib.suppress(pypdfium2.PdfiumError):
         page = document[number - 1]
         textpage = page.get_textpage()
-        told |= {"boxes": boxes_of(page, textpage, spans)} if spans else {"text": characters_of(textpage)}
+        fields |= {"boxes": boxes_of(page, textpage, spans)} if spans else {"text": characters_of(textpage)}
         textpage.close()
         page.close()
-    return json.dumps(told)
+    return json.dumps(fields)
 
 
 def load_digesters(config: dict[str, Any]) -> dict[str, Digester]:
-    """What the child loads."""
+    """The digesters of the child."""
     return {NAME: DrawPage(int(config["image_pixels"]))}

@@ -1,4 +1,4 @@
-"""Draw the pages of a PDF, whatever size they claim."""
+"""Render the pages of a PDF, whatever size they claim."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
     from PIL import Image
 
-TRIES = 5  # pages that are tried when the first cannot be drawn
-LARGEST_SCALE = 4.0  # 288 dots per inch: a stamp is not blown up to a poster
-OBJECTS = 20_000  # of a page, looked at for pictures that are too large
-DEPTH = 5  # forms within forms
+MAX_TRIES = 5  # pages to try if the first cannot be rendered
+LARGEST_SCALE = 4.0  # 288 dots per inch: a stamp is not enlarged to a poster
+MAX_OBJECTS = 20_000  # of a page, examined for pictures that are too large
+MAX_DEPTH = 5  # forms within forms
 
 
 class NoPage(Exception):
-    """None of the first pages can be drawn; `pages` is how many the document has."""
+    """None of the first pages can be rendered; `pages` is how many the document has."""
 
     def __init__(self, pages: int, reason: str) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class NoPage(Exception):
 
 
 def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[Image.Image, int, str | None]:
-    """The first page that can be drawn, the number of pages, and a note when it is not page 1; else NoPage."""
+    """The first page that can be drawn, the page count, and a note if it is not page 1; else NoPage."""
     import pypdfium2
 
     with open_pdf(name, data) as document:
@@ -38,10 +38,10 @@ def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[I
         if total < 1:
             raise broken_file_error(name, "PDF", "it has no pages")
         reason = ""
-        for number in range(1, min(total, TRIES) + 1):
+        for number in range(1, min(total, MAX_TRIES) + 1):
             try:
                 image = render_page(
-                    document, number, limits.image_pixels, lambda width, height: _longest(width, height, limits)
+                    document, number, limits.image_pixels, lambda width, height: _scale_to_fit(width, height, limits)
                 )
             except (pypdfium2.PdfiumError, Undrawable) as error:
                 reason = reason or (str(error) if isinstance(error, Undrawable) else "page 1 is damaged")
@@ -52,7 +52,7 @@ def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[I
 
 @contextlib.contextmanager
 def open_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
-    """A PDF with what people filled in; UnreadableFile when it is broken or locked."""
+    """Open a PDF including filled-in forms; UnreadableFile if it is broken or locked."""
     import pypdfium2
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
 
@@ -70,7 +70,7 @@ def open_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocumen
 
 
 class Undrawable(Exception):
-    """The page cannot be drawn within limits; the message says why."""
+    """The page cannot be drawn within the limits; the message says why."""
 
 
 def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
@@ -81,13 +81,13 @@ def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
         if document.get_formtype() == FORMTYPE_ACRO_FORM:
             document.init_forms()
     except pypdfium2.PdfiumError:
-        return  # the page is drawn without what people filled in
+        return  # the page is drawn without the filled-in values
 
 
 def render_page(
     document: pypdfium2.PdfDocument, number: int, image_pixels: int, scale_of: Callable[[float, float], float]
 ) -> Image.Image:
-    """A page as a picture; `scale_of` tells how many pixels a point of a page of this width and height gets."""
+    """A page as a picture; `scale_of` returns the pixels per point for a page of this width and height."""
     page = document[number - 1]
     try:
         width, height = page.get_size()
@@ -98,25 +98,25 @@ def render_page(
         bitmap = page.render(scale=scale, draw_annots=True, limit_image_cache=True, rev_byteorder=True)
         try:
             image: Image.Image = bitmap.to_pil().convert("RGB")
-            return image.copy()  # the bitmap's memory goes with it
+            return image.copy()  # the bitmap's memory is freed with it
         finally:
             bitmap.close()
     finally:
         page.close()
 
 
-def _longest(width: float, height: float, limits: PageLimits) -> float:
-    """Drawing rounds up, so one pixel less is asked for."""
+def _scale_to_fit(width: float, height: float, limits: PageLimits) -> float:
+    """The scale; rendering rounds up, so it aims at one pixel less."""
     return min(LARGEST_SCALE, (limits.page_pixels - 1) / max(width, height))
 
 
-def _check_pictures(page: pypdfium2.PdfPage, number: int, most: int) -> None:
-    """By what their dictionaries say, before anything is decoded."""
+def _check_pictures(page: pypdfium2.PdfPage, number: int, max_pixels: int) -> None:
+    """Check the sizes in the pictures' dictionaries, before anything is decoded."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
-    for shown in itertools.islice(page.get_objects(max_depth=DEPTH), OBJECTS):
-        if shown.type != FPDF_PAGEOBJ_IMAGE:
+    for item in itertools.islice(page.get_objects(max_depth=MAX_DEPTH), MAX_OBJECTS):
+        if item.type != FPDF_PAGEOBJ_IMAGE:
             continue
-        width, height = shown.get_px_size()
-        if width * height > most:
+        width, height = item.get_px_size()
+        if width * height > max_pixels:
             raise Undrawable(f"page {number} holds a picture of {width:,} × {height:,} pixels (limit image_pixels)")

@@ -1,4 +1,4 @@
-"""Pages of PDFs as pictures, drawn when somebody looks at them, in a child that does nothing else."""
+"""Render pages of PDFs as pictures on demand, in a child that does nothing else."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from chyme.core.store.sqlite.database import Database
 from chyme.documents.pages.cache import PageCache
 from chyme.documents.pages.pdf_child import ENTRY, NAME, PICTURE, REQUEST
 from chyme.documents.pages.search_highlights import spans_of
-from chyme.documents.pages.word_boxes import CHARACTERS
-from chyme.documents.pages.word_boxes import MOST as MOST_BOXES
+from chyme.documents.pages.word_boxes import CHARACTERS, MAX_BOXES
 from chyme.errors import ChildCrashed, ChymeError, DigestError, UsageError
 from chyme.files.extensions import PDF
 from chyme.model import Box, File, Limits, Output, Upstream
@@ -32,27 +31,27 @@ WIDTHS = (400, 800, 1200, 1600)
 LAST_PAGE = 1_000_000
 FOLDER = "pages"
 FAMILY = "drawing"
-TEXT = "doc-to-markdown"  # whose lines have boxes where a page was read from its picture
+TEXT = "doc-to-markdown"  # its lines have boxes where a page was read from its picture
 SECONDS = 30.0
 IDLE = 60.0
-WAITING = 8  # people who may wait for a page at the same time, in all vaults of a server together
-_places = threading.BoundedSemaphore(WAITING)
-RETRY_DELAY = 60.0  # seconds for which nobody tries again what could not be drawn
+WAITING = 8  # requests that may wait for a page at the same time, in all vaults of a server together
+_waiting_slots = threading.BoundedSemaphore(WAITING)
+RETRY_DELAY = 60.0  # seconds before a failed page is tried again
 CACHE_BYTES = 512 << 20
 JPEG = b"\xff\xd8\xff"
 
 
 class NoSuchPage(UsageError):
-    """There is no picture of this page, and the message says why."""
+    """There is no picture of this page; the message says why."""
 
 
 class TooBusy(ChymeError):
-    """Enough people wait for pages already."""
+    """Too many requests already wait for pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page as a JPEG; `fixed` when the same content will always give the same picture."""
+    """A page as a JPEG; `fixed` if the same content always gives the same picture."""
 
     data: bytes
     fixed: bool
@@ -62,7 +61,7 @@ _Key = tuple[str, int, int]  # hash, page, width
 
 
 class PdfPageRenderer:
-    """Any number of threads may ask; those who ask for the same page at the same time get one drawing."""
+    """Any number of threads may ask; simultaneous requests for the same page share one rendering."""
 
     def __init__(
         self,
@@ -87,53 +86,53 @@ class PdfPageRenderer:
         self._entry = entry
         self._import_from = import_from
         self._cache = PageCache(state / FOLDER, cache_bytes)
-        self._guard = threading.Lock()
-        self._under_way: dict[_Key, Future[bytes]] = {}
-        self._failed: dict[tuple[str, int], tuple[float, str]] = {}  # until when nobody tries, and why
+        self._lock = threading.Lock()
+        self._running: dict[_Key, Future[bytes]] = {}
+        self._failed: dict[tuple[str, int], tuple[float, str]] = {}  # until when it is not tried again, and why
         self._runner: Runner | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
-        self.waiting = 0  # who wait for a page of this vault
+        self.waiting = 0  # requests that wait for a page of this vault
         self.drawings = 0  # how often the child was asked
 
     def render_page(self, path: str, page: int, width: int) -> RenderedPage:
-        """One page, counted from 1; NoSuchPage when there is none, TooBusy when it is not the time to ask."""
+        """One page, counted from 1; NoSuchPage if there is none, TooBusy if too many requests wait."""
         if width not in WIDTHS:
-            raise UsageError(f"{width} is no width; choose one of: {', '.join(map(str, WIDTHS))}")
-        file = self._pdf(path, page)
-        with self._opened(file) as opened:
+            raise UsageError(f"{width} is not a supported width; choose one of: {', '.join(map(str, WIDTHS))}")
+        file = self._find_pdf(path, page)
+        with self._open_file(file) as opened:
             fixed = stamp_of(os.fstat(opened)) == file.stamp
-            if not fixed:  # it has changed since it was looked at; its hash is that of another content
-                return RenderedPage(self._in_turn((f"changed {path}", page, width), file, opened), False)
+            if not fixed:  # the file has changed since it was scanned, so its hash belongs to other content
+                return RenderedPage(self._draw_once((f"changed {path}", page, width), file, opened), False)
             key = (file.hash, page, width)
-            return RenderedPage(self._cache.get(*key) or self._in_turn(key, file, opened), True)
+            return RenderedPage(self._cache.get(*key) or self._draw_once(key, file, opened), True)
 
     def word_boxes(self, path: str, page: int, question: str) -> list[Box]:
-        """Where the words of a question stand on a page, line by line; empty when that cannot be told.
+        """The boxes of a question's words on a page, line by line; empty if they are unknown.
 
-        By the text layer of the PDF, else by the lines that were read from the picture of the page.
+        From the text layer of the PDF, else from the lines that were read from the picture of the page.
         """
-        file = self._pdf(path, page)
+        file = self._find_pdf(path, page)
         key = (f"words {file.hash}", page, 0)
-        with self._guard:
+        with self._lock:
             if time.monotonic() < self._failed.get(key[:2], (0.0, ""))[0]:
                 return []
-        with self._opened(file) as opened:
-            if not _places.acquire(blocking=False):
+        with self._open_file(file) as opened:
+            if not _waiting_slots.acquire(blocking=False):
                 raise TooBusy("many pages are being drawn already; ask again in a moment")
             try:
-                text = _read_words(self._run(file, opened, {"page": page, "spans": []})).text
+                text = _words_from(self._run(file, opened, {"page": page, "spans": []})).text
                 spans = spans_of(text, question)
-                found = _read_words(self._run(file, opened, {"page": page, "spans": spans})).boxes if spans else []
+                boxes = _words_from(self._run(file, opened, {"page": page, "spans": spans})).boxes if spans else []
             except DigestError as error:
-                self._give_up(key, str(error))
+                self._record_failure(key, str(error))
                 return []
             finally:
-                _places.release()
-        return found or self._recognised(file, page, question)
+                _waiting_slots.release()
+        return boxes or self._recognised_boxes(file, page, question)
 
     @contextlib.contextmanager
-    def _opened(self, file: File) -> Iterator[int]:
+    def _open_file(self, file: File) -> Iterator[int]:
         try:
             opened = self._vault.open(file)
         except (OSError, ValueError) as error:
@@ -143,25 +142,27 @@ class PdfPageRenderer:
         finally:
             os.close(opened)
 
-    def _recognised(self, file: File, page: int, question: str) -> list[Box]:
-        """Lines of a scanned page that have the words."""
+    def _recognised_boxes(self, file: File, page: int, question: str) -> list[Box]:
+        """The lines of a scanned page that contain the words."""
         db = self._database.read()
-        lines = [one for one in text_places.of_digest(db, file.id, TEXT) if one.page == page and one.box is not None]
+        lines = [
+            place for place in text_places.of_digest(db, file.id, TEXT) if place.page == page and place.box is not None
+        ]
         text = digests.content(db, file.id, TEXT) if lines else None
         return [line.box for line in lines if line.box and text and spans_of(text[line.start : line.end], question)]
 
     def delete_purged_pages(self) -> None:
-        """Pages of files that were purged leave nothing behind."""
+        """Delete the cached pages of purged files."""
 
         def known(hashes: Collection[str]) -> set[str]:
             db = self._database.read()
-            return {one for one in hashes if files.same_content(db, one, limit=1)}
+            return {hash_ for hash_ in hashes if files.same_content(db, hash_, limit=1)}
 
         self._cache.delete_unknown(known)
 
     def close(self) -> None:
-        """End the child. Whoever waits is told so."""
-        with self._guard:
+        """End the child. Waiting requests get an error."""
+        with self._lock:
             self._closed = True
             runner, scratch = self._runner, self._scratch
         if runner is not None:
@@ -169,78 +170,78 @@ class PdfPageRenderer:
         if scratch is not None:
             scratch.cleanup()
 
-    def _pdf(self, path: str, page: int) -> File:
+    def _find_pdf(self, path: str, page: int) -> File:
         db = self._database.read()
         file = files.by_path(db, path)
         if file is None or file.vanished_at is not None:
             raise NoSuchPage(f"{path}: is not a file of this vault")
         if file.mime != PDF:
-            raise NoSuchPage(f"{path}: is no PDF; its preview is among its artifacts")
+            raise NoSuchPage(f"{path}: is not a PDF; its preview is among its artifacts")
         row = documents.of_file(db, file.id)
         if page < 1 or page > LAST_PAGE or (row is not None and row.pages is not None and page > row.pages):
-            raise _beyond(path, page, row.pages if row else None)
+            raise _no_such_page(path, page, row.pages if row else None)
         return file
 
-    def _in_turn(self, key: _Key, file: File, opened: int) -> bytes:
-        with self._guard:
-            until, why_not = self._failed.get(key[:2], (0.0, ""))
+    def _draw_once(self, key: _Key, file: File, opened: int) -> bytes:
+        with self._lock:
+            until, reason = self._failed.get(key[:2], (0.0, ""))
             if time.monotonic() < until:
-                raise NoSuchPage(why_not)
+                raise NoSuchPage(reason)
             if self._closed:
                 raise TooBusy("the vault is being closed")
-            if not _places.acquire(blocking=False):
+            if not _waiting_slots.acquire(blocking=False):
                 raise TooBusy("many pages are being drawn already; ask again in a moment")
             self.waiting += 1
-            answer = self._under_way.get(key)
-            mine = answer is None
+            answer = self._running.get(key)
+            is_first = answer is None
             if answer is None:
-                answer = self._under_way[key] = Future()
+                answer = self._running[key] = Future()
         try:
-            if mine:
+            if is_first:
                 self._draw(key, file, opened, answer)
             return answer.result()
         finally:
-            with self._guard:
+            with self._lock:
                 self.waiting -= 1
-            _places.release()
+            _waiting_slots.release()
 
     def _draw(self, key: _Key, file: File, opened: int, answer: Future[bytes]) -> None:
-        """Whatever becomes of it, those who wait are told."""
+        """Whatever happens, the waiting requests get a result or an error."""
         try:
-            data = self._asked(key, file, opened)
+            data = self._request_page(key, file, opened)
             if not key[0].startswith("changed "):
                 self._cache.put(*key, data)
             outcome: bytes | BaseException = data
         except DigestError as error:
-            outcome = NoSuchPage(f"{file.path}: page {key[1]} cannot be drawn: {_without(file, str(error))}")
-            self._give_up(key, str(outcome))
+            outcome = NoSuchPage(f"{file.path}: page {key[1]} cannot be drawn: {_strip_name(file, str(error))}")
+            self._record_failure(key, str(outcome))
         except BaseException as error:
             outcome = error
-        with self._guard:
-            self._under_way.pop(key, None)
+        with self._lock:
+            self._running.pop(key, None)
         if isinstance(outcome, BaseException):
             answer.set_exception(outcome)
         else:
             answer.set_result(outcome)
 
-    def _give_up(self, key: _Key, why_not: str) -> None:
+    def _record_failure(self, key: _Key, reason: str) -> None:
         now = time.monotonic()
-        with self._guard:
-            self._failed = {one: told for one, told in self._failed.items() if told[0] > now}
-            self._failed[key[:2]] = now + RETRY_DELAY, why_not
+        with self._lock:
+            self._failed = {page_key: failure for page_key, failure in self._failed.items() if failure[0] > now}
+            self._failed[key[:2]] = now + RETRY_DELAY, reason
 
-    def _asked(self, key: _Key, file: File, opened: int) -> bytes:
+    def _request_page(self, key: _Key, file: File, opened: int) -> bytes:
         _, page, width = key
         self.drawings += 1
-        return _read(file.path, page, self._run(file, opened, {"page": page, "width": width}))
+        return _picture_from(file.path, page, self._run(file, opened, {"page": page, "width": width}))
 
-    def _run(self, file: File, opened: int, wanted: Mapping[str, object]) -> Sequence[Output]:
-        runner, scratch = self._started()
-        task = Task(NAME, file, opened, (Upstream(REQUEST, json.dumps(wanted)),), Path(scratch))
+    def _run(self, file: File, opened: int, request: Mapping[str, object]) -> Sequence[Output]:
+        runner, scratch = self._ensure_runner()
+        task = Task(NAME, file, opened, (Upstream(REQUEST, json.dumps(request)),), Path(scratch))
         return runner.run(task, FAMILY, Limits(self._seconds, self._seconds, self._memory_bytes))
 
-    def _started(self) -> tuple[Runner, str]:
-        with self._guard:
+    def _ensure_runner(self) -> tuple[Runner, str]:
+        with self._lock:
             if self._closed:
                 raise TooBusy("the vault is being closed")
             if self._runner is None or self._scratch is None:
@@ -255,15 +256,15 @@ class PdfPageRenderer:
             return self._runner, self._scratch.name
 
 
-def _read(path: str, page: int, outputs: Sequence[Output]) -> bytes:
-    """What the child drew. It may have become anything, so it is looked at."""
-    found = [one.data for output in outputs for one in output.artifacts if one.filename == PICTURE]
-    if not found:
-        told = outputs[0].content if outputs else None
-        raise _beyond(path, page, json.loads(told)["pages"] if told else None)
-    if not found[0].startswith(JPEG):
-        raise ChildCrashed("the child gave something that is no picture")
-    return found[0]
+def _picture_from(path: str, page: int, outputs: Sequence[Output]) -> bytes:
+    """The picture from the child. The child may be compromised, so its output is checked."""
+    pictures = [artifact.data for output in outputs for artifact in output.artifacts if artifact.filename == PICTURE]
+    if not pictures:
+        content = outputs[0].content if outputs else None
+        raise _no_such_page(path, page, json.loads(content)["pages"] if content else None)
+    if not pictures[0].startswith(JPEG):
+        raise ChildCrashed("the child returned something that is not a picture")
+    return pictures[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,21 +273,21 @@ class _Words:
     boxes: list[Box]
 
 
-def _read_words(outputs: Sequence[Output]) -> _Words:
-    """What the child told. It may have become anything, so it is looked at."""
+def _words_from(outputs: Sequence[Output]) -> _Words:
+    """The words from the child. The child may be compromised, so its output is checked."""
     try:
-        told = json.loads((outputs[0].content if outputs else None) or "{}")
-        found = [repair_box([float(edge) for edge in box]) for box in told.get("boxes", ())[:MOST_BOXES]]
-        text = str(told.get("text", ""))[:CHARACTERS]
+        fields = json.loads((outputs[0].content if outputs else None) or "{}")
+        boxes = [repair_box([float(edge) for edge in box]) for box in fields.get("boxes", ())[:MAX_BOXES]]
+        text = str(fields.get("text", ""))[:CHARACTERS]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ChildCrashed("the child gave something that are no words of a page") from error
-    return _Words(text, [box for box in found if box is not None])
+        raise ChildCrashed("the child returned something that is not the words of a page") from error
+    return _Words(text, [box for box in boxes if box is not None])
 
 
-def _beyond(path: str, page: int, pages: int | None) -> NoSuchPage:
+def _no_such_page(path: str, page: int, pages: int | None) -> NoSuchPage:
     return NoSuchPage(f"{path}: has no page {page}" + (f"; it has {pages}" if pages is not None else ""))
 
 
-def _without(file: File, reason: str) -> str:
-    """The reason without the file's name, which is told already."""
+def _strip_name(file: File, reason: str) -> str:
+    """The reason without the file's name, which the message already contains."""
     return reason.removeprefix(f"{file.path}: ").removeprefix(f"{file.name}: ")

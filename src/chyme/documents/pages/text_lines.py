@@ -1,4 +1,4 @@
-"""Set words into lines: which font draws which letters, where a line may break, which way it runs."""
+"""Lay out words in lines: which font draws which letters, where a line may break, and its direction."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chyme.documents.pages.markdown_blocks import Span
 if TYPE_CHECKING:
     from PIL import ImageDraw
 
-LONGEST_WORD = 200  # letters; longer ones are cut up before they are measured
-MISSING = "\u25a1"  # an empty box, drawn where no font has the letter
+LONGEST_WORD = 200  # letters; longer words are split before they are measured
+MISSING = "\u25a1"  # an empty box, drawn if no font has the letter
 # Chinese, Japanese and Korean break between any two letters.
 _WORD = re.compile("\n|[\u2e80-\u2fff\u3001-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]|[^\\S\n]+|"
                    "[^\\s\u2e80-\u2fff\u3001-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")  # fmt: skip
-_JOINED = ("Mn", "Me", "Cf", "Zs")  # marks and signs that take the font of the letter before them
+_JOINED_CATEGORIES = ("Mn", "Me", "Cf", "Zs")  # marks and signs that take the font of the preceding letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What stands on one line, in reading order."""
+    """The content of one line, in reading order."""
 
     runs: tuple[Run, ...]
     rightwards: bool = True  # False: read from right to left
@@ -60,10 +60,10 @@ class LineBreaker:
         rightwards = _runs_rightwards("".join(span.text for span in spans))
         line: list[Run] = []
         used = 0.0
-        for found in self._words(spans, size, bold):
-            word = found
+        for next_word in self._words(spans, size, bold):
+            word = next_word
             if word is None:
-                yield Line(_merged(line), rightwards)
+                yield Line(_merge_runs(line), rightwards)
                 line, used = [], 0.0
                 continue
             length = sum(run.width for run in word)
@@ -71,25 +71,25 @@ class LineBreaker:
             if blank and not line and word[0].font != self.fonts.mono:
                 continue  # code keeps its indentation
             if used + length > width and not blank and line:
-                yield Line(_merged(line), rightwards)
+                yield Line(_merge_runs(line), rightwards)
                 line, used = [], 0.0
             if length > width:
-                *full, word = self._broken(word, width)
+                *full, word = self._split_word(word, width)
                 for part in full:
-                    yield Line(_merged(part), rightwards)
+                    yield Line(_merge_runs(part), rightwards)
                 length = sum(run.width for run in word)
             line += word
             used += length
         if line:
-            yield Line(_merged(line), rightwards)
+            yield Line(_merge_runs(line), rightwards)
 
     def runs(self, text: str, wanted: FontFile, size: int) -> list[Run]:
-        """The text cut where another font has to take over."""
+        """The text split where another font is needed."""
         runs: list[Run] = []
         for letter in text:
             if unicodedata.category(letter) in ("Cc", "Co", "Cs", "Cn"):
                 continue
-            if runs and unicodedata.category(letter) in _JOINED:
+            if runs and unicodedata.category(letter) in _JOINED_CATEGORIES:
                 runs[-1] = Run(runs[-1].text + letter, runs[-1].font, size)
                 continue
             font = self.fonts.font_for(letter, wanted)
@@ -103,12 +103,12 @@ class LineBreaker:
         return runs
 
     def _words(self, spans: tuple[Span, ...], size: int, bold: bool) -> Iterator[list[Run] | None]:
-        """Words, blanks and single letters that may stand on a line of their own; None where a line must end."""
+        """Words, blanks and single letters that may be on a line of their own; None where a line must end."""
         for span in spans:
             font = self.fonts.mono if span.mono else self.fonts.bold if bold or span.bold else self.fonts.regular
             scale = round(size * 0.92) if span.mono else size
-            for found in _WORD.finditer(span.text):
-                text = found[0]
+            for match in _WORD.finditer(span.text):
+                text = match[0]
                 if text == "\n":
                     yield None
                     continue
@@ -117,38 +117,38 @@ class LineBreaker:
                     if runs := self.runs(text[start : start + LONGEST_WORD], font, scale):
                         yield runs
 
-    def _broken(self, word: list[Run], width: float) -> list[list[Run]]:
-        """A word too long for any line, cut where the line ends."""
+    def _split_word(self, word: list[Run], width: float) -> list[list[Run]]:
+        """Split a word too long for any line where the line ends."""
         parts: list[list[Run]] = [[]]
         used = 0.0
         for run in word:
             for letter in run.text:
-                one = Run(letter, run.font, run.size)
-                if parts[-1] and used + one.width > width:
+                single = Run(letter, run.font, run.size)
+                if parts[-1] and used + single.width > width:
                     parts.append([])
                     used = 0.0
-                parts[-1].append(one)
-                used += one.width
-        return [list(_merged(part)) for part in parts]
+                parts[-1].append(single)
+                used += single.width
+        return [list(_merge_runs(part)) for part in parts]
 
 
 def draw_line(draw: ImageDraw.ImageDraw, line: Line, left: float, right: float, baseline: float, ink: str) -> None:
-    """Put a line on its baseline: from the left, or from the right when it is read that way."""
+    """Draw a line on its baseline: from the left, or from the right for right-to-left text."""
     from PIL.ImageFont import Layout
 
-    at = left if line.rightwards else right
+    x = left if line.rightwards else right
     for run in line.runs:
         if not line.rightwards:
-            at -= run.width
+            x -= run.width
         font = run.font.load(run.size)
-        shapes = font.layout_engine == Layout.RAQM  # only then can it be told which way to go
+        shapes = font.layout_engine == Layout.RAQM  # only then does Pillow accept a direction
         direction = ("ltr" if line.rightwards else "rtl") if shapes else None
-        draw.text((at, baseline), run.text, ink, font, anchor="ls", direction=direction)
+        draw.text((x, baseline), run.text, ink, font, anchor="ls", direction=direction)
         if line.rightwards:
-            at += run.width
+            x += run.width
 
 
-def _merged(runs: list[Run]) -> tuple[Run, ...]:
+def _merge_runs(runs: list[Run]) -> tuple[Run, ...]:
     merged: list[Run] = []
     for run in runs:
         if merged and (merged[-1].font, merged[-1].size) == (run.font, run.size):
@@ -170,7 +170,7 @@ def _runs_rightwards(text: str) -> bool:
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name says which script it belongs to."""
+    """The first word of a letter's Unicode name, which is its script."""
     if not unicodedata.category(letter).startswith("L"):
         return "signs"
     return unicodedata.name(letter, "other letters").split(" ")[0].capitalize()

@@ -1,4 +1,4 @@
-"""Draw the beginning of a document's text as a page of paper."""
+"""Render the beginning of a document's text as a sheet of paper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INK, FAINT, RULE, SHADE = "#1c1f24", "#7a818c", "#c9cdd4", "#f3f4f6"
 FOOT = "Text of the document, not its layout"
 NOTHING = "This document has no text."
 _HEADINGS = {1: 1.75, 2: 1.4, 3: 1.2}
-COLUMNS = 8  # of a table; more would be too narrow to read
+MAX_COLUMNS = 8  # of a table; more would be too narrow to read
 CELL_LINES, CELL_CHARS = 3, 300
 
 
@@ -30,13 +30,13 @@ def render_text_page(markdown: str, limits: PageLimits, known: Fonts | None = No
     for block in blocks_of(markdown):
         if not sheet.put(block):
             break
-    missing = sheet.setter.missing
+    missing = sheet.line_breaker.missing
     note = f"no font here for some letters ({', '.join(list(missing)[:4])})" if missing else None
     return sheet.image, note
 
 
 class _Sheet:
-    """Paper that is filled from the top; `put` says whether there is room for more."""
+    """A sheet that is filled from the top; `put` returns whether there is room for more."""
 
     def __init__(self, height: int, known: Fonts) -> None:
         from PIL import Image, ImageDraw
@@ -44,25 +44,25 @@ class _Sheet:
         width = max(1, round(height * RATIO))
         self.image: Image.Image = Image.new("RGB", (width, height), "white")
         self.draw: ImageDraw.ImageDraw = ImageDraw.Draw(self.image)
-        self.setter = LineBreaker(known)
+        self.line_breaker = LineBreaker(known)
         self.size = max(6, round(height / 72))
         margin = round(width * 0.1)
         self.left, self.right = margin, width - margin
         self.top, self.bottom = margin, height - round(margin * 1.15)
         self.y = float(self.top)
-        self._before = ""  # the kind of the block above
+        self._previous_kind = ""  # the kind of the block above
 
     def foot(self, text: str) -> None:
         size = round(self.size * 0.72)
         top = self.bottom + self.size
         self.draw.line((self.left, top, self.right, top), RULE, 1)
-        line = Line(tuple(self.setter.runs(text, self.setter.fonts.regular, size)))
+        line = Line(tuple(self.line_breaker.runs(text, self.line_breaker.fonts.regular, size)))
         draw_line(self.draw, line, self.left, self.right, top + size * 1.7, FAINT)
 
     def put(self, block: Block) -> bool:
-        if self._before == "item" and block.kind != "item":
+        if self._previous_kind == "item" and block.kind != "item":
             self._space(self.size * 0.35)
-        self._before = block.kind
+        self._previous_kind = block.kind
         if block.kind == "heading":
             size = round(self.size * _HEADINGS.get(block.level, 1.08))
             self._space(size * (0.9 if block.level < 3 else 0.6))
@@ -89,7 +89,7 @@ class _Sheet:
         self, spans: tuple[Span, ...], size: int, *, indent: float = 0, bold: bool = False, ink: str = INK
     ) -> None:
         left = self.left + indent
-        for line in self.setter.lines(spans, size, self.right - left, bold=bold):
+        for line in self.line_breaker.lines(spans, size, self.right - left, bold=bold):
             if not self._line(line, size, left, self.right, ink):
                 return
 
@@ -108,12 +108,12 @@ class _Sheet:
     def _item(self, block: Block) -> None:
         indent = self.size * (1.6 * block.level + 1.7)
         start = self.y
-        first = next(iter(self.setter.lines(block.spans, self.size, self.right - self.left - indent)), None)
+        first = next(iter(self.line_breaker.lines(block.spans, self.size, self.right - self.left - indent)), None)
         self.paragraph(block.spans, self.size, indent=indent)
         if self.y > start and start + self.size * 1.15 <= self.bottom and (first is None or first.rightwards):
-            marker = Line(tuple(self.setter.runs(block.marker, self.setter.fonts.regular, self.size)))
-            at = self.left + indent - marker.width - self.size * 0.55
-            draw_line(self.draw, marker, at, self.right, start + self.size, FAINT)
+            marker = Line(tuple(self.line_breaker.runs(block.marker, self.line_breaker.fonts.regular, self.size)))
+            x = self.left + indent - marker.width - self.size * 0.55
+            draw_line(self.draw, marker, x, self.right, start + self.size, FAINT)
         self._space(self.size * 0.25)
 
     def _quote(self, block: Block) -> None:
@@ -130,7 +130,7 @@ class _Sheet:
         lines = [
             line
             for span in block.spans
-            for line in (list(self.setter.lines((span,), size, self.right - self.left - 2 * pad)) or [Line(())])
+            for line in (list(self.line_breaker.lines((span,), size, self.right - self.left - 2 * pad)) or [Line(())])
         ]
         height = min(self.bottom - self.y, len(lines) * size * 1.42 + 2 * pad)
         self.draw.rectangle((self.left, self.y, self.right, self.y + max(0.0, height)), SHADE)
@@ -143,7 +143,7 @@ class _Sheet:
 
     def _table(self, block: Block) -> None:
         size = round(self.size * 0.85)
-        count = min(COLUMNS, max(map(len, block.rows), default=0))
+        count = min(MAX_COLUMNS, max(map(len, block.rows), default=0))
         if not count:
             return
         pad = size * 0.5
@@ -156,7 +156,7 @@ class _Sheet:
 
     def _row(self, row: tuple[str, ...], widths: list[float], size: int, pad: float, *, header: bool) -> bool:
         cells = [
-            list(self.setter.lines((Span(cell[:CELL_CHARS]),), size, width - 2 * pad, bold=header))[:CELL_LINES]
+            list(self.line_breaker.lines((Span(cell[:CELL_CHARS]),), size, width - 2 * pad, bold=header))[:CELL_LINES]
             for cell, width in zip(row, widths, strict=False)
         ]
         height = max([1, *map(len, cells)]) * size * 1.3 + pad
@@ -176,8 +176,8 @@ class _Sheet:
         return True
 
     def _widths(self, block: Block, count: int, size: int, pad: float) -> list[float]:
-        """As wide as the cells want to be, narrowed where the page is too small for all of them."""
-        font = self.setter.fonts.bold.load(size)
+        """Column widths as the cells need them, reduced if the page is too narrow for all of them."""
+        font = self.line_breaker.fonts.bold.load(size)
         wanted = [size * 2.0] * count
         for row in block.rows[:60]:
             for number, cell in enumerate(row[:count]):

@@ -1,1 +1,1 @@
-"""What documents say of themselves: title, author, dates."""
+"""The metadata of documents: title, author, dates."""

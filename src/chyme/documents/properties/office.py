@@ -1,4 +1,4 @@
-"""What office documents and books say of themselves, from the one small part of their package that tells it."""
+"""Read the metadata of office documents and books, from the one small part of their package that holds it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 
 from chyme.documents.properties.reader import Properties, clean_properties
 
-DIRECTORY_BYTES = 4 << 20  # a longer list of parts costs memory by itself
+DIRECTORY_BYTES = 4 << 20  # a longer list of parts takes much memory
 PART_BYTES = 2 << 20
-# When the templates of programs were made: a file that tells one of these was made at some other time.
-_TEMPLATES = (
+# When the templates of programs were made: a file with one of these dates was made at another time.
+_TEMPLATE_DATES = (
     *("1601-01-01", "1996-10-14T23:33:28", "1996-12-17T01:32:42", "2006-09-16T00:00:00", "2006-09-13T11:2"),
     *("2013-01-27T09:14:16", "2013-12-23T23:15:00", "2012-11-17T11:07:40", "1997-01-01T00:00:00"),
 )
@@ -23,30 +23,30 @@ _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 def office_properties(stream: BinaryIO, size: int) -> Properties:
     """Of a package of the Office Open XML family."""
-    with _opened(stream) as archive:
+    with _open_archive(stream) as archive:
         core = _fields(_tree(archive, "docProps/core.xml"))
         application = _fields(_tree(archive, "docProps/app.xml"))
-    return _told(core, generator=_first(application, "Application"))
+    return _to_properties(core, generator=_first(application, "Application"))
 
 
 def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
     """Of an OpenDocument package."""
-    with _opened(stream) as archive:
-        return _told(_fields(_tree(archive, "meta.xml")))
+    with _open_archive(stream) as archive:
+        return _to_properties(_fields(_tree(archive, "meta.xml")))
 
 
 def book_properties(stream: BinaryIO, size: int) -> Properties:
     """Of an EPUB book."""
-    with _opened(stream) as archive:
+    with _open_archive(stream) as archive:
         container = _tree(archive, "META-INF/container.xml")
-        paths = [one.get("full-path", "") for one in container.iter() if _tag(one) == "rootfile"]
+        paths = [element.get("full-path", "") for element in container.iter() if _tag(element) == "rootfile"]
         package = _tree(archive, posixpath.normpath(paths[0]), doctypes=True)
-    metadata = next((one for one in package if _tag(one) == "metadata"), package)
-    return _told(_fields(metadata))
+    metadata = next((element for element in package if _tag(element) == "metadata"), package)
+    return _to_properties(_fields(metadata))
 
 
-class _Careful:
-    """A file of which nobody reads very much at once: a package may tell the size of its list twice, and lie."""
+class _LimitedReader:
+    """A file that limits each read: a package may state the size of its directory twice, and lie."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -59,29 +59,29 @@ class _Careful:
         return data
 
 
-def _opened(stream: BinaryIO) -> zipfile.ZipFile:
+def _open_archive(stream: BinaryIO) -> zipfile.ZipFile:
     stream.seek(0)
-    return zipfile.ZipFile(cast(BinaryIO, _Careful(stream)))
+    return zipfile.ZipFile(cast(BinaryIO, _LimitedReader(stream)))
 
 
 def _tree(archive: zipfile.ZipFile, part: str, *, doctypes: bool = False) -> ElementTree.Element:
-    """A part as XML; an empty one when it is missing, too large, or declares entities as attacks do."""
+    """A part as XML; an empty element if it is missing, too large, or declares entities as attacks do."""
     try:
         with archive.open(part) as opened:
             data = opened.read(PART_BYTES + 1)
     except (KeyError, MemoryError):  # it is missing, or claims a window larger than memory
         return ElementTree.Element("missing")
-    plain = data.replace(b"\x00", b"")  # UTF-16 hides nothing
+    plain = data.replace(b"\x00", b"")  # so that UTF-16 hides nothing
     if len(data) > PART_BYTES or b"<!ENTITY" in plain.upper() or (not doctypes and _FORBIDDEN.search(plain)):
         return ElementTree.Element("refused")
     return ElementTree.fromstring(data)
 
 
 def _fields(tree: ElementTree.Element) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, text in _texts(tree):
-        found.setdefault(name, []).append(text)
-    return found
+        fields.setdefault(name, []).append(text)
+    return fields
 
 
 def _texts(tree: ElementTree.Element) -> Iterator[tuple[str, str]]:
@@ -91,7 +91,7 @@ def _texts(tree: ElementTree.Element) -> Iterator[tuple[str, str]]:
             yield _tag(element), text
 
 
-def _told(fields: dict[str, list[str]], generator: str = "") -> Properties:
+def _to_properties(fields: dict[str, list[str]], generator: str = "") -> Properties:
     words = [word for text in (*fields.get("keywords", ()), *fields.get("keyword", ())) for word in _split(text)]
     subjects = fields.get("subject", [])
     created = _first(fields, "created", "creation-date", "date")
@@ -102,7 +102,7 @@ def _told(fields: dict[str, list[str]], generator: str = "") -> Properties:
         description=_first(fields, "description"),
         generator=generator or _first(fields, "generator"),
         keywords=[*words, *(subjects if len(subjects) > 1 else ())],
-        created="" if created.startswith(_TEMPLATES) else created,
+        created="" if created.startswith(_TEMPLATE_DATES) else created,
         modified=_first(fields, "modified", *(("date",) if "creation-date" in fields else ())),
         language=_first(fields, "language"),
     )

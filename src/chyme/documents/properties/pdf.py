@@ -1,4 +1,4 @@
-"""What a PDF says of itself: its information dictionary, its XMP packet and its language."""
+"""Read the metadata of a PDF: its information dictionary, its XMP packet and its language."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 from chyme.documents.properties.reader import Properties, clean_properties
 
-WINDOW = 4 << 20  # bytes at either end in which an XMP packet is looked for
+WINDOW = 4 << 20  # bytes at either end in which an XMP packet is searched
 PACKET = 256 * 1024
-SUBJECTS = 20_000  # bytes in which the words of a packet must end
+SUBJECTS = 20_000  # bytes in which the subjects of a packet must end
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?(?:\d{2})?)?")
 _XMP_TITLE = re.compile(rb"<dc:title>\s{0,200}<rdf:Alt>\s{0,200}<rdf:li[^>]{0,200}>([^<]{1,2000})</rdf:li>")
 _XMP_CREATED = re.compile(rb"<xmp:CreateDate>([^<]{4,40})<|xmp:CreateDate=\"([^\"]{4,40})\"")
@@ -17,27 +17,27 @@ _ITEM = re.compile(rb"<rdf:li[^>]{0,200}>([^<]{1,500})</rdf:li>")
 
 
 def pdf_properties(stream: BinaryIO, size: int) -> Properties:
-    """The properties of a PDF; the dictionary comes before the packet, as it is what programs show."""
+    """The properties of a PDF; the dictionary takes precedence over the packet, because programs show it."""
     import pypdfium2  # type: ignore[import-untyped]
 
     document = pypdfium2.PdfDocument(stream)
     try:
-        known = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
+        info = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
         language = _language(document)
     finally:
         document.close()
-    xmp = b"" if known["Title"].strip() and known["CreationDate"] else _packet(stream, size)
+    xmp = b"" if info["Title"].strip() and info["CreationDate"] else _find_xmp_packet(stream, size)
     title, created = _XMP_TITLE.search(xmp), _XMP_CREATED.search(xmp)
-    words = re.split(r"[,;]", known["Keywords"]) if known["Keywords"] else []
-    words += [_decoded(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
+    words = re.split(r"[,;]", info["Keywords"]) if info["Keywords"] else []
+    words += [_decode(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
     return clean_properties(
-        title=known["Title"].strip() or (_decoded(title[1]) if title else ""),
-        authors=[known["Author"]],
-        subject=known["Subject"],
-        generator=known["Creator"] or known["Producer"],
+        title=info["Title"].strip() or (_decode(title[1]) if title else ""),
+        authors=[info["Author"]],
+        subject=info["Subject"],
+        generator=info["Creator"] or info["Producer"],
         keywords=words,
-        created=_iso(known["CreationDate"]) or (_decoded(created[1] or created[2]) if created else ""),
-        modified=_iso(known["ModDate"]),
+        created=_to_iso_date(info["CreationDate"]) or (_decode(created[1] or created[2]) if created else ""),
+        modified=_to_iso_date(info["ModDate"]),
         language=language,
     )
 
@@ -55,35 +55,35 @@ def _language(document: object) -> str:
     return buffer.raw[: length - 2].decode("utf-16-le", "replace")
 
 
-def _packet(stream: BinaryIO, size: int) -> bytes:
+def _find_xmp_packet(stream: BinaryIO, size: int) -> bytes:
     """The last XMP packet near the end of the file, or the first near its beginning."""
     for start in dict.fromkeys((max(0, size - WINDOW), 0)):
         stream.seek(start)
         part = stream.read(WINDOW)
-        at = part.rfind(b"<x:xmpmeta") if start else part.find(b"<x:xmpmeta")
-        if at >= 0:
-            packet = part[at : at + PACKET]
+        position = part.rfind(b"<x:xmpmeta") if start else part.find(b"<x:xmpmeta")
+        if position >= 0:
+            packet = part[position : position + PACKET]
             return packet[: packet.find(b"</x:xmpmeta>")] if b"</x:xmpmeta>" in packet else packet
     return b""
 
 
-def _between(data: bytes, opens: bytes, closes: bytes, most: int) -> bytes:
-    """What stands between the first two of these; nothing when that is longer."""
-    start = data.find(opens) + len(opens)
-    end = data.find(closes, start, start + most) if opens in data else -1
+def _between(data: bytes, opening: bytes, closing: bytes, max_bytes: int) -> bytes:
+    """The data between the first two of these; empty if it is longer than `max_bytes`."""
+    start = data.find(opening) + len(opening)
+    end = data.find(closing, start, start + max_bytes) if opening in data else -1
     return data[start:end] if end >= 0 else b""
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\x00", "")
 
 
-def _iso(text: str) -> str:
-    """D:20240503101112+02'00' as 2024-05-03T10:11:12+02:00; empty when it is no date."""
-    found = _DATE.match(text.strip()[:40])
-    if found is None:
+def _to_iso_date(text: str) -> str:
+    """D:20240503101112+02'00' as 2024-05-03T10:11:12+02:00; empty if it is not a date."""
+    match = _DATE.match(text.strip()[:40])
+    if match is None:
         return ""
-    year, month, day, hour, minute, second, zone = found.groups()
+    year, month, day, hour, minute, second, zone = match.groups()
     date = "-".join(part for part in (year, month, day) if part)
     if not (day and hour):
         return date

@@ -1,6 +1,7 @@
-"""What a document says of itself: its title, author, dates and language as its program or its author wrote them down.
+"""Read a document's own metadata: title, author, dates and language as its program or its author wrote them.
 
-Nothing here is needed: whatever cannot be read is left out, and broken input has no properties.
+
+None of it is required: whatever cannot be read is left out, and broken input has no properties.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from chyme.model import Kind
 
 PROPERTIES = 1  # raise it when other things are read, or read in another way
 LINE, TEXT, KEYWORD, MOST_KEYWORDS = 500, 2_000, 100, 30  # characters, and how many
-HEAD_BYTES = 256 * 1024  # of documents that tell everything in their beginning
+HEAD_BYTES = 256 * 1024  # of documents that have all metadata at their beginning
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """Empty where the document says nothing."""
+    """Empty where the document has no such metadata."""
 
     title: str = ""
     author: str = ""
@@ -28,7 +29,7 @@ class Properties:
     description: str = ""
     generator: str = ""  # the program that made it
     keywords: tuple[str, ...] = ()
-    created: str | None = None  # ISO 8601, as precise as told
+    created: str | None = None  # ISO 8601, as precise as given
     modified: str | None = None
     language: str | None = None  # as in `en`
 
@@ -37,7 +38,7 @@ Reader = Callable[[BinaryIO, int], Properties]  # the file, its size
 
 
 def properties_of(source: Source) -> Properties:
-    """The properties of a document or a text; for other kinds their previews have them."""
+    """The properties of a document or a text; other kinds have them in their previews."""
     read = _reader(source.file.kind, source.file.mime)
     if read is None:
         return Properties()
@@ -46,7 +47,7 @@ def properties_of(source: Source) -> Properties:
             return read(stream, source.file.size)
     except MemoryError:
         raise
-    except Exception:  # whoever reads what anybody wrote fails in every way there is; the document is read elsewhere
+    except Exception:  # foreign data can fail in any way; the file's content is read elsewhere
         return Properties()
 
 
@@ -62,7 +63,7 @@ def clean_properties(
     modified: str = "",
     language: str = "",
 ) -> Properties:
-    """Properties from words as they stand in a file: cleaned, cut, dates and language in our spelling."""
+    """Properties from raw values of a file: cleaned and shortened, with normalised dates and language."""
     from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 
     words = (clean_line(word, KEYWORD) for word in keywords)

@@ -1,4 +1,4 @@
-"""What pages, e-mails, RTF and markdown say of themselves in their first lines."""
+"""Read the metadata of web pages, e-mails, RTF and markdown from their first lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import BinaryIO
 from chyme.documents.properties.reader import HEAD_BYTES, Properties, clean_properties
 from chyme.text.decoding import decode
 
-MATTER = 16_384  # bytes in which front matter must end
+FRONT_MATTER_BYTES = 16_384  # front matter must end within these
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,39})[ \t]*[:=][ \t]*(.*)")
 _RTF_TEXT = {
@@ -26,20 +26,20 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
     from chyme.documents.conversion.html import page_text
     from chyme.documents.html.metadata import metadata_of
 
-    known = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
+    metadata = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
     return clean_properties(
-        title=known.title or "",
-        authors=[known.author or ""],
-        description=known.description or "",
-        keywords=known.keywords,
-        created=known.published_date or "",
-        modified=known.modified_date or "",
-        language=known.language or "",
+        title=metadata.title or "",
+        authors=[metadata.author or ""],
+        description=metadata.description or "",
+        keywords=metadata.keywords,
+        created=metadata.published_date or "",
+        modified=metadata.modified_date or "",
+        language=metadata.language or "",
     )
 
 
 def mail_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an e-mail: what its subject says, who sent it and when."""
+    """Of an e-mail: its subject, its sender and its date."""
     from chyme.documents.conversion.email import header_text
 
     message = BytesHeaderParser().parsebytes(stream.read(HEAD_BYTES))
@@ -60,9 +60,13 @@ def rtf_properties(stream: BinaryIO, size: int) -> Properties:
     if start < 0:
         return Properties()
     info = head[start : start + 20_000]
-    fields = {name: _rtf_words(found[1]) for name, one in _RTF_TEXT.items() if (found := one.search(info))}
-    moments = {name: re.search(rf"\\{name}{_RTF_TIME}", info) for name in ("creatim", "revtim")}
-    dates = {name: f"{int(one[1]):04}-{int(one[2]):02}-{int(one[3]):02}" for name, one in moments.items() if one}
+    fields = {name: _decode_rtf(found[1]) for name, pattern in _RTF_TEXT.items() if (found := pattern.search(info))}
+    matches = {name: re.search(rf"\\{name}{_RTF_TIME}", info) for name in ("creatim", "revtim")}
+    dates = {
+        name: f"{int(pattern[1]):04}-{int(pattern[2]):02}-{int(pattern[3]):02}"
+        for name, pattern in matches.items()
+        if pattern
+    }
     return clean_properties(
         title=fields.get("title", ""),
         authors=[fields.get("author", "")],
@@ -75,13 +79,13 @@ def rtf_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def front_matter(stream: BinaryIO, size: int) -> Properties:
-    """Of a text that begins with fields between two lines of dashes (or pluses), as notes and sites have them."""
-    lines = decode(stream.read(MATTER), MATTER).text.split("\n")
+    """Of a text that begins with fields between two lines of dashes (or pluses), as in notes and static sites."""
+    lines = decode(stream.read(FRONT_MATTER_BYTES), FRONT_MATTER_BYTES).text.split("\n")
     closing = _FENCES.get(lines[0].rstrip())
     if closing is None:
         return Properties()
-    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() in closing), None)
-    fields = _fields(lines[1:end]) if end is not None else {}
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in closing), None)
+    fields = _parse_fields(lines[1:end]) if end is not None else {}
 
     def first(*names: str) -> str:
         return next((fields[name][0] for name in names if fields.get(name)), "")
@@ -98,41 +102,41 @@ def front_matter(stream: BinaryIO, size: int) -> Properties:
     )
 
 
-def _fields(lines: list[str]) -> dict[str, list[str]]:
-    """Fields of one value or a plain list; anything deeper is left alone."""
-    found: dict[str, list[str]] = {}
+def _parse_fields(lines: list[str]) -> dict[str, list[str]]:
+    """Fields with one value or a plain list; deeper structures are ignored."""
+    fields: dict[str, list[str]] = {}
     open_field = ""
     for line in lines:
         field = _FIELD.match(line)
         if field:
             open_field = field[1].lower()
-            found[open_field] = _values(field[2])
+            fields[open_field] = _parse_values(field[2])
         elif open_field and line.strip().startswith("- "):
-            found[open_field].append(_bare(line.strip()[2:]))
-        elif open_field and line.startswith(" ") and found[open_field] in ([">"], ["|"], [">-"], ["|-"]):
-            found[open_field] = [line.strip()]
-        elif open_field and line.startswith(" ") and len(found[open_field]) == 1 and ":" not in line:
-            found[open_field] = [f"{found[open_field][0]} {line.strip()}"]
-    return found
+            fields[open_field].append(_unquote(line.strip()[2:]))
+        elif open_field and line.startswith(" ") and fields[open_field] in ([">"], ["|"], [">-"], ["|-"]):
+            fields[open_field] = [line.strip()]
+        elif open_field and line.startswith(" ") and len(fields[open_field]) == 1 and ":" not in line:
+            fields[open_field] = [f"{fields[open_field][0]} {line.strip()}"]
+    return fields
 
 
-def _values(text: str) -> list[str]:
+def _parse_values(text: str) -> list[str]:
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
-        return [value for part in text[1:-1].split(",") if (value := _bare(part))]
-    value = _bare(text)
+        return [value for part in text[1:-1].split(",") if (value := _unquote(part))]
+    value = _unquote(text)
     return [value] if value else []
 
 
-def _bare(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _rtf_words(text: str) -> str:
-    def letter(found: re.Match[str]) -> str:
-        if found[1]:
-            return chr(int(found[1]) % 65_536)
-        return bytes.fromhex(found[2]).decode("cp1252", "replace") if found[2] else ""
+def _decode_rtf(text: str) -> str:
+    def decode_escape(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1]) % 65_536)
+        return bytes.fromhex(match[2]).decode("cp1252", "replace") if match[2] else ""
 
-    return _RTF_ESCAPE.sub(letter, text)
+    return _RTF_ESCAPE.sub(decode_escape, text)

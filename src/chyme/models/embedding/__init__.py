@@ -1,1 +1,1 @@
-"""Vectors of texts, by the embedded models or by a service."""
+"""Embedding vectors of texts, by embedded models or by a service."""

@@ -1,6 +1,7 @@
-"""What questions mean: the digester of a child that does nothing else, so that nobody's search waits for a file.
+"""The digester that embeds questions, in a child that does nothing else, so that searches do not wait for files.
 
-It is in no registry: no file ever has its output.
+
+It is not in the registry: no file ever has its output.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NAME, QUESTION, MODEL, VECTOR = "embed-question", "question", "model", "vector"
 
 
 class EmbedQuestion(Digester):
-    """Gives the vector as an artifact; none when the model cannot read the question. An empty one only loads it."""
+    """Returns the vector as an artifact; none if the model cannot read the question. An empty one only loads it."""
 
     name = NAME
     label = "Question"
@@ -33,7 +34,7 @@ class EmbedQuestion(Digester):
         return True
 
     def digest(self, source: Source) -> list[Output]:
-        question, model = (_told(source, name) for name in self.reads)
+        question, model = (_content_of(source, name) for name in self.reads)
         settings = self._embedders.get(model)
         if settings is None:
             raise EngineUnavailable(f"{source.file.name}: there is no embedder {model} here")
@@ -43,11 +44,13 @@ class EmbedQuestion(Digester):
         return [Output(self.name, None, (Artifact(VECTOR, embedder.embed([question])),))]
 
 
-def _told(source: Source, name: str) -> str:
+def _content_of(source: Source, name: str) -> str:
     upstream = source.output(name)
     return upstream.content or "" if upstream else ""
 
 
 def load_digesters(config: dict[str, Any]) -> dict[str, Digester]:
-    """What the child loads: `embedders` are the settings of each, by the name of its model."""
-    return {NAME: EmbedQuestion({model: PassageEmbedding(**told) for model, told in config["embedders"].items()})}
+    """The digesters of the child: `embedders` are the settings of each embedder, by model name."""
+    return {
+        NAME: EmbedQuestion({model: PassageEmbedding(**settings) for model, settings in config["embedders"].items()})
+    }

@@ -1,4 +1,4 @@
-"""What texts mean: a vector for each, by MiniLM run by onnxruntime."""
+"""Embed texts with MiniLM, run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -24,46 +24,47 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 NUMBERS, VOCABULARY = (member.filename for member in EMBEDDING.members)
-TOGETHER = 128  # tokens in one run: by then a text costs what its tokens cost, and no more is gained
+RUN_TOKENS = 128  # tokens in one run: from here on cost is proportional to tokens, and more gains nothing
 Vector = tuple[float, ...]
 
 
 class Embedder(Protocol):
-    """Whoever turns texts into vectors that can be compared by their cosine."""
+    """Turns texts into vectors that can be compared by their cosine."""
 
     model: str  # vectors of different models cannot be compared
     dimension: int
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector of length 1 for each text, in order. What does not fit the model's window is not looked at."""
+        """A vector of length 1 for each text, in order. Text beyond the model's window is ignored."""
 
     def count_tokens(self, text: str) -> int:
-        """How much of the model's window a text takes."""
+        """How many tokens of the model's window a text takes."""
 
     def knows(self, text: str) -> bool:
-        """Whether the vector of so short a text says anything: it is in a script and language the model has seen."""
+        """Whether the vector of a short text is meaningful: the model has seen its script and language."""
 
 
 class MiniLm:
-    """all-MiniLM-L6-v2. Any number of threads may call; each call uses `threads` of its own."""
+    """all-MiniLM-L6-v2. Any number of threads may call it; each call uses `threads` threads of its own."""
 
     dimension = DIMENSION
 
     def __init__(self, numbers: Path, vocabulary: bytes, threads: int = 1, exact: bool = False) -> None:
-        """Takes the files of weights; ValueError when they are others. `exact` multiplies real numbers."""
+        """Takes the files of weights; ValueError if they are others. `exact` computes in float32."""
         self.model = EXACT if exact else MODEL
         self._tokens = Tokens(vocabulary)
         self._threads = threads
-        known = read_tensors(numbers)
+        tensors = read_tensors(numbers)
         try:
-            made, self._mean = build_network(known, exact)
-            self._words = known["embeddings.word_embeddings.weight"]
-            self._places = (
-                known["embeddings.position_embeddings.weight"] + (known["embeddings.token_type_embeddings.weight"][0])
+            network, self._output_name = build_network(tensors, exact)
+            self._word_vectors = tensors["embeddings.word_embeddings.weight"]
+            self._position_vectors = (
+                tensors["embeddings.position_embeddings.weight"]
+                + (tensors["embeddings.token_type_embeddings.weight"][0])
             )
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
-        self._session = open_session(made)
+        self._session = open_session(network)
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [tuple(row) for row in self.rows(texts).tolist()]
@@ -71,24 +72,24 @@ class MiniLm:
     def rows(self, texts: Sequence[str]) -> Floats:
         """The vectors as one matrix.
 
-        Short texts of one length share a run; no text is padded, for padding would be multiplied too.
+        Short texts of the same length share a run; no text is padded, because padding would be multiplied too.
         """
         import numpy
 
         tokens = [self._tokens.numbers(text) for text in texts]
-        runs = _runs([len(numbers) for numbers in tokens])
-        found = numpy.empty((len(texts), DIMENSION), numpy.float32)
+        runs = _group_by_length([len(numbers) for numbers in tokens])
+        vectors = numpy.empty((len(texts), DIMENSION), numpy.float32)
 
-        def run(places: list[int]) -> None:
-            found[places] = self._vectors([tokens[place] for place in places])
+        def run(positions: list[int]) -> None:
+            vectors[positions] = self._vectors([tokens[position] for position in positions])
 
         if self._threads == 1 or len(runs) == 1:
-            for places in runs:
-                run(places)
+            for positions in runs:
+                run(positions)
         else:
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(run, runs))
-        return found
+        return vectors
 
     def count_tokens(self, text: str) -> int:
         return self._tokens.count(text)
@@ -97,35 +98,37 @@ class MiniLm:
         return self._tokens.knows(text)
 
     def reads(self, text: str) -> bool:
-        """Whether the vector of a longer text says anything: most of it is in a script the model has seen."""
+        """Whether the vector of a longer text is meaningful: the model has seen the script of most of it."""
         return self._tokens.reads(text)
 
     def _vectors(self, tokens: Sequence[Sequence[int]]) -> Floats:
-        """The vectors of texts that have as many tokens each."""
+        """The vectors of texts with the same number of tokens."""
         import numpy
 
-        flow = self._words[numpy.array(tokens)] + self._places[: len(tokens[0])]
-        means: Floats = self._session.run([self._mean], {TEXTS: flow})[0]
+        flow = self._word_vectors[numpy.array(tokens)] + self._position_vectors[: len(tokens[0])]
+        means: Floats = self._session.run([self._output_name], {TEXTS: flow})[0]
         means /= numpy.linalg.norm(means, axis=1, keepdims=True)
         return means
 
 
-def _runs(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of texts that go through the network together: as long as each other, and few tokens in all."""
+def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
+    """The positions of texts that go through the network together: of the same length, and few tokens in all."""
     runs: list[list[int]] = []
-    for length, places in itertools.groupby(sorted(range(len(lengths)), key=lengths.__getitem__), lengths.__getitem__):
-        together = max(1, TOGETHER // max(1, length))
-        runs += _portions(list(places), together)
+    for length, positions in itertools.groupby(
+        sorted(range(len(lengths)), key=lengths.__getitem__), lengths.__getitem__
+    ):
+        texts_per_run = max(1, RUN_TOKENS // max(1, length))
+        runs += _split(list(positions), texts_per_run)
     return runs
 
 
-def _portions(places: list[int], size: int) -> list[list[int]]:
-    return [places[start : start + size] for start in range(0, len(places), size)]
+def _split(positions: list[int], size: int) -> list[list[int]]:
+    return [positions[start : start + size] for start in range(0, len(positions), size)]
 
 
 @functools.cache
 def load_minilm(settings: EmbeddingSettings) -> MiniLm:
-    """The embedder, loaded once in a process, or EngineUnavailable with the way to get it."""
+    """The embedder, loaded once per process, or EngineUnavailable with the way to get it."""
     return load_model(
         EMBEDDING,
         settings.weights_dir,

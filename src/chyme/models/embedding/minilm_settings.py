@@ -1,4 +1,4 @@
-"""How texts are embedded here. Plain values; nothing here loads a model."""
+"""Settings of the embedded MiniLM model. Plain values; nothing here loads a model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ EXACT = f"{EMBEDDING.engine} {DIMENSION} float32"
 class EmbeddingSettings:
     """Where the model is, and how much of the machine it may use."""
 
-    weights_dir: str = ""  # where fetched weights stand; empty: beside Python
-    threads: int = 1  # texts embedded at once in one child; 0: one for each core
+    weights_dir: str = ""  # the folder of fetched weights; empty: beside Python
+    threads: int = 1  # texts embedded at once in one child; 0: one per core
 
     @property
     def model(self) -> str:
-        """The name under which vectors are kept."""
+        """The name under which vectors are stored."""
         return MODEL
 
     @property
@@ -33,9 +33,10 @@ class EmbeddingSettings:
 
     @property
     def fingerprint(self) -> str:
-        """What changes the vectors that come out, and whether they can: a digest wakes when weights appear."""
-        there = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
+        """What changes the vectors, and whether weights are present, so that digests are redone when they appear."""
+        presence = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
         identity = EMBEDDING.members[0].sha256[:16]
         return (
-            f"{MODEL} {identity} {there} weights, network {VERSION}, {describe_versions('onnxruntime', 'tokenizers')}"
+            f"{MODEL} {identity} {presence} weights, "
+            f"network {VERSION}, {describe_versions('onnxruntime', 'tokenizers')}"
         )

@@ -1,21 +1,21 @@
-"""Cutting texts into the pieces of words that the embedder knows."""
+"""Split texts into the word pieces that the embedder knows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-LONGEST = 256  # tokens of one text that are looked at; the model was trained on no more
-FRAME = 2  # tokens around every text: where it begins and where it ends
-_ENOUGH = 100_000  # characters: if the first 256 tokens do not lie within these, there are only blanks
+LONGEST = 256  # tokens of one text that are used; the model was trained on no more
+FRAME = 2  # tokens around every text that mark its beginning and end
+_MAX_CHARACTERS = 100_000  # characters: if they do not contain the first 256 tokens, there are only blanks
 UNKNOWN = "[UNK]"
-_AT_LEAST = 2  # letters a piece stands for, on average, in words that the model has seen
+_MIN_LETTERS = 2  # letters per piece, on average, in words that the model has seen
 
 
 class Tokens:
-    """Knows the pieces. Calls do not change it."""
+    """The tokenizer. Calls do not change it."""
 
     def __init__(self, vocabulary: bytes) -> None:
-        """Takes the file of the tokenizer; ValueError when it is another one."""
+        """Takes the tokenizer's file; ValueError if it is another one."""
         from tokenizers import Tokenizer
 
         try:
@@ -26,35 +26,38 @@ class Tokens:
         self._tokenizer.no_truncation()
 
     def numbers(self, text: str) -> list[int]:
-        """The tokens of a text with its frame, as the model counts them, and no more than it looks at."""
-        ids: list[int] = self._tokenizer.encode(_sound(text[:_ENOUGH])).ids
+        """The token ids of a text with its frame, at most as many as the model uses."""
+        ids: list[int] = self._tokenizer.encode(_replace_surrogates(text[:_MAX_CHARACTERS])).ids
         return ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
 
     def count(self, text: str) -> int:
-        """How many tokens a text has, its frame not counted."""
-        return len(self._tokenizer.encode(_sound(text), add_special_tokens=False).ids)
+        """How many tokens a text has, without its frame."""
+        return len(self._tokenizer.encode(_replace_surrogates(text), add_special_tokens=False).ids)
 
     def knows(self, text: str) -> bool:
-        """Whether the model can tell this text from others: it has no unknown piece and is not spelled out.
+        """Whether the model can tell this text from others: no piece is unknown and words are not spelled out.
 
-        All unknown pieces are the same to the model, and so almost are words it has to spell: two texts in a script
-        that it never learnt look alike, whatever they say.
+        All unknown pieces are the same to the model, and words it has to spell are nearly the same: two texts in a
+        script it never learnt look alike, whatever they say.
         """
-        pieces = self._tokenizer.encode(_sound(text), add_special_tokens=False).tokens
+        pieces = self._tokenizer.encode(_replace_surrogates(text), add_special_tokens=False).tokens
         letters = sum(len(piece.removeprefix("##")) for piece in pieces)
-        return bool(pieces) and UNKNOWN not in pieces and letters >= _AT_LEAST * len(pieces)
+        return bool(pieces) and UNKNOWN not in pieces and letters >= _MIN_LETTERS * len(pieces)
 
     def reads(self, text: str) -> bool:
-        """Whether most of a text is in Latin letters, the only ones the model has seen more than a few words in.
+        """Whether most of a text is in Latin letters, the only script the model has seen more than a few words in.
 
-        A letter, a number or a word that nobody ever wrote is near to everything, and says nothing.
+        The vector of a single letter, a number or a meaningless word is close to everything, and says nothing.
         """
-        pieces = [piece.removeprefix("##") for piece in self._tokenizer.encode(_sound(text[:_ENOUGH])).tokens[1:-1]]
-        strange = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
+        pieces = [
+            piece.removeprefix("##")
+            for piece in self._tokenizer.encode(_replace_surrogates(text[:_MAX_CHARACTERS])).tokens[1:-1]
+        ]
+        foreign = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
         latin = [piece for piece in pieces if piece != UNKNOWN and piece.isascii() and piece.isalpha()]
-        return bool(latin) and len(latin) >= strange and sum(map(len, latin)) >= _AT_LEAST * len(latin)
+        return bool(latin) and len(latin) >= foreign and sum(map(len, latin)) >= _MIN_LETTERS * len(latin)
 
 
-def _sound(text: str) -> str:
-    """Halves of characters, which stand for nothing, made into what stands for that."""
+def _replace_surrogates(text: str) -> str:
+    """The text with lone surrogates replaced."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

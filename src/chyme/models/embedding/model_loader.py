@@ -1,4 +1,4 @@
-"""Getting ready to embed: the weights are checked while the libraries load, for somebody may be waiting."""
+"""Load an embedding model. The weights are checked while the libraries load, because a person may be waiting."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import Weights
 from chyme.models.weights.folder import verified_folder
 
-Made = TypeVar("Made")
+Model = TypeVar("Model")
 
 
-def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Made]) -> Made:
-    """What is made of the folder with these weights, or EngineUnavailable with the way out."""
+def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Model]) -> Model:
+    """The model that `make` builds from the folder with these weights, or EngineUnavailable with the way out."""
     with ThreadPoolExecutor(1) as pool:
         checking = pool.submit(verified_folder, weights, weights_dir)
-        missing = _libraries()
+        missing = _import_libraries()
         folder = checking.result()
     if missing:
         raise EngineUnavailable(
@@ -33,8 +33,8 @@ def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Made])
         ) from error
 
 
-def _libraries() -> ImportError | None:
-    """Why the libraries cannot be loaded, if they cannot."""
+def _import_libraries() -> ImportError | None:
+    """Import the libraries; returns the error if that fails."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
         import tokenizers  # noqa: F401

@@ -1,4 +1,4 @@
-"""Vectors for passages and questions, by whichever embedder is chosen. Importing this loads no model."""
+"""Embed passages and questions with the configured embedder. Importing this loads no model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from chyme.models.weights.folder import path_of
 
 Engine = Literal["minilm", "multilingual", "openai"]
 LOCAL = ("minilm", "multilingual")
-WINDOW = 200  # tokens: the model looks at 256, and a title stands before the passage
+WINDOW = 200  # tokens: the model uses 256, and a title is put before the passage
 
 
 class PassageEmbedder(Protocol):
-    """Whoever turns passages into vectors that can be compared by their cosine."""
+    """Turns passages into vectors that can be compared by their cosine."""
 
     model: str  # vectors of different models cannot be compared
     dimension: int
@@ -33,30 +33,30 @@ class PassageEmbedder(Protocol):
         """A row of float32, little-endian and of length 1, for each text, in order."""
 
     def count_tokens(self, text: str) -> int:
-        """How much of the model's window a text takes."""
+        """How many tokens of the model's window a text takes."""
 
     def reads(self, text: str) -> bool:
-        """Whether the vector of such a text says anything: most of it is in a script the model has seen."""
+        """Whether the vector of such a text is meaningful: the model has seen the script of most of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageEmbedding:
-    """Which embedder, where it is, and how much of the machine it may use. A 0 is what the engine brings along."""
+    """Which embedder, where it is, and how much of the machine it may use. 0 means the engine's own value."""
 
     engine: Engine = "minilm"
-    weights_dir: str = ""  # where fetched weights stand; empty: beside Python
-    threads: int = 1  # texts embedded at once in one child; 0: one for each core
+    weights_dir: str = ""  # the folder of fetched weights; empty: beside Python
+    threads: int = 1  # texts embedded at once in one child; 0: one per core
     url: str = ""  # of the endpoint
-    model: str = ""  # as the endpoint calls it
+    model: str = ""  # the endpoint's name for it
     key: str = field(default="", repr=False)
     dimension: int = 0  # numbers in a vector
     window: int = 0  # tokens of a passage
     seconds: float = 30.0  # for one request to the endpoint
 
     def __post_init__(self) -> None:
-        """What an engine of ours brings along is not for anybody to choose."""
-        known = {"minilm": (DIMENSION, WINDOW), "multilingual": (multilingual.DIMENSION, multilingual.WINDOW)}
-        dimension, window = known.get(self.engine, (self.dimension, self.window))
+        """The dimension and window of our own engines cannot be chosen."""
+        fixed = {"minilm": (DIMENSION, WINDOW), "multilingual": (multilingual.DIMENSION, multilingual.WINDOW)}
+        dimension, window = fixed.get(self.engine, (self.dimension, self.window))
         object.__setattr__(self, "dimension", dimension)
         object.__setattr__(self, "window", window)
 
@@ -67,7 +67,7 @@ class PassageEmbedding:
 
     @property
     def model_name(self) -> str:
-        """The name under which vectors are kept."""
+        """The name under which vectors are stored."""
         if self.engine == "minilm":
             return MODEL
         return multilingual.MODEL if self.engine == "multilingual" else f"{self.model} {self.dimension}"
@@ -78,17 +78,17 @@ class PassageEmbedding:
 
     @property
     def fingerprint(self) -> str:
-        """What changes the vectors that come out, and whether they can: a digest wakes when weights appear."""
+        """What changes the vectors, and whether weights are present, so that digests are redone when they appear."""
         if self.engine == "minilm":
-            made_by = EmbeddingSettings(self.weights_dir).fingerprint
+            engine = EmbeddingSettings(self.weights_dir).fingerprint
         elif self.engine == "multilingual":
-            there = "with" if path_of(MULTILINGUAL, self.weights_dir) else "without"
+            presence = "with" if path_of(MULTILINGUAL, self.weights_dir) else "without"
             identity = MULTILINGUAL.members[0].sha256[:16]
             libraries = describe_versions("onnxruntime", "tokenizers")
-            made_by = f"{self.model_name} {identity} {there} weights, network {VERSION}, {libraries}"
+            engine = f"{self.model_name} {identity} {presence} weights, network {VERSION}, {libraries}"
         else:
-            made_by = f"{self.model_name} at {self.url}"
-        return f"{made_by}, passages of {self.window}"
+            engine = f"{self.model_name} at {self.url}"
+        return f"{engine}, passages of {self.window}"
 
 
 class _MiniLmPassages:
@@ -113,7 +113,7 @@ class _MiniLmPassages:
 
 @functools.cache
 def load_passage_embedder(settings: PassageEmbedding) -> PassageEmbedder:
-    """The embedder that runs here, loaded once in a process, or EngineUnavailable with the way to get it."""
+    """The embedder that runs here, loaded once per process, or EngineUnavailable with the way to get it."""
     if settings.engine == "minilm":
         return _MiniLmPassages(load_minilm(EmbeddingSettings(settings.weights_dir, settings.threads)))
     if settings.engine == "multilingual":

@@ -1,4 +1,4 @@
-"""What lies in a scratch folder between cutting passages and sending them to a service."""
+"""The file in a scratch folder that holds passages after they are cut and until they are sent to a service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.core.children.serialization import InlineBulk, decode_outputs, encode
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.model import Output
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 def write_passages(path: Path, output: Output, title: str) -> None:
@@ -21,15 +21,15 @@ def write_passages(path: Path, output: Output, title: str) -> None:
 
 
 def read_passages(path: Path, name: str) -> tuple[Output, str]:
-    """What was laid down, the output of this name; OSError or ValueError when it cannot be trusted."""
-    with open_untrusted(path, MOST_BYTES) as stream:
+    """The stored output of this name and the title; OSError or ValueError if the file cannot be trusted."""
+    with open_untrusted(path, MAX_BYTES) as stream:
         head, _, bulk = stream.read().partition(b"\n")
     try:
-        told = parse(head)
-        (output,) = decode_outputs([told.get("output")], (name,), InlineBulk(bulk))
+        header = parse(head)
+        (output,) = decode_outputs([header.get("output")], (name,), InlineBulk(bulk))
     except BadFrame as error:
         raise ValueError(str(error)) from error
-    title = told.get("title")
+    title = header.get("title")
     if not isinstance(title, str):
-        raise ValueError("the title is no text")
+        raise ValueError("the title is not text")
     return output, title

@@ -16,46 +16,48 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
     Bytes = NDArray[numpy.int8]
 
-_LARGEST = 127.0  # of a signed byte
-_PAIR = 127.9  # for the sum of two neighbours: 128 times 255 fits 16 bits, and the division may round up a little
+_LARGEST_BYTE = 127.0  # of a signed byte
+_LARGEST_PAIR_SUM = 127.9  # for two neighbours: 128 times 255 fits 16 bits, and the division may round up a little
 
 
 def round_to_bytes(weights: Floats) -> tuple[Bytes, Floats]:
-    """Weights as whole numbers, and the step of each row. A row is what one output channel multiplies, in order.
+    """Weights as integers, and the step of each row. A row holds the weights of one output channel, in order.
 
-    The weights are overwritten; their columns must be even in number.
+    The weights are overwritten; the number of columns must be even.
     """
     import numpy
 
-    step = numpy.maximum(_largest(weights) / _LARGEST, _largest_pair(weights) / _PAIR).astype(numpy.float32)
+    step = numpy.maximum(_largest(weights) / _LARGEST_BYTE, _largest_pair(weights) / _LARGEST_PAIR_SUM).astype(
+        numpy.float32
+    )
     step[step == 0] = 1
     numpy.rint(numpy.divide(weights, step[:, None], out=weights), out=weights)
     return weights.astype(numpy.int8), step
 
 
 def prevent_saturation(rounded: Bytes) -> tuple[Bytes, Floats]:
-    """The same for weights that are whole numbers already: rows that cannot saturate stay as they are, with step 1."""
+    """The same for weights that are already integers: rows that cannot saturate keep step 1."""
     import numpy
 
     weights = rounded.astype(numpy.float32)
-    step = numpy.maximum(1, _largest_pair(weights) / _PAIR).astype(numpy.float32)
-    step[_largest_pair(weights) <= _LARGEST + 1] = 1
+    step = numpy.maximum(1, _largest_pair(weights) / _LARGEST_PAIR_SUM).astype(numpy.float32)
+    step[_largest_pair(weights) <= _LARGEST_BYTE + 1] = 1
     return numpy.rint(weights / step[:, None]).astype(numpy.int8), step
 
 
 def _largest(weights: Floats) -> Floats:
-    """Of each row: the largest number, whatever its sign."""
+    """The largest absolute value of each row."""
     import numpy
 
-    found: Floats = numpy.maximum(weights.max(axis=1), -weights.min(axis=1))
-    return found
+    largest: Floats = numpy.maximum(weights.max(axis=1), -weights.min(axis=1))
+    return largest
 
 
 def _largest_pair(weights: Floats) -> Floats:
-    """Of each row: the largest sum of two neighbours with the same sign, or of one alone, whatever the sign."""
+    """The largest absolute sum, per row, of two neighbours with the same sign, or of a single number."""
     import numpy
 
     pairs = weights.reshape(len(weights), -1, 2)
     above, below = (numpy.maximum(side, 0).sum(axis=2).max(axis=1) for side in (pairs, -pairs))
-    found: Floats = numpy.maximum(above, below)
-    return found
+    largest: Floats = numpy.maximum(above, below)
+    return largest

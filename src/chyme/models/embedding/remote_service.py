@@ -1,4 +1,4 @@
-"""Have texts embedded by a service that takes OpenAI's `POST {url}/embeddings`. Runs in a thread, not in a child."""
+"""Embed texts by a service that takes OpenAI's `POST {url}/embeddings`. Runs in a thread, not in a child."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
     Row = array[float]
 
-PREFIX = "embedding"  # how its settings begin
-TEXTS = 32  # in one request: the answer to twice as many may be larger than any we take
-CHARACTERS = 100_000  # in one request, when it has more than one text
-LONGEST = 8192  # numbers in a vector
+PREFIX = "embedding"  # the prefix of its settings
+BATCH_TEXTS = 32  # in one request: the answer to twice as many may exceed the size limit
+BATCH_CHARACTERS = 100_000  # in one request, if it has more than one text
+MAX_DIMENSION = 8192  # numbers in a vector
 
 
 def endpoint_of(settings: PassageEmbedding, seconds: float | None = None) -> Endpoint:
-    """Where the service is. One request takes no longer than `seconds`, where they are told."""
+    """Where the service is. One request may take `seconds`, if given."""
     return Endpoint(settings.url, settings.model, settings.key, seconds or settings.seconds, PREFIX, "text")
 
 
 def requests_for(texts: Sequence[str]) -> int:
-    """How many requests it takes to have these texts embedded."""
+    """How many requests it takes to embed these texts."""
     return len(_batches(texts))
 
 
@@ -54,114 +54,120 @@ def embed_remotely(
 ) -> bytes:
     """A row of float32, little-endian and of length 1, for each text, in order; or a DigestError.
 
-    Blocks the calling thread, which must not run an event loop. `name` is the file's, for messages; the service is not
-    told it. The same texts go into the same requests: what was answered before is not asked again.
+    Blocks the calling thread, which must not run an event loop. `name` is the file's name, for messages; it is not sent
+    to the service. The same texts go into the same requests, so that stored replies are reused.
     """
     from chyme.models.providers.metered_transport import MeteredTransport
 
     endpoint = endpoint_of(settings, seconds)
     check_endpoint(endpoint, name)
     batches = _batches(texts)
-    toll = MeteredTransport(endpoint, calls)
+    transport = MeteredTransport(endpoint, calls)
     try:
-        rows = run_in_own_loop(_conversation(endpoint, settings.dimension, batches, toll, name, progress))
+        rows = run_in_own_loop(_send_batches(endpoint, settings.dimension, batches, transport, name, progress))
     except CallStopped:
         raise
     except Exception as error:
-        if toll.stopped is None:
-            ours = translate_error(error, name, endpoint)
-            if ours is None:
+        if transport.stopped is None:
+            translated = translate_error(error, name, endpoint)
+            if translated is None:
                 raise
-            report_health(calls, endpoint, ours, toll.ended)
-            raise ours from None  # what they say may quote the key
-    if toll.stopped is not None:
-        raise toll.stopped
-    report_health(calls, endpoint, None, toll.ended)
+            report_health(calls, endpoint, translated, transport.ended)
+            raise translated from None  # their message may quote the key
+    if transport.stopped is not None:
+        raise transport.stopped
+    report_health(calls, endpoint, None, transport.ended)
     return b"".join(_little_endian(row) for row in rows)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
-    found: list[list[str]] = []
+    batches: list[list[str]] = []
     room = 0
     for text in texts:
-        if not found or len(found[-1]) == TEXTS or len(text) > room:
-            found.append([])
-            room = CHARACTERS
-        found[-1].append(text.encode("utf-8", "replace").decode())  # no service takes half a character
+        if not batches or len(batches[-1]) == BATCH_TEXTS or len(text) > room:
+            batches.append([])
+            room = BATCH_CHARACTERS
+        batches[-1].append(text.encode("utf-8", "replace").decode())  # no service takes lone surrogates
         room -= len(text)
-    return found
+    return batches
 
 
-async def _conversation(
+async def _send_batches(
     endpoint: Endpoint,
     dimension: int,
     batches: Sequence[Sequence[str]],
-    toll: MeteredTransport,
+    transport: MeteredTransport,
     name: str,
     progress: Callable[[float], None],
 ) -> list[Row]:
     import httpx2
 
-    wanted: dict[str, Any] = {"model": endpoint.model, "encoding_format": "float"}
+    request_fields: dict[str, Any] = {"model": endpoint.model, "encoding_format": "float"}
     if dimension:
-        wanted["dimensions"] = dimension
+        request_fields["dimensions"] = dimension
     rows: list[Row] = []
-    async with httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client:
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as client:
         for number, batch in enumerate(batches, 1):
-            async with toll.limit_time(endpoint.seconds):
-                answer = await client.post(f"{endpoint.url.rstrip('/')}/embeddings", json={**wanted, "input": batch})
+            async with transport.limit_time(endpoint.seconds):
+                answer = await client.post(
+                    f"{endpoint.url.rstrip('/')}/embeddings", json={**request_fields, "input": batch}
+                )
             if not answer.is_success:
                 raise response_error(answer, name, endpoint)
-            told = _told(answer.content)
-            if told is None:
+            data = _parse_answer(answer.content)
+            if data is None:
                 raise wrong_service_error(name, endpoint)
             size = dimension or (len(rows[0]) if rows else 0)
             try:
-                rows += _rows(told, len(batch), size)
+                rows += _parse_vectors(data, len(batch), size)
             except ValueError as error:
                 raise invalid_answer_error(name, endpoint, str(error)) from None
             progress(number / len(batches))
     return rows
 
 
-def _told(body: bytes) -> list[Any] | None:
-    """What was answered; None when that is no answer to texts."""
+def _parse_answer(body: bytes) -> list[Any] | None:
+    """The data of the answer; None if it is not an answer to texts."""
     try:
-        told = json.loads(body)
+        payload = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    data = told.get("data") if isinstance(told, dict) else None
-    return data if isinstance(data, list) and all(isinstance(one, dict) for one in data) else None
+    data = payload.get("data") if isinstance(payload, dict) else None
+    return data if isinstance(data, list) and all(isinstance(item, dict) for item in data) else None
 
 
-def _rows(told: Sequence[dict[str, Any]], count: int, size: int) -> list[Row]:
-    """A vector for each text, in the order of the texts; ValueError when these are not what was asked for."""
-    if len(told) != count:
-        raise ValueError(f"answers {len(told)} vectors to {count} texts")
-    found: dict[int, Row] = {}
-    for place, one in enumerate(told):
-        index = one.get("index", place)
-        if type(index) is not int or not 0 <= index < count or index in found:
-            raise ValueError("does not tell which vector is whose")
-        found[index] = _row(one.get("embedding"))
-    sizes = {len(row) for row in found.values()}
-    if len(sizes | {size or len(found[0])}) > 1:
+def _parse_vectors(data: Sequence[dict[str, Any]], count: int, size: int) -> list[Row]:
+    """A vector for each text, in the order of the texts; ValueError if these are not what was asked for."""
+    if len(data) != count:
+        raise ValueError(f"answers {len(data)} vectors to {count} texts")
+    vectors: dict[int, Row] = {}
+    for position, item in enumerate(data):
+        index = item.get("index", position)
+        if type(index) is not int or not 0 <= index < count or index in vectors:
+            raise ValueError("does not say which vector belongs to which text")
+        vectors[index] = _normalise_vector(item.get("embedding"))
+    sizes = {len(row) for row in vectors.values()}
+    if len(sizes | {size or len(vectors[0])}) > 1:
         wanted = f" than {size}" if size else ""
         raise ValueError(f"answers vectors of other lengths{wanted} ({', '.join(map(str, sorted(sizes)))})")
-    return [found[index] for index in range(count)]
+    return [vectors[index] for index in range(count)]
 
 
-def _row(told: object) -> Row:
-    """The vector made as long as 1; ValueError when it has no direction."""
-    if not isinstance(told, list) or not 0 < len(told) <= LONGEST or any(type(one) not in (int, float) for one in told):
+def _normalise_vector(vector: object) -> Row:
+    """The vector scaled to length 1; ValueError if it has no direction."""
+    if (
+        not isinstance(vector, list)
+        or not 0 < len(vector) <= MAX_DIMENSION
+        or any(type(number) not in (int, float) for number in vector)
+    ):
         raise ValueError("answers something else than vectors of numbers")
     try:
-        length = math.hypot(*told)
+        length = math.hypot(*vector)
     except OverflowError:
         length = math.inf
     if not math.isfinite(length) or not length:
         raise ValueError("answers a vector that points nowhere")
-    return array("f", [one / length for one in told])
+    return array("f", [number / length for number in vector])
 
 
 def _little_endian(row: Row) -> bytes:

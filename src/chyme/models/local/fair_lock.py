@@ -1,4 +1,4 @@
-"""One after the other, in the order they came."""
+"""A lock that threads get in the order they asked for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOSED = "chyme is shutting down; no model is asked any more"
 
 
 class FairLock:
-    """A lock that is fair, that its holder may take again, and that can be closed for good."""
+    """A fair, reentrant lock that can be closed for good."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,16 +24,16 @@ class FairLock:
 
     @contextlib.contextmanager
     def acquire(self) -> Iterator[None]:
-        """Wait for the turn, and have it. ChymeError when there will be no more turns."""
-        self._take()
+        """Wait for the lock and hold it. ChymeError if the lock is closed."""
+        self._acquire()
         try:
             yield
         finally:
-            self._leave()
+            self._release()
 
     @contextlib.contextmanager
     def try_acquire(self) -> Iterator[bool]:
-        """Have the turn if nobody else has it or waits for it, and say so."""
+        """Hold the lock if it is free and no thread waits for it; yields whether it is held."""
         me = threading.get_ident()
         with self._lock:
             free = self._holder is None and not self._waiting
@@ -43,33 +43,33 @@ class FairLock:
             yield free
         finally:
             if free:
-                self._leave()
+                self._release()
 
     def close(self) -> None:
-        """From now on nobody gets a turn; whoever has it keeps it."""
+        """Give the lock to no one from now on; the current holder keeps it."""
         with self._lock:
             self._closed = True
             waiting, self._waiting = self._waiting, deque()
-        for one in waiting:
-            one.called.set()
+        for waiter in waiting:
+            waiter.called.set()
 
-    def _take(self) -> None:
-        waiting = _Waiting(threading.get_ident())
+    def _acquire(self) -> None:
+        waiter = _Waiting(threading.get_ident())
         with self._lock:
-            if self._holder == waiting.thread:
+            if self._holder == waiter.thread:
                 self._depth += 1
                 return
             if self._closed:
                 raise ChymeError(CLOSED)
             if self._holder is None:
-                self._holder, self._depth = waiting.thread, 1
+                self._holder, self._depth = waiter.thread, 1
                 return
-            self._waiting.append(waiting)
-        waiting.called.wait()
-        if not waiting.served:
+            self._waiting.append(waiter)
+        waiter.called.wait()
+        if not waiter.served:
             raise ChymeError(CLOSED)
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth:

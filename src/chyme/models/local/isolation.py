@@ -1,4 +1,4 @@
-"""What a server of our own gives up: privileges, every connection it might make, and life without its parent."""
+"""Confine the local model's server: no privileges, no outgoing connections, and no life after its parent's death."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ ANY_FREE_PORT = 0
 
 
 def confine(run_as: tuple[int, int], parent: int) -> bool:
-    """Give up, for good, all that answering at a port does not need. Call before any thread starts.
+    """Give up for good all that answering at a port does not need. Call before any thread starts.
 
-    It cannot leave the network, because its parent asks it there; where Landlock is, it can only listen. Says whether.
+    The server must stay on the network, because its parent asks it there; where Landlock is available, it can only
+    listen. Returns whether that restriction applies.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     prefer_oom_kill()
-    # Every change of user forgets the parent's death, so that comes after it.
+    # Every change of user resets the signal at the parent's death, so that is set afterwards.
     if os.geteuid() == 0:
         switch_user(libc, *run_as)
     else:
         drop_capabilities(libc)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    only_listens = _only_listen(libc)
+    only_listens = _restrict_to_listening(libc)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
@@ -53,8 +54,8 @@ def confine(run_as: tuple[int, int], parent: int) -> bool:
     return only_listens
 
 
-def _only_listen(libc: ctypes.CDLL) -> bool:
-    """Forbid connections to anybody, where this kernel can; its weights are known by hash, so it is a second wall."""
+def _restrict_to_listening(libc: ctypes.CDLL) -> bool:
+    """Forbid outgoing connections, if the kernel can. The weights are verified by hash, so this is a second barrier."""
     if system_call(libc, LANDLOCK_CREATE, None, 0, LANDLOCK_ASK_VERSION) < LANDLOCK_WITH_PORTS:
         return False
     rules = system_call(libc, LANDLOCK_CREATE, RULES.pack(0, BIND_AND_CONNECT), RULES.size, 0)

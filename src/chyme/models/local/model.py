@@ -1,4 +1,4 @@
-"""The model of our own: a server in a child, started when it is needed, asked by one at a time."""
+"""The local model: a server in a child process, started on demand, that answers one question at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chyme.models.local.server_process import ServerProcess
 from chyme.models.local.settings import LocalSettings
 from chyme.models.providers.endpoints import OPENAI, Endpoint
 
-AGAIN_SECONDS = 60.0  # a start that failed is not tried again before
+RESTART_SECONDS = 60.0  # a failed start is not repeated before this
 CLOSE_SECONDS = 10.0
 
 __all__ = ["LocalModel", "LocalSettings", "close_all", "get_shared_model", "take_turn"]
@@ -26,28 +26,28 @@ log = logging.getLogger(__name__)
 
 
 class LocalModel:
-    """One server for all threads. It lives while it is asked, and never longer than this process."""
+    """One server for all threads. It runs while it is used, and never longer than this process."""
 
     def __init__(self, settings: LocalSettings) -> None:
         self._settings = settings
-        self._turns = FairLock()
-        self._wishes: queue.SimpleQueue[Future[ServerProcess] | None] = queue.SimpleQueue()
-        self._server: ServerProcess | None = None  # belongs to whoever's turn it is
+        self._lock = FairLock()
+        self._start_requests: queue.SimpleQueue[Future[ServerProcess] | None] = queue.SimpleQueue()
+        self._server: ServerProcess | None = None  # only for the thread that holds the lock
         self._used_at = 0.0
         self._failed: tuple[float, DigestError] | None = None
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._thread_lock = threading.Lock()
         self._closed = False
 
     @contextlib.contextmanager
     def turn(self, name: str = "") -> Iterator[Endpoint]:
-        """Where to ask, as soon as it is this thread's turn, in the order they came; until then no time runs.
+        """The endpoint to ask, once it is this thread's turn, in order of arrival; waiting does not count as time.
 
-        A thread that has its turn may take it again. `name` is the file's, for messages. EngineUnavailable or
-        ChildCrashed when the server cannot be started, ChymeError when chyme is shutting down.
+        A thread may take its turn again while it has it. `name` is the file's name, for messages. EngineUnavailable or
+        ChildCrashed if the server cannot be started, ChymeError if chyme is shutting down.
         """
-        with self._turns.acquire():
-            server = self._running(name)
+        with self._lock.acquire():
+            server = self._ready_server(name)
             weights = self._settings.weights
             try:
                 yield Endpoint(server.url, weights.engine, server.key, self._settings.seconds, "llm", "text", own=True)
@@ -56,70 +56,70 @@ class LocalModel:
 
     @property
     def pid(self) -> int | None:
-        """The server's process, while there is one."""
+        """The server's process id, while there is one."""
         server = self._server
         return server.pid if server is not None and server.alive() else None
 
     def close(self) -> None:
-        """End the server. Whoever waits for a turn, or asks for one later, hears that chyme is shutting down."""
-        self._turns.close()
-        with self._starting:
+        """End the server. Threads that wait for a turn, or ask later, get an error that chyme is shutting down."""
+        self._lock.close()
+        with self._thread_lock:
             self._closed = True
             thread = self._thread
-        self._wishes.put(None)
+        self._start_requests.put(None)
         if thread is not None:
             thread.join(CLOSE_SECONDS)
 
-    def _running(self, name: str) -> ServerProcess:
+    def _ready_server(self, name: str) -> ServerProcess:
         server = self._server
         if server is not None and server.is_answering():
             server.read_output()
             return server
         if self._failed is not None and time.monotonic() < self._failed[0]:
-            before = self._failed[1]
-            raise type(before)(f"{name}: {before}", retry_after=before.retry_after)
+            last_error = self._failed[1]
+            raise type(last_error)(f"{name}: {last_error}", retry_after=last_error.retry_after)
         missing = self._settings.missing
         if missing:
             raise EngineUnavailable(f"{name}: the local model cannot run: {missing}")
         try:
-            server = self._wished()
+            server = self._request_start()
         except DigestError as error:
-            self._failed = time.monotonic() + AGAIN_SECONDS, error
+            self._failed = time.monotonic() + RESTART_SECONDS, error
             raise type(error)(f"{name}: {error}", retry_after=error.retry_after) from error
         self._failed = None
         return server
 
-    def _wished(self) -> ServerProcess:
-        wish: Future[ServerProcess] = Future()
-        with self._starting:
+    def _request_start(self) -> ServerProcess:
+        request: Future[ServerProcess] = Future()
+        with self._thread_lock:
             if self._closed:
                 raise ChymeError(CLOSED)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._keep, name="chyme-local-model", daemon=True)
+                self._thread = threading.Thread(target=self._manage_server, name="chyme-local-model", daemon=True)
                 self._thread.start()
-            self._wishes.put(wish)
-        return wish.result()
+            self._start_requests.put(request)
+        return request.result()
 
-    def _keep(self) -> None:
-        """Start servers and let idle ones go, in a thread that lives on: the kernel ends them when it ends."""
+    def _manage_server(self) -> None:
+        """Start servers and stop idle ones, in a thread that stays alive: the kernel ends them with the thread."""
         while True:
-            patience = max(0.05, self._settings.idle_seconds / 4)
+            idle_check_seconds = max(0.05, self._settings.idle_seconds / 4)
             try:
-                wish = self._wishes.get(timeout=patience if self._server is not None else None)
+                request = self._start_requests.get(timeout=idle_check_seconds if self._server is not None else None)
             except queue.Empty:
-                self._let_idle_go()
+                self._stop_if_idle()
                 continue
-            if wish is None:
+            if request is None:
                 break
-            self._bury()
+            self._dispose_server()
             try:
-                self._server = self._started()
-                wish.set_result(self._server)
+                self._server = self._start_server()
+                request.set_result(self._server)
             except BaseException as error:
-                wish.set_exception(error)
-        self._bury()
+                request.set_exception(error)
+        self._dispose_server()
 
-    def _started(self) -> ServerProcess:
+    def _start_server(self) -> ServerProcess:
         settings = self._settings
         began = time.monotonic()
         server = ServerProcess()
@@ -142,30 +142,30 @@ class LocalModel:
         log.info("%s is ready after %.1f seconds", settings.weights.engine, time.monotonic() - began)
         return server
 
-    def _let_idle_go(self) -> None:
-        with self._turns.try_acquire() as free:
+    def _stop_if_idle(self) -> None:
+        with self._lock.try_acquire() as free:
             if free and time.monotonic() - self._used_at > self._settings.idle_seconds:
-                self._bury()
+                self._dispose_server()
 
-    def _bury(self) -> None:
+    def _dispose_server(self) -> None:
         if self._server is not None:
             self._server.dispose()
             self._server = None
 
 
 _shared: dict[LocalSettings, LocalModel] = {}
-_sharing = threading.Lock()
+_shared_lock = threading.Lock()
 
 
 def get_shared_model(settings: LocalSettings) -> LocalModel:
-    """The one model of this process that is run so."""
-    with _sharing:
+    """The one model of this process with these settings."""
+    with _shared_lock:
         return _shared.setdefault(settings, LocalModel(settings))
 
 
 def close_all() -> None:
-    """End every server of this process; the next turn starts anew."""
-    with _sharing:
+    """End every server of this process; the next turn starts a new one."""
+    with _shared_lock:
         models = list(_shared.values())
         _shared.clear()
     for model in models:
@@ -174,9 +174,11 @@ def close_all() -> None:
 
 @contextlib.contextmanager
 def take_turn(endpoint: Endpoint, name: str) -> Iterator[Endpoint]:
-    """The endpoint as it can be asked: our own model's once it is our turn, others as they are."""
+    """The endpoint to ask: the local model's once it is our turn, others unchanged."""
     if endpoint.local is None:
         yield endpoint
         return
-    with get_shared_model(endpoint.local).turn(name) as there:
-        yield replace(endpoint, url=there.url, model=there.model, key=there.key, provider=OPENAI, own=True, local=None)
+    with get_shared_model(endpoint.local).turn(name) as running:
+        yield replace(
+            endpoint, url=running.url, model=running.model, key=running.key, provider=OPENAI, own=True, local=None
+        )

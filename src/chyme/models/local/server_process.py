@@ -1,4 +1,4 @@
-"""The server of the local model as its parent sees it: a process that tells where it listens."""
+"""The parent's side of the local model's server: a process that reports where it listens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chyme.errors import ChildCrashed, EngineUnavailable
 
 OK = 200
 MODULE = "chyme.models.local.server"
-ANSWER_SECONDS = 20.0  # it says at once that it is well, but the machine may be busy
+ANSWER_SECONDS = 20.0  # it reports its health at once, but the machine may be busy
 
 log = logging.getLogger(__name__)
 
@@ -25,16 +25,16 @@ class ServerProcess(Process):
 
     def __init__(self) -> None:
         super().__init__(MODULE)
-        self.key = secrets.token_urlsafe(32)  # nobody else on this machine may ask it
+        self.key = secrets.token_urlsafe(32)  # so that no one else on this machine can use the server
         self.url = self._address = ""
-        self._burying = threading.Lock()
-        self._buried = False
+        self._dispose_lock = threading.Lock()
+        self._disposed = False
 
-    def wait_until_ready(self, told: dict[str, object], seconds: float) -> None:
-        """Tell it what to serve and wait until it does. EngineUnavailable or ChildCrashed when it does not."""
+    def wait_until_ready(self, options: dict[str, object], seconds: float) -> None:
+        """Send the options and wait until it serves. EngineUnavailable or ChildCrashed if it does not."""
         deadline = time.monotonic() + seconds
         try:
-            self.send(pack({**told, "key": self.key, "parent": os.getpid()}), (), deadline)
+            self.send(pack({**options, "key": self.key, "parent": os.getpid()}), (), deadline)
             frame = self.receive(deadline)
         except TimeoutError as error:
             raise ChildCrashed(f"the local model was not ready after {seconds:g} seconds") from error
@@ -47,21 +47,21 @@ class ServerProcess(Process):
                 f"the local model's server ended while it was starting ({ended}); "
                 "perhaps it needs more memory: raise local_memory_mb"
             )
-        # It has seen nothing but its own weights yet, so this one frame may be believed.
+        # So far it has read nothing but its own weights, so this one frame can be trusted.
         if frame.header.get("kind") != "ready":
             raise EngineUnavailable(f"the local model cannot run: {frame.header.get('cause')}")
         self._address = str(frame.header["address"]).removeprefix("http://")
         self.url = f"http://{self._address}/v1"
 
     def is_answering(self) -> bool:
-        """Whether it is there and well, and answers whoever has our key.
+        """Whether it runs, is healthy, and answers with our key.
 
-        A process that was killed is there a moment longer, but does not answer; and when it is gone, somebody else may
-        listen where it did.
+        A killed process exists a moment longer but does not answer; and when it is gone, another process may listen at
+        its port.
         """
         if not self.alive():
             return False
-        import http.client  # children import us for our settings only
+        import http.client  # children import this module only for its settings
 
         connection = http.client.HTTPConnection(self._address, timeout=ANSWER_SECONDS)
         try:
@@ -73,14 +73,14 @@ class ServerProcess(Process):
             connection.close()
 
     def read_output(self) -> None:
-        """Take in what it printed, so that nothing is lost when it ends. From any thread, buried or not."""
-        with self._burying:
-            if not self._buried:
+        """Read what it printed, so that nothing is lost when it ends. From any thread, disposed or not."""
+        with self._dispose_lock:
+            if not self._disposed:
                 self.last_output()
 
     def dispose(self) -> None:
-        """End it and free what is left. From any thread, also twice."""
-        with self._burying:
-            if not self._buried:
-                self._buried = True
+        """End it and free its resources. May be called from any thread, and twice."""
+        with self._dispose_lock:
+            if not self._disposed:
+                self._disposed = True
                 super().dispose()

@@ -1,4 +1,4 @@
-"""How the local model is run. Plain values: they go wherever settings go, and nothing here starts anything."""
+"""Settings of the local model. Plain values that can be sent anywhere; nothing here starts a process."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NOBODY = (65534, 65534)
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """The model of our own; it is loaded and asked in a child."""
+    """The local model; it is loaded and asked in a child process."""
 
-    weights_dir: str = ""  # where weights are; empty means beside Python
-    capability: str = LLM.capability  # whose weights
-    seconds: float = 300.0  # one question takes no longer, once it is its turn
-    threads: int = 0  # how many cores it computes on; 0 means all
+    weights_dir: str = ""  # the folder of the weights; empty means beside Python
+    capability: str = LLM.capability  # which weights
+    seconds: float = 300.0  # limit for one question, once it is its turn
+    threads: int = 0  # cores it computes on; 0 means all
     context: int = 8192  # tokens of a question and its answer together
-    answer: int = 1536  # tokens of an answer; a small model may never come to an end by itself
-    memory_bytes: int = 2 << 30  # how much it may use beside the file of its weights, which is memory-mapped
-    idle_seconds: float = 300.0  # nobody has asked for so long: it ends, and starts again when somebody does
-    start_seconds: float = 180.0  # checking the weights and loading them may take so long
+    answer: int = 1536  # tokens of an answer; a small model may never stop by itself
+    memory_bytes: int = 2 << 30  # in addition to the weights file, which is memory-mapped
+    idle_seconds: float = 300.0  # unused for so long, it ends, and starts again when it is needed
+    start_seconds: float = 180.0  # limit for checking the weights and loading them
     run_as: tuple[int, int] = NOBODY  # user and group, where chyme itself is root
 
     @property
@@ -39,7 +39,7 @@ class LocalSettings:
 
     @property
     def missing(self) -> str:
-        """What there is to do before it can run; nothing when it can."""
+        """What must be done before it can run; empty if it can."""
         if importlib.util.find_spec(PACKAGE) is None:
             return f"its program, {PACKAGE}, is not installed; {REMEDY}"
         if path_of(self.weights, self.weights_dir) is None:

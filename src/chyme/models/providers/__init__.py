@@ -1,1 +1,1 @@
-"""Calls of language and vision models: permitted, measured, translated."""
+"""Calls of language and vision models: permission, metering and error translation."""

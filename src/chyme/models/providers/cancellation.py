@@ -1,4 +1,4 @@
-"""Calls of models that are under way: each in an event loop of its own, all of them cancelled when chyme stops."""
+"""Running model calls: each in its own event loop, all cancelled when chyme stops."""
 
 from __future__ import annotations
 
@@ -15,73 +15,73 @@ Result = TypeVar("Result")
 
 
 class CallStopped(ChymeError):
-    """Nobody's fault: chyme stops, and did not wait for the answer."""
+    """No failure: chyme stops and did not wait for the answer."""
 
 
-class _UnderWay:
+class _RunningCalls:
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._stops = 0  # how many want all of them cancelled
+        self._stops = 0  # how many callers want all of them cancelled
 
     def add(self, task: asyncio.Task[Any]) -> None:
-        with self._guard:
+        with self._lock:
             self._tasks.add(task)
             if self._stops:
                 task.cancel()
 
     def discard(self, task: asyncio.Task[Any]) -> None:
-        with self._guard:
+        with self._lock:
             self._tasks.discard(task)
 
     def stop(self) -> None:
-        with self._guard:
+        with self._lock:
             self._stops += 1
-            for task in self._tasks:  # none of their loops is closed before it is discarded
+            for task in self._tasks:  # no loop is closed before its task is discarded
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
-    def go_on(self) -> None:
-        with self._guard:
+    def unstop(self) -> None:
+        with self._lock:
             self._stops -= 1
 
 
-_under_way = _UnderWay()
+_running_calls = _RunningCalls()
 
 
 @contextlib.contextmanager
 def cancel_calls() -> Iterator[None]:
-    """Cancel every call of this process that is under way; and, while this lasts, every one that begins.
+    """Cancel every running call of this process and, within this context, every call that begins.
 
-    In the threads that made them a ChymeError comes out that is no DigestError. Wait for these threads in here.
+    The threads that made them get a ChymeError that is not a DigestError. Wait for these threads within this context.
     """
-    _under_way.stop()
+    _running_calls.stop()
     try:
         yield
     finally:
-        _under_way.go_on()
+        _running_calls.unstop()
 
 
 def run_in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run it in an event loop of its own. Stopped when it was cancelled.
+    """Run a coroutine in its own event loop. Raises CallStopped if it was cancelled.
 
     Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.
     """
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
-    _under_way.add(task)
+    _running_calls.add(task)
     try:
         return loop.run_until_complete(task)
     except asyncio.CancelledError:
         raise CallStopped(CLOSED) from None
     finally:
-        _under_way.discard(task)
-        loop.run_until_complete(_wound_up())
+        _running_calls.discard(task)
+        loop.run_until_complete(_close_tasks())
         loop.close()
 
 
-async def _wound_up() -> None:
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+async def _close_tasks() -> None:
+    remaining = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in remaining:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.gather(*remaining, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

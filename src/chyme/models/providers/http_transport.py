@@ -1,4 +1,4 @@
-"""The way out to a configured endpoint: that host and port, no redirects, no proxies, answers of bounded size."""
+"""HTTP to one configured endpoint only: that host and port, no redirects, no proxies, answers of bounded size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import httpx2
 from chyme.models.providers.endpoints import ANTHROPIC, GOOGLE, Endpoint
 
 ANSWER_BYTES = 4 << 20
-_HEADERS = frozenset({"host", "content-type", "content-length", "accept", "user-agent"})
-_MORE = {ANTHROPIC: frozenset({"anthropic-version", "anthropic-beta"})}  # what says how they are to be understood
+_ALLOWED_HEADERS = frozenset({"host", "content-type", "content-length", "accept", "user-agent"})
+_PROVIDER_HEADERS = {ANTHROPIC: frozenset({"anthropic-version", "anthropic-beta"})}  # they say how to read the request
 
 
 class OriginTransport(httpx2.AsyncBaseTransport):
@@ -20,21 +20,23 @@ class OriginTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._origin = _origin(httpx2.URL(endpoint.address))
-        self._kept = _HEADERS | _MORE.get(endpoint.provider, frozenset())
-        self._added = [("accept-encoding", "identity"), *_key(endpoint)]
-        self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), trust_env=False, retries=0)
+        self._allowed_headers = _ALLOWED_HEADERS | _PROVIDER_HEADERS.get(endpoint.provider, frozenset())
+        self._added_headers = [("accept-encoding", "identity"), *_key_headers(endpoint)]
+        self._inner = httpx2.AsyncHTTPTransport(verify=_ssl_context(), trust_env=False, retries=0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
             raise httpx2.ConnectError("another address than the configured one", request=request)
-        kept = [(name, value) for name, value in request.headers.multi_items() if name.lower() in self._kept]
-        request.headers = httpx2.Headers([*kept, *self._added])
+        headers = [
+            (name, value) for name, value in request.headers.multi_items() if name.lower() in self._allowed_headers
+        ]
+        request.headers = httpx2.Headers([*headers, *self._added_headers])
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
             raise httpx2.ReadError("an encoding nobody asked for", request=request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, request)
+        response.stream = _BoundedStream(response.stream, request)
         return response
 
     async def aclose(self) -> None:
@@ -42,13 +44,13 @@ class OriginTransport(httpx2.AsyncBaseTransport):
 
 
 class BlockedTransport(httpx2.BaseTransport):
-    """No way out at all, for clients that insist on a second one."""
+    """Refuses every request, for clients that insist on a second transport."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("there is no way out here", request=request)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     """An answer that ends in an error when it grows too long."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
@@ -67,8 +69,8 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _key(endpoint: Endpoint) -> list[tuple[str, str]]:
-    """The key as this provider wants to be shown it: the configured one, whatever the environment holds."""
+def _key_headers(endpoint: Endpoint) -> list[tuple[str, str]]:
+    """The header with the configured key in the form this provider wants, whatever the environment contains."""
     if not endpoint.key:
         return []
     if endpoint.provider == ANTHROPIC:
@@ -79,8 +81,8 @@ def _key(endpoint: Endpoint) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
-    """Whom to believe, read once: it takes longer than the rest of a request."""
+def _ssl_context() -> ssl.SSLContext:
+    """The trusted certificates, loaded once, because this takes longer than the rest of a request."""
     return httpx2.create_ssl_context(trust_env=False)
 
 

@@ -1,4 +1,4 @@
-"""The one fault of a model that whoever asked may mend: by doing the work without it."""
+"""The one error of a model that the caller can work around, by doing the work without it."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from chyme.errors import UnreadableFile
 
 
 class InvalidAnswer(UnreadableFile):
-    """What the model answers does not fit, also when asked again. Asking a third time would not help."""
+    """The model's answer does not fit the schema, even when asked again. A third attempt would not help."""

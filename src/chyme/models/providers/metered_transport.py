@@ -1,4 +1,4 @@
-"""Every call of a model passes here: asked for, paid for, and its reply on disk before anybody uses it."""
+"""Transport for every model call: it asks for permission, meters the call, and stores the reply before it is used."""
 
 from __future__ import annotations
 
@@ -20,81 +20,86 @@ _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "cont
 
 
 class MeteredTransport(httpx2.AsyncBaseTransport):
-    """A door that asks before each request whether it may be made, and tells afterwards how it ended."""
+    """Asks the ledger before each request whether it may be made, and reports afterwards how it ended."""
 
     def __init__(self, endpoint: Endpoint, calls: Calls) -> None:
         self._endpoint = endpoint
         self._calls = calls
         self._limit: asyncio.Timeout | None = None
-        self._door = OriginTransport(endpoint)
-        self.told: bytes | None = None  # stands for what is sent, where that is too large or never twice the same
+        self._transport = OriginTransport(endpoint)
+        self.told: bytes | None = None  # hashed in place of the request, if that is too large or never twice the same
         self.ended: CallEnd | None = None  # how the last call ended that was really made
-        self.stopped: Exception | None = None  # why no further call may be made: not the provider's fault
+        self.stopped: Exception | None = None  # why no further call may be made; not the provider's fault
 
     def limit_time(self, seconds: float) -> asyncio.Timeout:
-        """All that is asked in here takes no longer; waiting for leave, and between calls, is not counted."""
+        """Limit the time of all calls made within; waiting for permission and between calls does not count."""
         self._limit = asyncio.timeout(seconds)
         return self._limit
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if self.stopped is not None:
             raise httpx2.ConnectError("no further call may be made", request=request)
-        leave = await self._leave(request)
-        if isinstance(leave, Reply):
+        permission = await self._ask_permission(request)
+        if isinstance(permission, Reply):
             return httpx2.Response(
-                leave.status, headers={"content-type": leave.media_type}, content=leave.body, request=request
+                permission.status,
+                headers={"content-type": permission.media_type},
+                content=permission.body,
+                request=request,
             )
-        return await self._sent(request, leave)
+        return await self._send(request, permission)
 
     async def aclose(self) -> None:
-        await self._door.aclose()
+        await self._transport.aclose()
 
-    async def _leave(self, request: httpx2.Request) -> Ticket | Reply:
-        """Leave to send this, once the time has come; or the reply of a call that was made before."""
-        told = await request.aread() if self.told is None else self.told
-        there = self._endpoint
-        place = "" if there.own else there.host  # a model of our own is at another port every time
-        head = "\0".join((request.method, place, there.model, "")).encode() + request.url.raw_path + b"\0"
-        question = Question(there.prefix, there.host, there.model, hashlib.sha256(head + told).hexdigest(), there.own)
-        paused = self._paused()
+    async def _ask_permission(self, request: httpx2.Request) -> Ticket | Reply:
+        """Permission to send this, once its time has come; or the stored reply of an earlier call."""
+        body = await request.aread() if self.told is None else self.told
+        endpoint = self._endpoint
+        host = "" if endpoint.own else endpoint.host  # a local model is at another port every time
+        head = "\0".join((request.method, host, endpoint.model, "")).encode() + request.url.raw_path + b"\0"
+        question = Question(
+            endpoint.prefix, endpoint.host, endpoint.model, hashlib.sha256(head + body).hexdigest(), endpoint.own
+        )
+        remaining = self._pause_clock()
         try:
-            leave = self._calls.begin(question)
-            if isinstance(leave, Ticket) and leave.wait > 0:
+            permission = self._calls.begin(question)
+            if isinstance(permission, Ticket) and permission.wait > 0:
                 try:
-                    await asyncio.sleep(leave.wait)
+                    await asyncio.sleep(permission.wait)
                 except BaseException:
-                    self._end(leave, CallEnd(UNREACHABLE, 0.0))
+                    self._record_end(permission, CallEnd(UNREACHABLE, 0.0))
                     raise
         except Exception as error:
             self.stopped = error
             raise httpx2.ConnectError("the call may not be made", request=request) from error
-        self._resumed(paused)
-        return leave
+        self._resume_clock(remaining)
+        return permission
 
-    def _paused(self) -> float | None:
-        """Stop the clock. Returns the seconds that are left."""
+    def _pause_clock(self) -> float | None:
+        """Stop the clock. Returns the remaining seconds."""
         until = self._limit.when() if self._limit else None
         if self._limit is None or until is None:
             return None
         self._limit.reschedule(None)
         return until - asyncio.get_running_loop().time()
 
-    def _resumed(self, left: float | None) -> None:
-        if self._limit is not None and left is not None:
-            self._limit.reschedule(asyncio.get_running_loop().time() + left)
+    def _resume_clock(self, remaining: float | None) -> None:
+        if self._limit is not None and remaining is not None:
+            self._limit.reschedule(asyncio.get_running_loop().time() + remaining)
 
-    async def _sent(self, request: httpx2.Request, ticket: Ticket) -> httpx2.Response:
+    async def _send(self, request: httpx2.Request, ticket: Ticket) -> httpx2.Response:
         began = time.monotonic()
         end = CallEnd(BROKEN, 0.0)
         try:
-            response = await self._door.handle_async_request(request)
+            response = await self._transport.handle_async_request(request)
             status = response.status_code
             end = CallEnd(BROKEN, 0.0, status=status)
             body = await response.aread()
-            told = parse_reply(body) if response.is_success else None
-            if told is not None:
+            payload = parse_reply(body) if response.is_success else None
+            if payload is not None:
                 reply = Reply(status, response.headers.get("content-type", ""), body)
-                end = CallEnd(ANSWERED, 0.0, reply, status, *usage_of(self._endpoint, told))
+                end = CallEnd(ANSWERED, 0.0, reply, status, *usage_of(self._endpoint, payload))
             else:
                 end = CallEnd(REFUSED, 0.0, status=status)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
@@ -104,14 +109,16 @@ class MeteredTransport(httpx2.AsyncBaseTransport):
             end = CallEnd(CANCELLED, 0.0, status=end.status)
             raise
         finally:
-            self._end(ticket, end, time.monotonic() - began, request)
+            self._record_end(ticket, end, time.monotonic() - began, request)
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
         return httpx2.Response(status, headers=headers, content=body, request=request)
 
-    def _end(self, ticket: Ticket, end: CallEnd, seconds: float = 0.0, request: httpx2.Request | None = None) -> None:
+    def _record_end(
+        self, ticket: Ticket, end: CallEnd, seconds: float = 0.0, request: httpx2.Request | None = None
+    ) -> None:
         self.ended = replace(end, seconds=seconds)
         try:
             self._calls.end(ticket, self.ended)
         except Exception as error:
             self.stopped = error
-            raise httpx2.ReadError("the call's end could not be kept", request=request) from error
+            raise httpx2.ReadError("the call's end could not be recorded", request=request) from error

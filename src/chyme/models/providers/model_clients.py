@@ -1,4 +1,4 @@
-"""Whose protocol a model speaks: theirs, over our client. Environment, accounts and telemetry have no say in it."""
+"""Provider client libraries over our HTTP client, without influence of environment, accounts and telemetry."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from pydantic_ai.output import OutputSpec
 
 Answer = TypeVar("Answer", bound="BaseModel")
-NO_KEY = "none"  # the clients insist on one; the door sends none
-OPENAI_HOST = "api.openai.com"  # others make a grammar of the schema, and do not show it to the model
+NO_KEY = "none"  # the clients insist on a key; our transport removes it
+OPENAI_HOST = "api.openai.com"  # others turn the schema into a grammar and do not show it to the model
 GOOGLE_VERSION = "v1"
-ANSWER_TOKENS = 8192  # Anthropic must be told; without it the client asks for a stream, which cannot be kept
+ANSWER_TOKENS = 8192  # Anthropic requires it; without it the client asks for a stream, which cannot be stored
 
 
 def model_at(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
-    """The model, asked through this client and in no other way."""
+    """The model, asked only through this client."""
     make = {GOOGLE: _google, ANTHROPIC: _anthropic}.get(endpoint.provider, _openai)
     return make(endpoint, client)
 
 
 def output_spec_for(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
-    """How this model is made to fit the schema: by its own means, else by a form to fill in, else by being told."""
+    """How this model is made to fit the schema: natively, else by a tool call, else by the prompt."""
     from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput
 
     if model.profile.get("supports_json_schema_output"):
@@ -38,9 +38,9 @@ def output_spec_for(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
 
 
 def add_schema(endpoint: Endpoint, instructions: str, shape: type[BaseModel]) -> str:
-    """The instructions, with the schema where nobody else shows it to the model.
+    """The instructions, with the schema added where the model would not see it otherwise.
 
-    In one text: the templates of many models take no second system message.
+    All in one text, because the templates of many models accept no second system message.
     """
     if endpoint.provider != OPENAI or endpoint.own or endpoint.host == OPENAI_HOST:
         return instructions
@@ -55,9 +55,11 @@ def _openai(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
 
     from chyme.models.local import json_schema
 
-    theirs = AsyncOpenAI(base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None)
+    openai_client = AsyncOpenAI(
+        base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None
+    )
     profile = json_schema.profile() if endpoint.own else None
-    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=theirs), profile=profile)
+    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai_client), profile=profile)
 
 
 def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
@@ -66,7 +68,7 @@ def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.providers.anthropic import AnthropicProvider
     from pydantic_ai.settings import ModelSettings
 
-    theirs = AsyncAnthropic(
+    anthropic_client = AsyncAnthropic(
         base_url=endpoint.address,
         api_key=NO_KEY,
         http_client=client,
@@ -75,7 +77,9 @@ def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
         open_telemetry=False,
     )
     settings = ModelSettings(max_tokens=ANSWER_TOKENS)
-    return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=theirs), settings=settings)
+    return AnthropicModel(
+        endpoint.model, provider=AnthropicProvider(anthropic_client=anthropic_client), settings=settings
+    )
 
 
 def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
@@ -87,7 +91,7 @@ def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
 
     from chyme.models.providers.http_transport import BlockedTransport
 
-    theirs = Client(
+    google_client = Client(
         vertexai=False,
         api_key=NO_KEY,
         http_options=HttpOptions(
@@ -97,4 +101,4 @@ def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
             httpx_async_client=client,
         ),
     )
-    return GoogleModel(endpoint.model, provider=GoogleProvider(client=theirs))
+    return GoogleModel(endpoint.model, provider=GoogleProvider(client=google_client))

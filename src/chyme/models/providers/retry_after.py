@@ -1,4 +1,4 @@
-"""How long a provider asks us to stay away."""
+"""Parse how long a provider asks us to wait."""
 
 from __future__ import annotations
 
@@ -8,44 +8,46 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-LONGEST_WAIT = 86_400.0  # seconds a provider may ask us to stay away
+LONGEST_WAIT = 86_400.0  # seconds a provider may ask us to wait
 _DELAY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s", re.ASCII)
 
 
 def parse_retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
     """Seconds from Retry-After (a number or a date), from retry-after-ms, or from Google's RetryInfo in the body."""
-    told = {name.lower(): value.strip() for name, value in headers.items() if name.lower().startswith("retry-after")}
-    wait = _number(told.get("retry-after-ms", ""), 0.001)
+    retry_headers = {
+        name.lower(): value.strip() for name, value in headers.items() if name.lower().startswith("retry-after")
+    }
+    wait = _parse_number(retry_headers.get("retry-after-ms", ""), 0.001)
     if wait is None:
-        wait = _number(told.get("retry-after", ""), 1.0)
+        wait = _parse_number(retry_headers.get("retry-after", ""), 1.0)
     if wait is None:
-        wait = _until(told.get("retry-after", ""))
+        wait = _parse_date(retry_headers.get("retry-after", ""))
     if wait is None:
-        wait = _retry_info(body)
+        wait = _parse_retry_info(body)
     return None if wait is None else min(LONGEST_WAIT, max(0.0, wait))
 
 
-def _number(told: str, unit: float) -> float | None:
+def _parse_number(text: str, unit: float) -> float | None:
     try:
-        wait = float(told) * unit
+        wait = float(text) * unit
     except ValueError:
         return None
     return None if math.isnan(wait) else wait
 
 
-def _until(told: str) -> float | None:
+def _parse_date(text: str) -> float | None:
     try:
-        at = parsedate_to_datetime(told)
+        date = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+    return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
 
 
-def _retry_info(body: object) -> float | None:
-    fault = body.get("error", body) if isinstance(body, dict) else None
-    details = fault.get("details") if isinstance(fault, dict) else None
+def _parse_retry_info(body: object) -> float | None:
+    error = body.get("error", body) if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, dict) else None
-        if isinstance(delay, str) and (found := _DELAY.fullmatch(delay)):
-            return float(found[1])
+        if isinstance(delay, str) and (match := _DELAY.fullmatch(delay)):
+            return float(match[1])
     return None

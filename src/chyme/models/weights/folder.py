@@ -1,4 +1,4 @@
-"""The folder where fetched weights stand: is it all there, and is it still what was fetched?"""
+"""The folder of fetched weights: whether they are complete and unchanged."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def folder_of(weights: Weights, weights_dir: str | Path = "") -> Path:
 
 
 def path_of(weights: Weights, weights_dir: str | Path = "") -> Path | None:
-    """Where these weights are, or None. Looks at names and sizes only."""
+    """Where these weights are, or None. Checks only names and sizes."""
     folder = folder_of(weights, weights_dir)
-    return folder if all(_sized(folder / member.filename, member.size) for member in weights.members) else None
+    return folder if all(_has_size(folder / member.filename, member.size) for member in weights.members) else None
 
 
 def is_intact(weights: Weights, weights_dir: str | Path = "") -> bool:
-    """Whether every file is there and has its hash."""
+    """Whether every file is present and has the right hash."""
     try:
         verified_folder(weights, weights_dir)
     except EngineUnavailable:
@@ -38,33 +38,33 @@ def is_intact(weights: Weights, weights_dir: str | Path = "") -> bool:
 def verified_folder(weights: Weights, weights_dir: str | Path = "") -> Path:
     """The folder, once every file in it has been checked by hash, or EngineUnavailable with the way to get them."""
     for member in weights.members:
-        found = hashlib.sha256()
-        with _opened(weights, weights_dir, member) as stream:
+        digest = hashlib.sha256()
+        with _open_member(weights, weights_dir, member) as stream:
             while chunk := stream.read(CHUNK):
-                found.update(chunk)
-        _expect(weights, member, found.hexdigest())
+                digest.update(chunk)
+        _require_hash(weights, member, digest.hexdigest())
     return folder_of(weights, weights_dir)
 
 
 def read_files(weights: Weights, weights_dir: str | Path = "") -> dict[str, bytes]:
     """The files by name, checked by hash, or EngineUnavailable with the way to get them."""
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for member in weights.members:
-        with _opened(weights, weights_dir, member) as stream:
+        with _open_member(weights, weights_dir, member) as stream:
             data = stream.read()
-        _expect(weights, member, hashlib.sha256(data).hexdigest())
-        found[member.filename] = data
-    return found
+        _require_hash(weights, member, hashlib.sha256(data).hexdigest())
+        files[member.filename] = data
+    return files
 
 
 @contextlib.contextmanager
-def _opened(weights: Weights, weights_dir: str | Path, member: Member) -> Iterator[BinaryIO]:
+def _open_member(weights: Weights, weights_dir: str | Path, member: Member) -> Iterator[BinaryIO]:
     what = f"the weights for {weights.capability}"
     try:
         with (folder_of(weights, weights_dir) / member.filename).open("rb") as stream:
             yield stream
     except (FileNotFoundError, NotADirectoryError):
-        raise EngineUnavailable(f"{what} are not there; {_way_out(weights)}") from None
+        raise EngineUnavailable(f"{what} are not there; {_remedy(weights)}") from None
     except OSError as error:
         raise EngineUnavailable(
             f"{what} cannot be read ({error.strerror}) by the user children run as; "
@@ -72,19 +72,18 @@ def _opened(weights: Weights, weights_dir: str | Path, member: Member) -> Iterat
         ) from None
 
 
-def _expect(weights: Weights, member: Member, sha256: str) -> None:
+def _require_hash(weights: Weights, member: Member, sha256: str) -> None:
     if sha256 != member.sha256:
         raise EngineUnavailable(
-            f"the weights for {weights.capability} are damaged ({member.filename} has another hash); "
-            f"{_way_out(weights)}"
+            f"the weights for {weights.capability} are damaged ({member.filename} has another hash); {_remedy(weights)}"
         )
 
 
-def _way_out(weights: Weights) -> str:
+def _remedy(weights: Weights) -> str:
     return f"run 'chyme weights {weights.capability}'"
 
 
-def _sized(path: Path, size: int) -> bool:
+def _has_size(path: Path, size: int) -> bool:
     try:
         return os.stat(path).st_size == size
     except OSError:

@@ -1,4 +1,4 @@
-"""Running a network by onnxruntime: on the caller's thread, without a word, and without keeping memory."""
+"""Run networks with onnxruntime: on the caller's thread, without output, and without holding on to memory."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def open_session(network: bytes | str) -> Any:
-    """What runs the network, given as a file's bytes or its path; ValueError when it is none."""
+    """A session for the network, given as a file's bytes or path; ValueError if it is not a network."""
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
     options.inter_op_num_threads = options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    options.enable_cpu_mem_arena = False  # it would keep the most that was ever needed
+    options.enable_cpu_mem_arena = False  # the arena would hold the peak memory forever
     try:
         return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common parent

@@ -1,4 +1,5 @@
-"""Writing an ONNX file by hand, so that a network can be run by onnxruntime without any tool to convert it.
+"""Write ONNX files by hand, so that onnxruntime can run a network without any conversion tool.
+
 
 ONNX files are protocol buffers: fields of a number, a wire type and a value; the numbers below are those of onnx.proto.
 """
@@ -15,45 +16,45 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-IR_VERSION, OPERATORS = 6, 11  # versions of the format and of the set of operators
+IR_VERSION, OPERATORS = 6, 11  # versions of the format and of the operator set
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int64": 7}
 _FOUR_BYTES = 5  # the wire type of a float
-_REAL, _WHOLE, _WHOLES = 1, 2, 7  # kinds of attributes
+_FLOAT, _INT, _INTS = 1, 2, 7  # types of attributes
 
 Attribute = float | int | Sequence[int]
-Shape = Sequence[int | str]  # a side whose length is not fixed has a name
+Shape = Sequence[int | str]  # a dimension of variable length has a name
 
 
 class OnnxFile:
-    """A network put together operator by operator."""
+    """A network assembled operator by operator."""
 
     def __init__(self, operators: int = OPERATORS) -> None:
-        """Takes the version of the set of operators."""
+        """Takes the version of the operator set."""
         self._operators = operators
         self._nodes: list[bytes] = []
         self._constants: list[list[bytes]] = []
         self._domains = {""}
 
     def add(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
-        """The name of what the operator makes of its inputs; one outside ONNX has its domain before it, and a dot."""
+        """Add an operator and return its output's name; one outside ONNX is prefixed by its domain and a dot."""
         return self.add_several(operator, inputs, 1, **attributes)[0]
 
     def add_several(self, operator: str, inputs: Sequence[str], outputs: int, **attributes: Attribute) -> list[str]:
-        """The names of everything an operator makes."""
+        """Add an operator and return the names of all its outputs."""
         domain, _, kind = operator.rpartition(".")
         self._domains.add(domain)
-        made = [f"{kind}{len(self._nodes)}.{number}" for number in range(outputs)]
+        output_names = [f"{kind}{len(self._nodes)}.{number}" for number in range(outputs)]
         self._nodes.append(
             b"".join(_text(1, name) for name in inputs)
-            + b"".join(_text(2, name) for name in made)
+            + b"".join(_text(2, name) for name in output_names)
             + _text(4, kind)
             + b"".join(_bytes(5, _attribute(name, value)) for name, value in attributes.items())
             + _text(7, domain)
         )
-        return made
+        return output_names
 
     def constant(self, values: Array) -> str:
-        """The name of a tensor that is stored in the file."""
+        """Store a tensor in the file and return its name."""
         name = f"constant{len(self._constants)}"
         kind = _number(2, _TYPES[str(values.dtype)])
         shape = b"".join(_number(1, length) for length in values.shape)
@@ -61,7 +62,7 @@ class OnnxFile:
         return name
 
     def data(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
-        """The file's bytes, for a network that takes and gives these."""
+        """The file's bytes, for a network with these inputs and outputs."""
         graph = [
             *(_bytes(1, node) for node in self._nodes),
             _text(2, "network"),
@@ -69,21 +70,25 @@ class OnnxFile:
             *(_bytes(11, _value(name, shape)) for name, shape in inputs.items()),
             *(_bytes(12, _value(name, shape)) for name, shape in outputs.items()),
         ]
-        sets = (_text(1, domain) + _number(2, 1 if domain else self._operators) for domain in sorted(self._domains))
-        return b"".join([_number(1, IR_VERSION), *_framed(7, graph), *(_bytes(8, one) for one in sets)])
+        operator_sets = (
+            _text(1, domain) + _number(2, 1 if domain else self._operators) for domain in sorted(self._domains)
+        )
+        return b"".join(
+            [_number(1, IR_VERSION), *_framed(7, graph), *(_bytes(8, operator_set) for operator_set in operator_sets)]
+        )
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
     if isinstance(value, float):
-        return _text(1, name) + _varint(2 << 3 | _FOUR_BYTES) + struct.pack("<f", value) + _number(20, _REAL)
+        return _text(1, name) + _varint(2 << 3 | _FOUR_BYTES) + struct.pack("<f", value) + _number(20, _FLOAT)
     if isinstance(value, int):
-        return _text(1, name) + _number(3, value) + _number(20, _WHOLE)
-    return _text(1, name) + b"".join(_number(8, one) for one in value) + _number(20, _WHOLES)
+        return _text(1, name) + _number(3, value) + _number(20, _INT)
+    return _text(1, name) + b"".join(_number(8, number) for number in value) + _number(20, _INTS)
 
 
 def _value(name: str, shape: Shape) -> bytes:
-    sides = (_number(1, side) if isinstance(side, int) else _text(2, side) for side in shape)
-    tensor = _number(1, _TYPES["float32"]) + _bytes(2, b"".join(_bytes(1, side) for side in sides))
+    dimensions = (_number(1, dimension) if isinstance(dimension, int) else _text(2, dimension) for dimension in shape)
+    tensor = _number(1, _TYPES["float32"]) + _bytes(2, b"".join(_bytes(1, dimension) for dimension in dimensions))
     return _text(1, name) + _bytes(2, _bytes(1, tensor))
 
 
@@ -100,7 +105,7 @@ def _bytes(field: int, value: bytes) -> bytes:
 
 
 def _framed(field: int, parts: list[bytes]) -> list[bytes]:
-    """A value in parts, with what stands before it; joined by the caller, so that large ones are copied once."""
+    """A length-delimited field in parts; the caller joins them, so that large ones are copied only once."""
     return [_varint(field << 3 | 2) + _varint(sum(map(len, parts))), *parts]
 
 

@@ -1,6 +1,7 @@
-"""Reading the tensors out of a safetensors file: their names, kinds and places as JSON, and then the numbers.
+"""Read tensors from a safetensors file: their names, types and positions as JSON, followed by the numbers.
 
-The file is mapped, not read: numbers nobody looks at take no memory.
+
+The file is mapped, not read: unused numbers take no memory.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-MOST_NAMES = 1 << 24  # bytes of JSON; real files have some kilobytes
-_LENGTH = 8  # bytes that say how long the JSON is
+MAX_TABLE_BYTES = 1 << 24  # of JSON; real files have some kilobytes
+_LENGTH_BYTES = 8  # bytes that hold the length of the JSON
 
 
 def read_tensors(path: Path) -> dict[str, Floats]:
-    """The tensors of real numbers by name, read-only; ValueError when the file is anything else."""
+    """The float32 tensors by name, read-only; ValueError if the file is anything else."""
     import numpy
 
     with path.open("rb") as stream:
         data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    size = int.from_bytes(data[:_LENGTH], "little")
-    begin = _LENGTH + size
-    if size > MOST_NAMES or begin > len(data):
+    size = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    begin = _LENGTH_BYTES + size
+    if size > MAX_TABLE_BYTES or begin > len(data):
         raise ValueError("it has no table of tensors")
-    found: dict[str, Floats] = {}
+    tensors: dict[str, Floats] = {}
     try:
-        for name, told in json.loads(data[_LENGTH:begin]).items():
-            if name == "__metadata__" or told["dtype"] != "F32":
+        for name, entry in json.loads(data[_LENGTH_BYTES:begin]).items():
+            if name == "__metadata__" or entry["dtype"] != "F32":
                 continue
-            start, end = told["data_offsets"]
+            start, end = entry["data_offsets"]
             if not 0 <= start <= end <= len(data) - begin:
                 raise ValueError(f"tensor {name} lies outside the file")
-            found[name] = numpy.frombuffer(data, "<f4", (end - start) // 4, begin + start).reshape(told["shape"])
+            tensors[name] = numpy.frombuffer(data, "<f4", (end - start) // 4, begin + start).reshape(entry["shape"])
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"its table of tensors cannot be read ({error})") from error
-    return found
+    return tensors

@@ -8,16 +8,16 @@ from sqlite3 import Connection
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How one provider stands, for all processes that call it."""
+    """The state of one provider, shared by all processes that call it."""
 
     name: str
     paused_at: str | None = None
     failures: int = 0  # in a row
-    trips: int = 0  # how often in a row it was left alone
-    open: bool = False  # left alone, but for one question at a time
-    until: str | None = None  # before this moment nobody calls
+    trips: int = 0  # how often in a row it was put to rest
+    open: bool = False  # at rest, except for one question at a time
+    until: str | None = None  # it is not called before this moment
     since: str | None = None  # when the first of the failures happened
-    file_id: int | None = None  # whose question failed last
+    file_id: int | None = None  # the file whose question failed last
     category: str | None = None
     reason: str | None = None
     next_at: str | None = None  # when the next call may be made
