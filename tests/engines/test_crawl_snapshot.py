@@ -205,7 +205,7 @@ def test_only_what_is_a_picture_by_its_bytes_is_kept_as_one() -> None:
 
     assert '<img alt="cat">' in html
     assert (made.parts, made.left_out) == (0, 2)
-    assert made.notes == ("pictures, styles and fonts that could not be had: 2",)
+    assert made.notes == ("pictures, styles and fonts that could not be fetched: 2",)
 
 
 def test_a_drawing_is_kept_without_its_scripts() -> None:
