@@ -25,8 +25,8 @@ MEASURE_JS = """(() => {
 })()"""
 
 # The page as HTML. Shadow trees are written in place of the children of their hosts, and styles that scripts created
-# without markup are written out. Nodes that may be the document or a form are not accessed by their properties: there the
-# page's own names for its parts take precedence.
+# without markup are written out. Nodes that may be the document or a form are not accessed by their properties: there
+# the page's own names for its parts take precedence.
 SERIALISE_JS = """(() => {
   const MOST = %d;
   const EMPTY = new Set(["area","base","br","col","embed","hr","img","input","link","meta","source","track","wbr"]);
